@@ -75,7 +75,7 @@ def faults(notebook: NotebookNode) -> Iterator[str]:
             yield f"{begins!r}: {len(said)} of its claims are shown: {said}"
         html = "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
         drawn = html.count('<figure class="at-figure')
-        wanted = len(re.findall(r"^show_(?:figure|slider)\(", cell.source, re.MULTILINE))
+        wanted = len(re.findall(r"^show_(?:figure|slider|drag)\(", cell.source, re.MULTILINE))
         if drawn < wanted:
             yield f"{begins!r}: {drawn} of its {wanted} figures are drawn"
         verdicts = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]

@@ -190,6 +190,21 @@ def slider_faults(page: Page) -> list[str]:
     return faults
 
 
+def drag_faults(page: Page) -> list[str]:
+    """Report drawings to drag whose handles do not move them by keyboard."""
+    faults = []
+    for number, figure in enumerate(page.query_selector_all("figure.at-drag"), start=1):
+        drawing, handles = figure.query_selector("svg"), figure.query_selector_all("[role=slider]")
+        if drawing is None or not handles:
+            faults.append(f"drawing {number} to drag was never built")
+        for handle in handles:
+            before = drawing.evaluate("s => s.textContent")
+            handle.press("ArrowUp")
+            if drawing.evaluate("s => s.textContent") == before:
+                faults.append(f"drawing {number} to drag: ArrowUp does not change its numbers")
+    return faults
+
+
 # Thousands of colored words in code make axe slow. Leave one word of each color in each kind of block. Axe
 # learns nothing from parts of drawings, which are fills, or of formulas, whose glyphs are not text.
 THIN = """() => {
@@ -233,6 +248,7 @@ def inspect(
         page.evaluate("document.querySelectorAll('article details').forEach((fold) => (fold.open = true))")
         page.evaluate(IDLE)
         faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
+        faults += drag_faults(page)
         resize(page, **WIDE)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         faults += cut_faults(page)
@@ -481,6 +497,9 @@ FAULTY = {
     "slider 1 was never built": "<figure class='at-slider'></figure>",
     "slider 2: ArrowRight does not change value and drawing": "<figure class='at-slider'><svg></svg>"
     "<label>x <input type='range' max='3'><output>0</output></label></figure>",
+    "drawing 1 to drag was never built": "<figure class='at-drag'><svg></svg></figure>",
+    "drawing 2 to drag: ArrowUp does not change its numbers": "<figure class='at-drag'><svg>"
+    "<circle r='9' role='slider' tabindex='0' aria-label='s' aria-valuenow='1'></circle></svg></figure>",
     "axe, light: color-contrast at ['#pale']": "<p id='pale' style='color: #999'>pale</p>",
     "axe, dark: color-contrast at ['#dim']": "<style>#dim {color: #000; background: #fff}"
     "@media (prefers-color-scheme: dark) {#dim {color: #444; background: #222}}</style><p id='dim'>dim</p>",

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 
 from matplotlib.figure import Figure
 
+from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_page
 from annotated_transformer.book.cells.slider import slider_page
 from annotated_transformer.book.drawing.figures import figure_page
 from annotated_transformer.book.page import Page
@@ -79,6 +80,16 @@ def show_slider(
         caption=caption,
         start=start,
     )
+
+
+def show_drag(number: str, drag: DragQuery | DragScores, **values: object) -> Page:
+    """Show a figure in which the reader drags a query or scores as figure `number`.
+
+    Raises:
+        ValueError: As in `show_figure`.
+    """
+    title, alt, caption = filled(number, values)
+    return drag_page(drag, number=number, title=title, alt=alt, caption=caption)
 
 
 def filled(number: str, values: Mapping[str, object]) -> Caption:

@@ -22,8 +22,8 @@ CHANGING = set(  # methods
 )
 READING = set(  # functions that change none of their arguments
     "abs all any bool check claim dict enumerate explore float format frozenset getattr hasattr int "
-    "isinstance iter len list max min print range repr reversed round say set show_explorer show_figure "
-    "show_slider show_source sorted str sum tuple type zip".split()
+    "isinstance iter len list max min print range repr reversed round say set show_drag show_explorer "
+    "show_figure show_slider show_source sorted str sum tuple type zip".split()
 )
 
 

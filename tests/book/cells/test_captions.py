@@ -7,7 +7,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.cells import captions
-from annotated_transformer.book.cells.captions import Caption, parse, show_figure, show_slider, typed_words
+from annotated_transformer.book.cells.captions import (
+    Caption,
+    parse,
+    show_drag,
+    show_figure,
+    show_slider,
+    typed_words,
+)
+from annotated_transformer.book.cells.drag import DragScores
 from annotated_transformer.book.drawing.figures import new_canvas
 
 FILE = """## Figure 3.1. The rows
@@ -42,6 +50,13 @@ def test_law_the_words_of_a_figure_have_the_values_of_its_cell():
     alt = "Each row of the map sums to 1.0, and {no} row to more."
     assert repr(page) == f"Figure 3.1. The rows\n\n{alt}\n\nCount them: 4."
     assert f'alt="{alt}"' in page._repr_html_()
+
+
+def test_law_the_words_of_a_figure_to_drag_have_the_values_of_its_cell():
+    page = show_drag("3.1", DragScores({"a": 1.0, "b": 0.0}), total=1, count=4)
+    alt = "Each row of the map sums to 1.0, and {no} row to more."
+    assert repr(page) == f"Figure 3.1. The rows\n\n{alt}\n\nCount them: 4."
+    assert f'"alt": "{alt}"' in page._repr_html_()
 
 
 def test_law_each_frame_of_a_slider_has_its_own_words():

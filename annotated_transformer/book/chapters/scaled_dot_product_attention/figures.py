@@ -4,12 +4,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import (
+    Highlight,
     Numbers,
     as_lists,
     cell,
@@ -18,6 +21,8 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -151,4 +156,98 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     ax.set_xticks([1, 4, 8, 12, 16])
     ax.text(16.4, 0.86, "plain: divided by √$d_k$", ha="right", color=INK)
     ax.text(16.4, 0.72, "hatched: not divided", ha="right", color=INK)
+    return fig
+
+
+def draw_softmax(steps: Mapping[str, Sequence[float]], keys: Sequence[str]) -> Figure:
+    """Draw the scores of one query, their exponentials and the weights as bars, with the sums below."""
+    fig, panels = new_figure(1, len(steps), width=WIDE, height=0.55 + 0.45 * (len(keys) + 1))
+    sums = len(keys) + 0.2
+    for number, (ax, (name, numbers)) in enumerate(zip(panels, steps.items(), strict=True)):
+        ax.barh(range(len(keys)), list(numbers), 0.62, color=FIRST)
+        for place, length in enumerate(numbers):
+            ax.annotate(f"{length:.3g}", (max(length, 0), place), (4, 0), va="center", **OFFSET)
+        if number:
+            ax.annotate(f"sum {sum(numbers):.3g}", (0, sums), (4, 0), va="center", color=MUTED, **OFFSET)
+        top = max(*numbers, 1e-9)
+        ax.set(title=name, xlim=(min(*numbers, 0), 1.55 * top), ylim=(sums + 0.4, -0.6), xticks=[])
+        ax.set_yticks(range(len(keys)), keys if number == 0 else [""] * len(keys))
+        ax.tick_params(length=0)
+        ax.spines["bottom"].set_visible(False)
+    return fig
+
+
+def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
+    """Draw the matrices of the equation in their proportions, so that equal sides face each other.
+
+    Each product stands right of its first factor and below its second.
+    """
+    side = min(0.62, 9.6 / (d_k + keys + d_v), 6.0 / (max(d_k, keys) + queries))
+    gap, low, left = 1.5, 0.75, 1.0
+    fig, ax = new_canvas(14.0, low + side * (queries + max(d_k, keys)) + gap + 0.75, width=WIDE)
+    high = low + side * queries + gap
+    middle, right = left + side * d_k + gap, left + side * (d_k + keys) + 2 * gap
+
+    def draw(x: float, y: float, size: tuple[int, int], name: str, color: str, lit: Highlight) -> Box:
+        blank = [[""] * size[1]] * size[0]
+        box = draw_matrix(ax, x, y, blank, color=color, highlight=[lit], size=(side, side))
+        ax.text(*box.center, name, ha="center", va="center", fontsize=14, zorder=7)
+        return box
+
+    first, last = row(0), column(0)
+    query = draw(left, low, (queries, d_k), "$Q$", QUERY, first)
+    key = draw(middle, high, (d_k, keys), r"$K^\top$", KEY, last)
+    scores = draw(middle, low, (queries, keys), "weights", NEUTRAL, first)
+    value = draw(right, high, (keys, d_v), "$V$", VALUE, last)
+    output = draw(right, low, (queries, d_v), "output", OUTPUT, cell(0, 0))
+    ax.text(query.left[0] - 0.2, query.left[1], "$n$", ha="right", va="center", fontsize=14)
+    for box, across, up in ((query, "$d_k$", ""), (key, "$m$", "$d_k$"), (value, "$d_v$", "$m$")):
+        ax.text(box.top[0], box.top[1] + 0.12, across, ha="center", va="bottom", fontsize=14)
+        ax.text(box.left[0] - 0.2, box.left[1], up, ha="right", va="center", fontsize=14)
+    ax.text(middle + side, high - gap / 2, "divide, softmax", ha="left", va="center", color=MUTED)
+    for box, color in ((key, KEY), (value, VALUE)):
+        place = box.x + side / 2
+        draw_arrow(ax, (place, high - 0.05), (place, high - gap + 0.05), color=color)
+    for start, end, color in ((query, scores, QUERY), (scores, output, NEUTRAL)):
+        height = start.y + start.height - side / 2
+        draw_arrow(ax, (start.right[0] + 0.05, height), (end.x - 0.05, height), color=color)
+    return fig
+
+
+def draw_spread(products: Mapping[int, Tensor]) -> Figure:
+    """Draw how the dot products of each width are distributed, not divided and divided by the root of it."""
+    fig, panels = new_figure(len(products), 2, width=WIDE, height=0.9 + 0.85 * len(products))
+    panels = panels.reshape(len(products), 2)
+    widest = max(products)
+    for line, (d_k, dots) in zip(panels, products.items(), strict=True):
+        for ax, divided in zip(line, (False, True), strict=True):
+            root = d_k**0.5 if divided else 1.0
+            reach = 3.2 * (1.0 if divided else widest**0.5)
+            counts = torch.histc(dots / root, 80, -reach, reach)
+            edges = torch.linspace(-reach, reach, 81)
+            heights = (counts / counts.max()).tolist()
+            look: dict[str, Any] = {"color": FIRST} if divided else {"color": SECOND, "hatch": "///"}
+            ax.stairs(heights, edges.tolist(), fill=True, edgecolor="#ffffff", **look)
+            spread = f"±{(dots / root).std():.2g}"
+            ax.annotate(spread, (reach, 0.6), (0, 0), **{**OFFSET, "ha": "right"})
+            ax.set(xlim=(-reach, reach), ylim=(0, 1.05), yticks=[])
+            ax.spines["left"].set_visible(False)
+            if ax not in panels[-1]:
+                ax.set_xticks([])
+        line[0].set_ylabel(f"$d_k$ = {d_k}", rotation=0, ha="right", va="center")
+    panels[0, 0].set_title("not divided")
+    panels[0, 1].set_title("divided by √$d_k$")
+    return fig
+
+
+def draw_trained(maps: Mapping[str, Tensor]) -> Figure:
+    """Draw maps of queries that should each find their own key, and how many have the most weight on it."""
+    fig, panels = new_figure(1, len(maps), width=WIDE, height=3.3)
+    for ax, (name, weights) in zip(panels, maps.items(), strict=True):
+        count = len(weights)
+        queries, keys = ([f"{kind} {n}" for n in range(1, count + 1)] for kind in ("query", "key"))
+        draw_attention(ax, weights, queries, keys, print_values=False)
+        found = int((weights.argmax(dim=-1) == torch.arange(count)).sum())
+        ax.set(xticks=[], yticks=[], title=name)
+        ax.text(count / 2, count + 0.4, f"{found} of {count} found", ha="center", va="top")
     return fig

@@ -11,18 +11,23 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import Highlight, Numbers, draw_matrix
+from annotated_transformer.book.drawing.matrices import Highlight, Numbers, as_lists, draw_matrix
+from annotated_transformer.book.drawing.words import draw_vector
 from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
+    INK,
     KEY,
     KEY_TEXT,
     MUTED,
     NEUTRAL,
     OUTPUT,
     OUTPUT_TEXT,
+    PAPER,
     QUERY,
     QUERY_TEXT,
+    SECOND,
     VALUE,
     VALUE_TEXT,
 )
@@ -171,17 +176,162 @@ def _gap(start: Box, end: Box) -> tuple[float, float]:
 
 def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
     """Draw, for each layer, the factor by which each head changes a ratio of two weights; 1 is no change."""
-    fig, ax = new_figure(height=2.9)
+    fig, ax = new_figure(height=3.4)
     layers, heads = ratios.shape
     ax.axhline(1, color=NEUTRAL, lw=1, ls="-", marker="")
     for layer in range(layers):
         places = [layer + 1 + 0.09 * (head - (heads - 1) / 2) for head in range(heads)]
         values = [round(value, 3) for value in ratios[layer].tolist()]
         ax.plot(places, values, color=FIRST, marker="o", ls="", markersize=7)
-    ax.set(xlabel="encoder layer", ylabel="factor", xlim=(0.5, layers + 0.5))
+    ax.set(xlabel="encoder layer", ylabel="factor", xlim=(0.45, layers + 0.5))
     ax.set_yscale("log", base=2)
     ax.set_yticks([0.5, 1, 2], ["½", "1", "2"])
-    ax.set_ylim(0.45, 2.2)
+    ax.set_ylim(0.4, 2.5)
     ax.minorticks_off()
     ax.set_xticks(range(1, layers + 1))
+    for text, place, ha in (
+        ("the adjective\nchanges nothing", (0.55, 1.9), "left"),
+        ("↑ “tired” favors animal", (layers + 0.45, 2.2), "right"),
+        ("↓ “tired” favors street", (layers + 0.45, 0.46), "right"),
+    ):
+        ax.text(*place, text, ha=ha, va="center", color=INK)
+    note = ax.annotate("", (1, 1.05), (1, 1.6), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5})
+    note.set_zorder(5)
+    return fig
+
+
+def draw_maps(maps: Mapping[str, Weights], *, words: Sequence[str]) -> Figure:
+    """Draw attention maps of the same sentence side by side, each under its name."""
+    fig, panels = new_figure(1, len(maps), width=WIDE, height=2.9)
+    for ax, (name, weights) in zip(panels, maps.items(), strict=True):
+        draw_attention(ax, weights, words, words)
+        ax.set_title(name)
+        if ax is not panels[0]:
+            ax.set(ylabel="")
+    return fig
+
+
+def draw_batch(sentences: int, words: int, width: int) -> Figure:
+    """Draw the two products of plain self-attention as stacks of matrices, a sheet for each sentence."""
+    side = min(0.62, 7.0 / (2 * width + words), 5.2 / (max(width, words) + words))
+    gap, low, left = 2.0, 0.7, 1.4
+    back = min(0.4, 1.2 / max(sentences - 1, 1))
+    above = low + side * words + gap
+    fig, ax = new_canvas(14.0, above + side * max(width, words) + back * (sentences - 1) + 0.75, width=WIDE)
+    middle, right = left + side * width + gap, left + side * (width + words) + 2 * gap
+    tall, flat = (words, width), (width, words)
+    stacks = {
+        "$X$": (left, low, tall, NEUTRAL),
+        r"$X^\top$": (middle, above, flat, NEUTRAL),
+        "weights": (middle, low, (words, words), FIRST),
+        "$X$ ": (right, above, tall, NEUTRAL),
+        "output": (right, low, tall, OUTPUT),
+    }
+    boxes = {}
+    for name, (x, y, shape, color) in stacks.items():
+        for sheet in reversed(range(sentences)):
+            corner = x + back * sheet, y + back * sheet
+            size = side * shape[1], side * shape[0]
+            ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, edgecolor="none", zorder=2 - sheet / 99))
+            blank = [[""] * shape[1]] * shape[0]
+            boxes[name] = draw_matrix(ax, *corner, blank, color=color, size=(side, side))
+            for patch in ax.patches[-shape[0] * shape[1] - 1 :]:
+                patch.set_zorder(2 - sheet / 99)
+        if name != "output":
+            ax.text(*boxes[name].center, name, ha="center", va="center", fontsize=14, zorder=7)
+    shift = back * (sentences - 1)
+    for start, end in (("$X$", "weights"), ("weights", "output")):
+        height = low + side / 2
+        draw_arrow(ax, (boxes[start].right[0] + shift + 0.1, height), (boxes[end].x - 0.1, height))
+    for name in (r"$X^\top$", "$X$ "):
+        x, y = boxes[name].bottom
+        draw_arrow(ax, (x, y - 0.1), (x, above - gap + shift + 0.1))
+    for name, box in boxes.items():
+        if "X" not in name:
+            continue
+        across, up = ("words", "features") if "top" in name else ("features", "words")
+        ax.text(box.x - 0.15, box.left[1], up, ha="right", va="center", rotation=90, color=MUTED)
+        ax.text(box.top[0] + shift, box.top[1] + shift + 0.1, across, ha="center", va="bottom", color=MUTED)
+    ax.text(boxes["weights"].bottom[0], low - 0.1, "softmax of each row", ha="center", va="top", color=MUTED)
+    ax.text(boxes["output"].bottom[0], low - 0.1, "output", ha="center", va="top")
+    return fig
+
+
+def draw_needs(orders: Sequence[str], adjectives: Sequence[str]) -> Figure:
+    """Draw which sign one sum needs in four sentences: two orders of two nouns, with two adjectives.
+
+    The sum is the first noun's logit minus the second's, times a positive number.
+    """
+    fig, ax = new_canvas(14.0, 6.5)
+    nouns = orders[0].split()[0], orders[1].split()[0]
+    for line, order in enumerate(orders):
+        y = 3.3 - 2.7 * line
+        ax.text(0.1, y + 0.9, order.replace(" ", "\n"), ha="left", va="center")
+        for place in range(2):
+            positive = place == line
+            answer = f"it = {nouns[place if line == 0 else 1 - place]}\nsum {'>' if positive else '<'} 0"
+            draw_box(ax, 3.5 + 6.2 * place, y, 3.8, 1.8, answer, color=FIRST if positive else SECOND)
+        ax.text(8.5, y + 0.9, ">" if line == 0 else "<", ha="center", va="center", fontsize=24)
+    for place, adjective in enumerate(adjectives):
+        ax.text(5.4 + 6.2 * place, 5.7, f"term of {adjective}", ha="center", va="center", weight="bold")
+    return fig
+
+
+def draw_shuffle(
+    orders: Sequence[Sequence[str]], inputs: Sequence[Numbers], outputs: Sequence[Numbers]
+) -> Figure:
+    """Draw the vectors of the same words in several orders, before and after self-attention."""
+    fig, ax = new_canvas(14.0, 8.4, width=WIDE)
+    panel = 14.0 / len(orders)
+    for number, (words, before, after) in enumerate(zip(orders, inputs, outputs, strict=True)):
+        left, step = panel * number + 0.5, (panel - 1.0) / len(words)
+        for y, rows, color in ((5.3, before, NEUTRAL), (0.7, after, OUTPUT)):
+            for place, row in enumerate(as_lists(rows)):
+                box = draw_vector(
+                    ax, left + step * (place + 0.5) - 0.35, y, row, color=color, size=(0.7, 0.4)
+                )
+                if y < 5:
+                    ax.text(box.bottom[0], 0.55, words[place], ha="center", va="top")
+                else:
+                    ax.text(box.top[0], box.top[1] + 0.1, words[place], ha="center", va="bottom")
+                    draw_arrow(ax, (box.bottom[0], 5.25), (box.bottom[0], 4.6))
+                    draw_arrow(ax, (box.bottom[0], 3.7), (box.bottom[0], 3.15))
+        draw_box(ax, left, 3.7, panel - 1.0, 0.9, "self-attention")
+    return fig
+
+
+def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
+    """Draw the multiplications of a layer as areas: of the three matrices, and of the two products.
+
+    Each area is as wide as the sentence is long; the first is 3 × the width high, the second 2 × the length.
+    """
+    gap, sheets = 1.0, 2 * len(lengths)
+    scale = min((12.8 - gap * (sheets - 0.4)) / (2 * sum(lengths)), 8.0 / max(3 * width, 2 * max(lengths)))
+    fig, ax = new_canvas(14.0, 3.5 + scale * max(3 * width, 2 * max(lengths)), width=WIDE)
+    x = 0.9
+    for length in lengths:
+        start = x
+        for name, height, color, hatch in (
+            ("matrices\n$3nd^{\\,2}$", 3 * width, FIRST, ""),
+            ("pairs\n$2n^2d$", 2 * length, SECOND, "///"),
+        ):
+            look: dict[str, Any] = {"facecolor": color, "edgecolor": "#ffffff", "hatch": hatch}
+            ax.add_patch(Rectangle((x, 1.7), scale * length, scale * height, **look))
+            if length == max(lengths):
+                top = 1.8 + scale * height
+                ax.text(x + scale * length / 2, top, name, ha="center", va="bottom")
+            x += scale * length + gap * (0.3 if color == FIRST else 1.7)
+        middle = (start + x - 1.7 * gap) / 2
+        ax.text(middle, 1.5, f"{length:,}\nwords", ha="center", va="top")
+    return fig
+
+
+def draw_pronouns(
+    said: Sequence[Sequence[str]], *, nouns: Sequence[str], adjectives: Sequence[str]
+) -> Figure:
+    """Draw which pronoun a translation has for each noun (row) and adjective (column)."""
+    fig, ax = new_canvas(14.0, 2.0 + 1.1 * len(nouns))
+    size = 10.4 / len(adjectives), 1.1
+    draw_matrix(ax, 3.2, 0.2, said, color=FIRST, rows=nouns, columns=adjectives, size=size)
+    ax.text(8.4, 1.4 + 1.1 * len(nouns), "… because it was too …", ha="center", va="center", color=MUTED)
     return fig

@@ -2,11 +2,16 @@
 
 import pytest
 import torch
+from matplotlib.patches import Rectangle, StepPatch
 
 from annotated_transformer.book.chapters.scaled_dot_product_attention.figures import (
     draw_products,
     draw_readings,
+    draw_shapes,
+    draw_softmax,
     draw_sorted_weights,
+    draw_spread,
+    draw_trained,
     draw_width_effect,
 )
 from tests.drawings import bold, curves, texts
@@ -69,3 +74,42 @@ def test_law_a_word_alone_keeps_its_own_value():
         {"bank": ([1.0], (5.0, 5.0))}, {"bank": [5.0, 5.0]}, asking=-1, features=["water", "money"]
     )
     assert {"1.00", "bank in\nbank"} <= set(texts(fig))
+
+
+def test_law_each_step_of_the_softmax_has_a_bar_for_each_key_and_only_positive_steps_a_sum():
+    steps = {"score": [-1.0, 2.0], "exponential": [0.5, 7.5], "weight": [0.0625, 0.9375]}
+    fig = draw_softmax(steps, ["the", "river"])
+    assert [[bar.get_width() for bar in ax.patches] for ax in fig.axes] == list(steps.values())
+    found = texts(fig)
+    assert [text for text in found if "sum" in text] == ["sum 8", "sum 1"]
+    assert {"-1", "7.5", "0.938"} <= set(found)
+
+
+@pytest.mark.parametrize(("queries", "keys", "d_k", "d_v"), [(3, 5, 4, 6), (1, 1, 1, 1), (7, 20, 64, 2)])
+def test_law_shapes_are_drawn_in_proportion_and_sides_of_one_length_face_each_other(queries, keys, d_k, d_v):
+    fig = draw_shapes(queries, keys, d_k, d_v)
+    texts(fig)  # legible and not cut off
+    edges = [p for p in fig.axes[0].patches if isinstance(p, Rectangle) and p.get_linewidth() == 2]
+    query, key, weights, value, output = edges
+    side = query.get_height() / queries
+    sizes = [(round(e.get_height() / side), round(e.get_width() / side)) for e in edges]
+    assert sizes == [(queries, d_k), (d_k, keys), (queries, keys), (keys, d_v), (queries, d_v)]
+    assert query.get_y() == weights.get_y() == output.get_y()
+    assert (key.get_x(), value.get_x()) == (weights.get_x(), output.get_x())
+
+
+def test_law_the_spread_of_products_is_written_before_and_after_the_division():
+    rng = torch.Generator().manual_seed(0)
+    fig = draw_spread({4: 2 * torch.randn(9999, generator=rng), 100: 10 * torch.randn(9999, generator=rng)})
+    assert [text.rstrip("0").rstrip(".") for text in texts(fig)] == ["±2", "±1", "±1", "±1"]
+    wide = [sum(p.get_data().values > 0.5) for ax in fig.axes for p in ax.patches if isinstance(p, StepPatch)]
+    assert wide[0] < wide[2] / 3  # not divided
+    assert abs(wide[1] - wide[3]) < 6  # divided
+
+
+def test_law_the_maps_after_training_say_how_many_queries_have_most_weight_on_their_own_key():
+    fig = draw_trained({"divided": torch.eye(3), "not divided": torch.eye(3)[[0, 2, 1]]})
+    assert texts(fig) == ["3 of 3 found", "1 of 3 found"]
+    assert [ax.get_title() for ax in fig.axes] == ["divided", "not divided"]
+    dark = [patch.get_xy() for patch in fig.axes[1].patches if sum(patch.get_facecolor()[:3]) < 1]
+    assert dark == [(0, 0), (2, 1), (1, 2)]

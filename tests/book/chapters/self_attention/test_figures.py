@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.self_attention import figures as figures
-from annotated_transformer.plotting.palette import VALUE
+from annotated_transformer.plotting.palette import FIRST, OUTPUT, SECOND, VALUE
 from tests.drawings import texts
 
 WORDS = ["fox", "chased", "it", "tasty"]
@@ -84,3 +86,60 @@ def test_law_shares_of_any_number_of_heads_are_drawn(heads):
     (ax,) = figures.draw_word_shares(torch.full((heads, 2, 4), 0.25)).axes
     rows = [label.get_text() for label in ax.get_yticklabels()]
     assert rows[-2:] == [f"head {heads}, hungry", f"head {heads}, tasty"]
+
+
+def test_law_each_map_stands_below_its_name():
+    fig = figures.draw_maps({"one": torch.eye(2), "two": torch.eye(2).flip(0)}, words=["a", "b"])
+    assert [ax.get_title() for ax in fig.axes] == ["one", "two"]
+    assert texts(fig) == ["1.00", "0.00", "0.00", "1.00", "0.00", "1.00", "1.00", "0.00"]
+
+
+@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1), (4, 12, 30)])
+def test_law_a_batch_is_drawn_with_a_sheet_of_the_right_shape_for_each_sentence(sentences, words, width):
+    fig = figures.draw_batch(sentences, words, width)
+    assert {"weights", "output", "$X$", r"$X^\top$"} <= set(texts(fig))
+    edges = [p for p in fig.axes[0].patches if isinstance(p, Rectangle) and p.get_linewidth() == 2]
+    side = edges[0].get_height() / words
+    sizes = [(round(e.get_height() / side), round(e.get_width() / side)) for e in edges]
+    shapes = [(words, width), (width, words), (words, words), (words, width), (words, width)]
+    assert sizes == [shape for shape in shapes for _ in range(sentences)]
+
+
+def test_law_the_two_orders_need_opposite_signs_for_each_adjective():
+    fig = figures.draw_needs(["cat chased dog", "dog chased cat"], ["hungry", "tasty"])
+    boxes = ["it = cat\nsum > 0", "it = dog\nsum < 0", "it = dog\nsum < 0", "it = cat\nsum > 0"]
+    found = texts(fig)
+    assert [text for text in found if text.startswith("it = ")] == boxes
+    assert found.index(">") < found.index("<")
+
+
+def test_law_vectors_keep_their_shades_under_their_words():
+    x, y = torch.tensor([[0.0, 1.0], [0.5, 0.25]]), torch.tensor([[1.0], [0.0]])
+    fig = figures.draw_shuffle([["a", "b"], ["b", "a"]], [x, x.flip(0)], [y, y.flip(0)])
+    output = [p for p in fig.axes[0].patches if p.get_facecolor()[:3] == to_rgb(OUTPUT)]
+    assert [round(p.get_alpha() or p.get_facecolor()[3], 2) for p in output] == [0.9, 0.1, 0.1, 0.9]
+    names = [t for t in fig.axes[0].texts if t.get_text() in "ab"]
+    below = [t.get_text() for t in names if t.get_position()[1] < 1]
+    assert below == ["a", "b", "b", "a"]
+    assert texts(fig).count("self-attention") == 2
+
+
+@pytest.mark.parametrize(("width", "lengths"), [(512, [128, 768, 1536]), (8, [3]), (64, [1, 1000])])
+def test_law_areas_are_proportional_to_the_multiplications(width, lengths):
+    fig = figures.draw_cost(width, lengths)
+    texts(fig)  # legible and not cut off
+    areas = [p.get_width() * p.get_height() for p in fig.axes[0].patches]
+    counts = [count for n in lengths for count in (3 * n * width**2, 2 * n * n * width)]
+    assert areas == pytest.approx([count * areas[0] / counts[0] for count in counts])
+    colors = [to_rgb(p.get_facecolor()) for p in fig.axes[0].patches]
+    assert colors == [to_rgb(FIRST), to_rgb(SECOND)] * len(lengths)
+
+
+def test_law_pronouns_stand_in_the_row_of_their_noun():
+    fig = figures.draw_pronouns(
+        [["er", "sie"], ["es", "es"]], nouns=["dog", "cat"], adjectives=["old", "wide"]
+    )
+    place = {t.get_text(): t.get_position() for t in fig.axes[0].texts}
+    assert place["er"][1] == place["dog"][1] == place["sie"][1] > place["es"][1]
+    assert place["er"][0] == place["old"][0] < place["sie"][0] == place["wide"][0]
+    assert "… because it was too …" in texts(fig)
