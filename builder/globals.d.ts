@@ -46,21 +46,13 @@ declare const EngineClient: typeof import("./explorer/client.js").EngineClient;
 type EngineClient = import("./explorer/client.js").EngineClient;
 declare var receiveTransformer: (model: import("./explorer/engine/worker.js").Packed) => void;
 
-// Sphinx's search page, and the data for it that `site/rendering/search.py` writes.
+// The index of the search, which `site/rendering/search.py` writes, and the stemmer that it takes from Sphinx.
 
-declare const DOCUMENTATION_OPTIONS: { SHOW_SEARCH_SUMMARY: boolean };
-declare const Scorer: { score: (result: [page: string, ...more: any[], score: number]) => number };
-declare const Search: {
-  htmlToText(html: string, anchor?: string): string;
-  makeSearchSummary(html: string, keywords: string[], anchor: string): HTMLElement | null;
-  setIndex(index: SearchIndex): void;
+declare const INDEX: {
+  pages: [address: string, title: string, terms: string][];
+  sections: [page: number, anchor: string, title: string, text: string, weight: number][];
 };
-type SearchIndex = {
-  titles: string[];
-  alltitles: Record<string, unknown>;
-  indexentries: Record<string, [page: number, anchor: string, main: boolean][]>;
-};
-declare const PAIRS: Record<string, Record<string, number>>;
+declare const Stemmer: new () => { stemWord(word: string): string };
 
 /** MathJax, whose scripts are loaded before ours while the book is built. It publishes no types. */
 declare const MathJax: any;

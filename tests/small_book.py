@@ -26,7 +26,6 @@ def setup(app):
     app.connect('config-inited', cover_page.read_list)
     app.add_directive('chapter-terms', directives.Terms)
     app.add_directive('corrections', corrections.Corrections)
-    app.add_transform(cover_page.IndexTerms)
 """
 LATER = "---\nplanned: true\ntitle: Later\npart: P\nquestion: When?\nterms: [beam]\n---\n"
 HEAD = "title: Looking\npart: P\nquestion: Why?\n"
@@ -83,7 +82,7 @@ def render(folder: Path) -> tuple[dict[str, str], str]:
     app = SphinxTestApp(srcdir=folder, freshenv=True)
     try:
         app.build()
-        found = [*app.outdir.rglob("*.html"), app.outdir / "searchindex.js"]
+        found = app.outdir.rglob("*.html")
         return {str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in found}, app.warning.getvalue()
     finally:
         app.cleanup()

@@ -5,13 +5,10 @@ import html
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from jinja2 import Template
-from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.transforms import SphinxTransform
 
-from builder.chapters import read_chapters, source_of
+from builder.chapters import read_chapters
 from builder.site.front import preview
 from builder.site.front.sidebar import add_planned
 
@@ -19,25 +16,8 @@ STATIC = Path(__file__).parent / "static"
 
 
 def read_list(app: Sphinx, config: Any) -> None:
-    """Read the list of chapters once, and add our script to Sphinx's search page."""
+    """Read the list of chapters once."""
     config.at_chapters = read_chapters(Path(app.srcdir))
-    config.html_search_scorer = str(STATIC / "cover_search.js")
-
-
-class IndexTerms(SphinxTransform):
-    """Put a chapter's title and terms into the index, so that a search for one lists the chapter first."""
-
-    default_priority = 400  # before the index is collected
-
-    def apply(self, **kwargs: Any) -> None:
-        """Add the entries to the page, if it is a chapter."""
-        section = next(iter(self.document.findall(nodes.section)), None)
-        for chapter in self.config.at_chapters:
-            if chapter.file == self.env.docname and section is not None:
-                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
-                names = [chapter.title, *chapter.terms]
-                entries = [("single", name, section["ids"][0], "main", None) for name in names]
-                section.insert(1, addnodes.index(entries=entries))  # the title comes first
 
 
 def show_planned(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -71,7 +71,7 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "config-inited": (add_folders, cover_page.read_list, footer.add_footer, notebooks.offer_to_launch),
     "source-read": (page_cells.take_source,),
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
-    "doctree-read": (docstrings.shorten_types, numbers.number_items, search.count_pairs),
+    "doctree-read": (docstrings.shorten_types, numbers.number_items),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
         cover_page.enliven_cover,
@@ -85,10 +85,15 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
 }
 AFTER = {"autodoc-process-docstring": 600, "html-page-context": 900}  # napoleon, and the theme
-FIRST = (vendored.check_vendored, explorer_page.write_explorer, notebooks.write_download)
+FIRST = (
+    vendored.check_vendored,
+    search.replace_search,
+    explorer_page.write_explorer,
+    notebooks.write_download,
+)
 LAST = (
     formulas.write_style_sheet,
-    search.write_pairs,
+    search.write_index,
     cover_page.write_files,
     indexes.write_figures,
     themes.write_themes,
@@ -125,7 +130,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     app.add_config_value("at_chapters", [], "html", [list])
     app.add_html_math_renderer("built", (formulas.visit_inline, None), (formulas.visit_display, None))
-    app.add_transform(cover_page.IndexTerms)
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
     for node, functions in NODES.items():

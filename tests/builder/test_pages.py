@@ -296,21 +296,6 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             assert said == []
 
 
-def test_law_a_search_finds_pages_without_errors_from_a_server_and_from_a_file(browser: Browser, book: str):
-    for address, quoted in ((book, True), (f"{HTML.as_uri()}/", False)):
-        with contextlib.closing(browser.new_context()) as context:
-            page, said = context.new_page(), []
-            page.on("console", lambda message, said=said: message.type == "log" or said.append(message.text))
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
-            page.goto(f"{address}search.html?q=attention")
-            page.wait_for_selector("#search-results .search-summary >> text=finished")
-            page.wait_for_load_state("networkidle")
-            found = page.locator("#search-results li")
-            assert found.locator("a").count() > 9
-            assert (found.locator("p.context").count() > 9) is quoted
-            assert said == []
-
-
 CHAPTER = "chapters/03_scaled_dot_product_attention"
 ROLES = """() => {
   const probe = document.body.appendChild(document.createElement("i"));

@@ -179,15 +179,21 @@ def test_law_only_the_section_of_questions_is_folded():
 
 
 def test_law_only_needed_scripts_are_loaded_and_waited_for():
-    def load(body: str, page: str = "x") -> dict[str, bool]:
-        names = ("documentation_options.js", "copybutton.js", "design-tabs.js", "doctools.js", "doctools.js")
+    def load(body: str) -> dict[str, bool]:
+        names = (
+            "documentation_options.js",
+            "copybutton.js",
+            "design-tabs.js",
+            "sphinx_highlight.js",
+            "doctools.js",
+            "doctools.js",
+        )
         scripts = [SimpleNamespace(filename=f"_static/{name}?v=1", attributes={}) for name in names]
         context: dict = {"body": body, "script_files": scripts}
-        head.choose_scripts(APP, page, "page.html", context, None)
+        head.choose_scripts(APP, "x", "page.html", context, None)
         return {Path(s.filename).name[:-4]: "defer" in s.attributes for s in context["script_files"]}
 
     assert load("") == {"documentation_options.js": False, "doctools.js": True}
-    assert load("", "search") == {"documentation_options.js": False, "doctools.js": False}
     assert load('class="highlight"') == {
         "documentation_options.js": False,
         "copybutton.js": True,

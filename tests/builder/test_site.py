@@ -1,4 +1,4 @@
-"""Layouts of equations, reading times, phrases for the search, and the citation."""
+"""Layouts of equations, reading times, and the citation."""
 
 from pathlib import Path
 from unittest.mock import Mock
@@ -11,7 +11,7 @@ from sphinx.errors import ExtensionError
 
 from builder.reader import SETUP
 from builder.site import page_cells
-from builder.site.rendering import equations, folds, footer, reading, search
+from builder.site.rendering import equations, folds, footer, reading
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -49,11 +49,6 @@ def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.M
     (warned,) = logger.warning.call_args_list
     words = "its words take 26 minutes to read, and it names 20; give the nearest multiple of 5"
     assert warned.args[0] % warned.args[1:] == words
-
-
-def test_law_a_page_is_about_the_pairs_of_words_that_it_repeats():
-    texts = ["Label smoothing,", "label", "smoothing the label smoothing"]
-    assert search.repeated_pairs(texts) == {"label smoothing": 2}
 
 
 def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():

@@ -18,7 +18,8 @@ NEEDS = {
     "togglebutton.js": "dropdown",
     "design-tabs.js": "sd-tab-set",
 }
-DEFERRED = {*NEEDS, "doctools.js", "sphinx_highlight.js", "sphinx-book-theme.js"}
+DEFERRED = {*NEEDS, "doctools.js", "sphinx-book-theme.js"}
+REPLACED = "sphinx_highlight.js"  # by book.js
 
 
 def first_paragraph(doctree: nodes.document | None) -> str:
@@ -45,12 +46,10 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
     for script in context.get("script_files", []):
         name = Path(str(script.filename or "")).name.split("?")[0]
         key = (name, script.attributes.get("body"))
-        if key in seen or NEEDS.get(name, "") not in body:
+        if name == REPLACED or key in seen or NEEDS.get(name, "") not in body:
             continue
         seen.add(key)
         if name in DEFERRED:
             script.attributes["defer"] = "defer"
-            if page == "search":  # its own scripts need them at once; all pages share the object
-                del script.attributes["defer"]
         kept.append(script)
     context["script_files"] = kept

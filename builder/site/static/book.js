@@ -1,4 +1,4 @@
-/* Five small improvements; the page can be read without them. */
+/* Six small improvements; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -111,6 +111,33 @@
     target.scrollIntoView();
   };
 
+  // 6. Mark the words that a search has found here, until Escape is pressed.
+  const markFound = () => {
+    const address = new URL(location.href);
+    const found = address.searchParams.get("highlight")?.match(/[\p{L}\p{M}\p{N}_ ]+/gu);
+    const article = document.querySelector("article");
+    if (!found || !article || !("highlights" in CSS)) return;
+    address.searchParams.delete("highlight");
+    history.replaceState(history.state, "", address);
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${found.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
+    const marks = new Highlight();
+    const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      for (const { 0: word, index } of (text.nodeValue ?? "").matchAll(pattern)) {
+        const range = new Range();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        marks.add(range);
+      }
+    }
+    CSS.highlights.set("at-found", marks);
+    document.addEventListener(
+      "keydown",
+      (event) => event.key === "Escape" && CSS.highlights.delete("at-found"),
+    );
+  };
+
   const start = () => {
     /** @type {() => HTMLImageElement[]} */
     const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
@@ -122,6 +149,7 @@
     named();
     openTogether();
     reveal();
+    markFound();
     window.addEventListener("hashchange", reveal);
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
     if (article) new ResizeObserver(() => idle(reachable)).observe(article);

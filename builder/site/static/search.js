@@ -1,32 +1,188 @@
-/* Search results: chapters first, then phrases before scattered words; no code in what is quoted. */
+/* Search: ranks the book's sections by BM25, and quotes each where it has most of the words that were asked for. */
 (() => {
   "use strict";
-  /** @type {(text: string) => string[]} */
-  const words = (text) => text.toLowerCase().match(/[a-z]+/g) ?? [];
-  const asked = words(new URLSearchParams(location.search).get("q") ?? "");
-  const pairs = asked.slice(1).map((word, place) => `${asked[place]} ${word}`);
+  const MOST = 40; // results
+  const LEAST = 0.2; // of the best score
+  const QUOTED = 240; // characters
+  const TITLE = 4; // a word of a title counts like so many of a text
+  const [PAIR, TITLE_PAIR] = [0.6, 0.9]; // what two words gain side by side
+  const NAMED = 1.6; // the weight of exactly this name in the reference of the package
+  const [K, LONG, LONG_TITLE] = [1.2, 0.6, 0.4]; // BM25's k, and its b for texts and for titles
+  const STOP = new Set(
+    (
+      "a about am an and are as at be been but by can could did do does for from get had has have how i if in into " +
+      "is it its me my no not of on or our should so such than that the their them then there these they this to us " +
+      "use versus vs was we were what when where which who why will with would you your"
+    ).split(" "),
+  );
 
-  Scorer.score = ([page, , , , score]) => {
-    const place = page.includes("/api/") ? -40 : /\/\d\d_/.test(page) ? 20 : 0;
-    const together = pairs.reduce((sum, pair) => sum + (PAIRS[page]?.[pair] ?? 0), 0);
-    return score + place + (together && Math.min(80, 40 + 4 * together));
+  /** @typedef {{ stem: string, start: number, end: number, place: number }} Word */
+  const stemmer = new Stemmer();
+  const stems = new Map(["√", "sqrt", "square root", "square roots"].map((root) => [root, "√"]));
+  /** @type {(text: string) => Word[]} */
+  const wordsOf = (text) =>
+    Array.from(
+      text.matchAll(/square roots?(?!\p{L})|√|[\p{L}\p{M}\p{N}_]+/giu),
+      ({ 0: found, index }, place) => {
+        const word = found.toLowerCase();
+        const stem = stems.get(word) ?? stemmer.stemWord(word);
+        stems.set(word, stem);
+        return { stem, start: index, end: index + found.length, place: 2 * place };
+      },
+    );
+  /** @type {(numbers: number[]) => number} */
+  const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+  const readSections = () =>
+    INDEX.sections.map(([page, anchor, title, text, weight], number) => {
+      const [address, where, terms] = INDEX.pages[page];
+      const isFirst = INDEX.sections[number - 1]?.[0] !== page; // the terms of a chapter lead to its beginning
+      const head = wordsOf(isFirst ? `${title} ${terms}` : title);
+      return { address, anchor, where, title, text, weight, head, body: wordsOf(text) };
+    });
+
+  /** Returns a function that finds the words of a query among others.
+   * @type {(asked: string[], known: Set<string>) => (words: Word[]) => Word[]} */
+  const finder = (asked, known) => {
+    /** @type {Map<string, string[]>} */
+    const spelled = new Map(); // what a text may write for which words
+    asked.slice(1).forEach((stem, i) => spelled.set(asked[i] + stem, [asked[i], stem])); // LayerNorm
+    asked.forEach((stem) => {
+      const begun = known.has(stem) ? [] : Array.from(known).filter((other) => other.startsWith(stem));
+      [stem, ...begun].forEach((form) => spelled.set(form, [stem]));
+    });
+    return (words) =>
+      words.flatMap((word, i) => {
+        const { stem: own, place } = word;
+        const next = words[i + 1] ?? { stem: "", end: word.end };
+        const [joined, more] = spelled.get(own + next.stem) ?? [];
+        if (joined && !more && !spelled.has(own)) return { ...word, stem: joined, end: next.end }; // warm-up
+        return (spelled.get(own) ?? []).map((stem, part) => ({ ...word, stem, place: place + part }));
+      });
   };
 
-  // From a file address, a browser loads no page to quote from.
-  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  /** @type {(hits: Word[], first: string, second: string) => boolean} */
+  const hasPair = (hits, first, second) =>
+    hits.some(({ stem, place }, i) => {
+      const next = hits[i + 1];
+      return stem === first && next?.stem === second && next.place - place <= 2;
+    });
 
-  // A page is quoted where it has the whole phrase, or else any of its words, and not in its code.
-  const summary = Search.makeSearchSummary;
-  const text = Search.htmlToText;
-  Search.htmlToText = (html, anchor) => {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    page.querySelectorAll("pre, summary, style, script, mjx-container, h1").forEach((part) => part.remove());
-    page.querySelectorAll("p").forEach((part) => part.append(" ")); // or a title would touch its caption
-    return text(page.documentElement.outerHTML, anchor).replace(/\s+/g, " ").trim();
+  /** @typedef {ReturnType<typeof readSections>[number] & { score: number }} Result */
+  /** @type {(query: string) => { results: Result[], worth: (stems: string[]) => number }} */
+  const rank = (query) => {
+    const sections = readSections();
+    const meanTitle = total(sections.map(({ title }) => title.length)) / sections.length;
+    const meanText = total(sections.map(({ text }) => text.length)) / sections.length;
+    const known = new Set(stems.values());
+    const words = wordsOf(query);
+    const asked = words.map(({ stem }) => stem);
+    const named = words.filter(({ start, end }) => !STOP.has(query.slice(start, end).toLowerCase()));
+    const wanted = Array.from(new Set((named.length > 0 ? named : words).map(({ stem }) => stem)));
+    const find = finder(asked, known);
+    const found = sections.map((part) => ({ ...part, head: find(part.head), body: find(part.body) }));
+    const rarity = new Map(
+      asked.map((stem) => {
+        const having = found.filter(({ head, body }) => [...head, ...body].some((hit) => hit.stem === stem));
+        return [stem, Math.log(1 + (found.length - having.length + 0.5) / (having.length + 0.5))];
+      }),
+    );
+    /** @type {(stems: string[]) => number} */
+    const worth = (stems) => total(stems.map((stem) => rarity.get(stem) ?? 0));
+    const results = found.map(({ head, body, ...section }) => {
+      const { address, title, text } = section;
+      const often = Object.fromEntries(wanted.map((stem) => [stem, 0]));
+      const inTitle = TITLE / (1 - LONG_TITLE + (LONG_TITLE * title.length) / meanTitle);
+      const inText = 1 / (1 - LONG + (LONG * text.length) / meanText);
+      head.forEach(({ stem }) => (often[stem] += inTitle));
+      body.forEach(({ stem }) => (often[stem] += inText));
+      const has = wanted.filter((stem) => often[stem] > 0);
+      const single = total(has.map((stem) => (worth([stem]) * often[stem] * (K + 1)) / (often[stem] + K)));
+      const pairs = asked.slice(1).map((stem, i) => {
+        const gain = hasPair(head, asked[i], stem) ? TITLE_PAIR : hasPair(body, asked[i], stem) ? PAIR : 0;
+        return gain * worth([asked[i], stem]);
+      });
+      const weight = address.includes("/api/") && title === query ? NAMED : section.weight;
+      const score = (weight * (single + total(pairs)) * worth(has)) / worth(wanted);
+      const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => wanted.includes(stem));
+      return { ...section, head: marked(head), body: marked(body), score: has.length > 0 ? score : 0 };
+    });
+    results.sort((one, other) => other.score - one.score);
+    const least = LEAST * results[0].score;
+    return { results: results.filter(({ score }) => score > 0 && score >= least), worth };
   };
-  Search.makeSearchSummary = (html, keywords, anchor) => {
-    const phrase = asked.join(" ");
-    const found = Search.htmlToText(html, anchor).toLowerCase().includes(phrase);
-    return summary(html, found ? [phrase] : keywords, anchor);
+
+  /** Returns where to quote a text: near as many of the words as possible, and from the start of a sentence if one is near.
+   * @type {(text: string, hits: Word[], worth: (stems: string[]) => number) => [start: number, end: number]} */
+  const passage = (text, hits, worth) => {
+    let [best, first] = [0, 0];
+    hits.forEach(({ start }, i) => {
+      const near = hits.slice(i).filter(({ end }) => end <= start + QUOTED * 0.7);
+      const value = worth(Array.from(new Set(near.map(({ stem }) => stem)))) + near.length / 100;
+      if (value > best) [best, first] = [value, start];
+    });
+    const from = Math.max(0, first - QUOTED * 0.3);
+    const lead = text.slice(from, first);
+    const sentence = Math.max(...[". ", "? ", ": "].map((end) => lead.lastIndexOf(end) + 2));
+    const start = from === 0 ? 0 : Math.floor(from) + (sentence > 1 ? sentence : lead.indexOf(" ") + 1);
+    return [start, start + QUOTED < text.length ? text.lastIndexOf(" ", start + QUOTED) : text.length];
   };
+
+  /** Appends a text, or a part of it, to an element, with its hits marked.
+   * @type {(element: HTMLElement, text: string, hits: Word[], start?: number, end?: number) => void} */
+  const write = (element, text, hits, start = 0, end = text.length) => {
+    let done = start;
+    for (const hit of hits) {
+      if (hit.start < done || hit.end > end) continue;
+      const mark = document.createElement("mark");
+      mark.textContent = text.slice(hit.start, hit.end);
+      element.append(text.slice(done, hit.start), mark);
+      done = hit.end;
+    }
+    element.append(text.slice(done, end));
+  };
+
+  /** @type {(className: string, text: string) => HTMLElement} */
+  const paragraph = (className, text) =>
+    Object.assign(document.createElement("p"), { className, textContent: text });
+
+  /** @type {(result: Result, worth: (stems: string[]) => number) => HTMLElement} */
+  const show = ({ address, anchor, where, title, text, head, body }, worth) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    write(link, title, head);
+    const [start, end] = passage(text, body, worth);
+    const quote = paragraph("context", start > 0 ? "… " : "");
+    write(quote, text, body, start, end);
+    quote.append(end < text.length ? " …" : "");
+    item.append(link, paragraph("at-where", where), quote);
+    const words = [
+      ...head.map((hit) => title.slice(hit.start, hit.end)),
+      ...body.map((hit) => text.slice(hit.start, hit.end)),
+    ];
+    const found = new Set(words.map((word) => word.toLowerCase()).filter((word) => /\p{L}/u.test(word)));
+    const marks = new URLSearchParams({ highlight: Array.from(found).join("|") }); // book.js marks them there
+    link.href = `${address}${found.size > 0 ? `?${marks}` : ""}#${anchor}`;
+    return item;
+  };
+
+  const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[name="q"]'));
+  fields.forEach((field) => (field.value = query));
+  const page = document.getElementById("search-results");
+  if (!query || !page) return;
+  const status = paragraph("search-summary", "Searching …");
+  status.role = "status"; // a screen reader says how many there are
+  page.append(status);
+  setTimeout(() => {
+    const { results, worth } = rank(query);
+    const list = Object.assign(document.createElement("ul"), { className: "search" });
+    list.append(...results.slice(0, MOST).map((result) => show(result, worth)));
+    page.append(list);
+    const count = results.length === 1 ? "1 section" : `${results.length} sections`;
+    const found =
+      results.length > MOST ? `The ${MOST} best of ${count}.` : `Found ${count}, the best one first.`;
+    status.textContent =
+      results.length > 0 ? found : "No section has these words. Check their spelling, or try others.";
+  }, 0);
 })();

@@ -1,4 +1,4 @@
-"""The book's front matter: cover, cards, planned chapters, link previews, search, and the 404 page."""
+"""The book's front matter: cover, cards, planned chapters, link previews, and the 404 page."""
 
 import contextlib
 import json
@@ -407,55 +407,6 @@ def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: st
     page.locator("input").fill("mask")
     page.get_by_role("button").click()
     page.wait_for_url(f"{site}search.html?q=mask")
-
-
-LEADING = {
-    "mask": "06_masking",
-    "scaled dot-product attention": "03_scaled_dot_product_attention",
-    **{term: chapter.name for chapter in FINISHED for term in list(chapter.terms)[:2]},
-}
-RANKED = """queries => queries.map(query => {
-  const places = Search._performSearch(...Search._parseQuery(query)).toReversed().map(([page]) => page);
-  return [query, places[0], places.filter(page => page === places[0]).length];
-})"""
-
-
-@pytest.mark.page
-def test_law_search_ranks_the_chapter_of_the_term_first(page: Page, site: str):
-    page.goto(f"{site}search.html?q=mask")
-    page.wait_for_selector("ul.search > li a[href='chapters/06_masking.html']")  # the index is there
-    assert page.evaluate(RANKED, [*LEADING]) == [
-        [query, f"chapters/{name}", 1] for query, name in LEADING.items()
-    ]
-
-
-@pytest.mark.page
-def test_law_no_result_shows_raw_formulas(page: Page, site: str):
-    page.goto(f"{site}search.html?q=softmax")
-    page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
-    found = "[...document.querySelectorAll('ul.search > li')]"  # a link, then what is fetched of its page
-    page.wait_for_function(f"{found}.every(r => r.children.length > 1)")
-    texts = page.evaluate(f"{found}.map(r => r.textContent)")
-    assert len(texts) > 3
-    assert [text for text in texts if re.search(r"[\\$]", text)] == []
-    assert any(len(text) > 150 for text in texts)  # snippets have loaded
-
-
-TEX = (
-    r"a \(\sqrt{d_k}\) b \(QK^\top\) c \(\frac{1}{2}\) d \(\mathrm{softmax}(x)\) e \(x \in \mathbb{R}\) $5 \n"
-)
-
-
-@pytest.mark.page
-def test_law_search_snippets_show_formulas_as_plain_text(page: Page, site: str):
-    page.goto(f"{site}search.html")
-    spans = re.sub(r"(\\\(.*?\\\))", r'<span class="math">\1</span>', TEX)
-    parts = f"<h1>T</h1><svg>drawn</svg><p>{spans}</p><div class='math'>\\[x\\]</div><p id='x'>end</p>"
-    html = f"<article>{parts}<p>Title</p><i>caption</i></article>"
-    assert page.evaluate("html => Search.htmlToText(html)", html) == (
-        "a √d_k b QKᵀ c 1/2 d softmax(x) e x ∈ R 5 n … end Title caption"
-    )
-    assert page.evaluate("html => Search.htmlToText(html, '#x')", html) == "end"
 
 
 def test_law_the_links_to_neighbors_have_the_names_of_the_sidebar():
