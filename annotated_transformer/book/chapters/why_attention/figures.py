@@ -1,59 +1,33 @@
-"""The drawings of the chapter on why attention is needed."""
+"""The plots of the chapter on why attention is needed."""
 
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
-from matplotlib.axes import Axes
+from jaxtyping import Float
 from matplotlib.figure import Figure
+from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.plotting.palette import LOOKS, NEUTRAL, OUTPUT, VALUE
+from annotated_transformer.book.drawing.figures import new_figure
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
 
-LOWEST = -12.0  # of the logarithms that are drawn
-
-
-def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str) -> Figure:
-    """Draw a sentence that reaches its translation through the last state, and through a weighted average."""
-    fig, ax = new_canvas(14.0, 12.9)
-    above = _draw_chain(ax, 7.8, words, "Through one vector", 4.6)
-    goal = draw_box(ax, 9.6, 10.9, 3.9, 1.0, "translation", color=OUTPUT)
-    draw_arrow(ax, above[-1].top, (above[-1].top[0], goal.y))
-    below = _draw_chain(ax, 0.5, words, "Through a weighted average", 5.8)
-    goal = draw_box(ax, 5.05, 4.4, 3.9, 1.0, output, color=OUTPUT)
-    for state, weight in zip(below, weights, strict=True):
-        draw_weight(ax, state.top, goal.bottom, weight)
-        ax.text(state.center[0], state.center[1], f"{weight:.1f}", ha="center", va="center", weight="bold")
-    return fig
-
-
-def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: float) -> list[Box]:
-    """Draw words at height `y` and a state over each, made from the one before; the title is `above`."""
-    step = 13.6 / len(words)
-    states: list[Box] = []
-    ax.text(0.1, y + above, title, ha="left", va="center", weight="bold")
-    for number, word in enumerate(words):
-        middle = 0.2 + step * (number + 0.5)
-        ax.text(middle, y, word, ha="center", va="center")
-        box = draw_box(ax, middle - 0.6, y + 1.2, 1.2, 0.9, "", color=VALUE)
-        draw_arrow(ax, (middle, y + 0.4), box.bottom)
-        if states:
-            draw_arrow(ax, states[-1].right, box.left)
-        states.append(box)
-    return states
+LOWEST, HIGHEST = -12.0, 10.0  # of the logarithms that are drawn
 
 
 def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
-    """Draw the size of gradients over the distance on a log scale; very small ones lie on the lower edge."""
-    fig, ax = new_figure(height=4.4)
+    """Draw the size of gradients over the distance on a log scale; those beyond lie on the edge."""
+    fig, ax = new_figure(width=WIDE, height=3.6)
     for (name, values), (color, style, _) in zip(lines.items(), cycle(LOOKS), strict=False):
-        logs = [max(round(math.log10(max(value, 1e-99)), 1), LOWEST) for value in values]
+        logs = [round(math.log10(max(value, 1e-99)), 1) for value in values]
+        logs = [min(max(log, LOWEST), HIGHEST) for log in logs]
         ax.plot(range(len(logs)), logs, color=color, linestyle=style, marker="", label=name)
-    ax.set(xlabel="distance (words)", ylabel="size of the gradient", ylim=(LOWEST, 10.0))
+    ax.set(xlabel="distance (words)", ylabel="size of the gradient", ylim=(LOWEST, HIGHEST))
     ax.set_xlim(0, max(len(values) for values in lines.values()) - 1)
     ax.set_yticks([-12, -8, -4, 0, 4, 8], ["1e−12", "1e−8", "1e−4", "1", "1e4", "1e8"])
-    ax.legend(loc="upper left", handlelength=1.6)
+    label_ends(ax)
     return fig
 
 
@@ -61,7 +35,7 @@ def draw_copies(
     lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequence[int], *, guess: float
 ) -> Figure:
     """Draw the share of words repeated correctly, with a line per model and a mark per seed."""
-    fig, ax = new_figure(height=3.9)
+    fig, ax = new_figure(width=WIDE, height=3.2)
     places = range(len(lengths))
     for (name, runs), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
         shown = [[round(value, 2) for value in seeds] for seeds in runs]
@@ -69,18 +43,18 @@ def draw_copies(
         ax.plot(places, means, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
         for place, seeds in zip(places, shown, strict=True):
             ax.plot([place] * len(seeds), seeds, color=color, linestyle="", marker=mark, clip_on=False)
-    ax.axhline(guess, color=NEUTRAL, linestyle="-", linewidth=1.0)
+    ax.axhline(guess, color=NEUTRAL, linestyle="-", marker="", linewidth=1.0)
     ax.text(0, guess - 0.02, "a guess", ha="left", va="top")
     ax.set(xlabel="words in the sentence", ylabel="words repeated correctly", ylim=(0, 1.04))
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.legend(loc="lower left", handlelength=1.8, bbox_to_anchor=(0.0, 1.02), borderaxespad=0.0)
+    label_ends(ax, gap=10)
     return fig
 
 
 def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
     """Draw the number of operations in a row over the sentence length, both on logarithmic scales."""
-    fig, ax = new_figure(height=3.3)
+    fig, ax = new_figure(width=WIDE, height=3.0)
     for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
@@ -89,5 +63,62 @@ def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> 
     ax.set_xticks(list(lengths), [f"{length}" for length in lengths])
     ax.set_yticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
     ax.minorticks_off()
-    ax.legend(loc="upper left", handlelength=1.8)
+    label_ends(ax, gap=10)
+    return fig
+
+
+def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least: float) -> Figure:
+    """Draw shares of names: a row per network, a mark per run, filled if it is at least `least`: learned."""
+    fig, ax = new_figure(width=WIDE, height=0.42 * len(shares) + 1.1)
+    for row, values in enumerate(shares.values()):
+        ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
+        for seed, value in enumerate(values):
+            learned = value > least
+            ax.plot(
+                [round(value, 2)], [row + 0.17 * (seed - (len(values) - 1) / 2)], ls="",
+                color=FIRST if learned else SECOND, marker="o" if learned else "x", clip_on=False,
+            )  # fmt: skip
+    for place, name in ((guess, "a guess"), (least, "learned: above ¾")):
+        ax.axvline(place, color=MUTED, lw=1, ls=":", marker="")
+        ax.text(place, -0.7, name, ha="center", va="bottom", color=MUTED)
+    ax.set_yticks(range(len(shares)), list(shares))
+    ax.set(xlim=(0, 1.02), ylim=(len(shares) - 0.5, -0.6), xlabel="names reported correctly")
+    ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return fig
+
+
+def draw_work(parts: Mapping[str, Mapping[str, Sequence[float]]], lengths: Sequence[int]) -> Figure:
+    """Draw operations per word as bars over the length: by network, and by the part that needs them."""
+    fig, ax = new_figure(width=WIDE, height=3.0)
+    width = 0.8 / len(parts)
+    for number, ((network, shares), color) in enumerate(zip(parts.items(), (FIRST, SECOND), strict=True)):
+        places = [place + width * (number - (len(parts) - 1) / 2) for place in range(len(lengths))]
+        floor = [0.0] * len(lengths)
+        for part, (name, counts) in enumerate(shares.items()):
+            hatch = "////" if part else None
+            ax.bar(places, counts, 0.9 * width, bottom=floor, facecolor="none" if part else color,
+                   edgecolor=color, hatch=hatch)  # fmt: skip
+            last = number == len(parts) - 1  # its words stand at the right of its bars, the others' above
+            spot = (places[-1] + width / 2, floor[-1] + counts[-1] / 2) if last else (places[-1], counts[-1])
+            ax.annotate(f"{network}{name}", spot, (8, 0) if last else (0, 4), textcoords="offset points",
+                        ha="left" if last else "center", va="center" if last else "bottom")  # fmt: skip
+            floor = [low + count for low, count in zip(floor, counts, strict=True)]
+    ax.set(xlabel="words in the sentence", ylabel="operations per word")
+    ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
+    ax.yaxis.set_major_formatter(lambda count, _: f"{count / 1000:,.0f}k" if count else "0")
+    return fig
+
+
+def draw_learned_weights(before: Float[Tensor, "n n"], after: Float[Tensor, "n n"]) -> Figure:
+    """Draw a copier's weights before and after training, a row for each output word."""
+    fig, axes = new_figure(1, 2, width=WIDE, height=3.3)
+    names = [str(place + 1) for place in range(len(before))]
+    for ax, title, weights in zip(axes, ("Before training", "After training"), (before, after), strict=True):
+        draw_attention(ax, weights, names, names, print_values=False)
+        ax.set_title(title, loc="left")
+        ax.set_xlabel("word of the sentence")
+    axes[0].set_ylabel("word of the copy")
+    axes[1].set_ylabel("")
     return fig
