@@ -154,8 +154,8 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     ax.bar([p + 0.2 for p in places], list(undivided), 0.4, color=SECOND, hatch="///", edgecolor="#ffffff")
     ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight")
     ax.set_xticks([1, 4, 8, 12, 16])
-    ax.text(16.4, 0.86, "plain: divided by √$d_k$", ha="right", color=INK)
-    ax.text(16.4, 0.72, "hatched: not divided", ha="right", color=INK)
+    ax.text(1.6, max(undivided[0], 0.3) - 0.03, "not divided", ha="left", va="center")
+    ax.text(7, max(divided[6:7], default=0.0) + 0.06, "divided by √$d_k$", ha="left", va="center")
     return fig
 
 

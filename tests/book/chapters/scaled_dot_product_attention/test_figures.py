@@ -61,6 +61,7 @@ def test_law_both_lines_are_drawn_at_their_widths():
 def test_law_each_weight_is_a_bar():
     fig = draw_sorted_weights([0.25] * 4, [0.75, 0.25, 0.0, 0.0])
     assert [bar.get_height() for bar in fig.axes[0].patches] == [0.25] * 4 + [0.75, 0.25, 0.0, 0.0]
+    assert texts(fig) == ["not divided", "divided by √$d_k$"]
 
 
 @pytest.mark.parametrize("widths", [[4], [4, 16]])
