@@ -1,45 +1,48 @@
 """The drawings of the chapter on tokens and batches."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.plotting.palette import FIRST, MASKED, NEUTRAL, SECOND
+from annotated_transformer.book.drawing.matrices import draw_matrix
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, INK, MASKED, MUTED, NEUTRAL, SECOND
 
-LETTER, GAP, MARGIN = 0.36, 0.14, 0.3
-LINE = 14.0  # units in which a line of pieces has to fit
+LETTER, GAP, MARGIN = 1.0, 0.45, 0.3  # a letter, the gap between words, and the edge
+Merge = tuple[str, str]
 
 
-def draw_pieces(sentences: Sequence[Sequence[str]], whole: Container[str] = ()) -> Figure:
-    """Draw sentences as boxes, one for each piece, and color those that are one of the words of `whole`.
+def draw_cuts(rows: Mapping[str, Sequence[str]], *, gutter: float = 2.6) -> Figure:
+    """Draw one text in a row for each way to cut it, letters below letters, a box around each piece.
 
-    A dot stands for the space at the start of a piece.
+    A dot stands for the space at the start of a piece, and a piece that is a whole word is colored. The
+    names of the rows stand in a gutter at the left.
     """
-    lines: list[list[str]] = []
-    for pieces in sentences:
-        lines.append([])
-        for piece in pieces:
-            if sum(map(_width, [*lines[-1], piece])) > LINE - 2 * MARGIN:
-                lines.append([])
-            lines[-1].append(piece)
-    rows = max(len(lines), 6)  # the frames of a slider have one size
-    fig, ax = new_canvas(LINE, 1.05 * rows + 0.2)
-    for number, line in enumerate(lines):
-        x = MARGIN
-        for piece in line:
-            color = FIRST if piece[0] == " " and piece[1:] in whole else NEUTRAL
-            y = 1.05 * (rows - number - 1) + 0.2
-            draw_box(ax, x, y, _width(piece) - GAP, 0.8, piece.replace(" ", "·"), color=color)
-            x += _width(piece)
+    widest = max(_end(pieces) for pieces in rows.values())
+    fig, ax = new_canvas(gutter + widest + MARGIN, 1.6 * len(rows) + MARGIN, width=WIDE)
+    for number, (name, pieces) in enumerate(rows.items()):
+        y = 1.6 * (len(rows) - number - 1) + MARGIN
+        ax.text(gutter - 0.4, y + 0.6, name, ha="right", va="center", color=MUTED)
+        x = gutter
+        for place, piece in enumerate(pieces):
+            x += GAP * (place > 0 and piece[0] == " ")
+            after = pieces[place + 1] if place + 1 < len(pieces) else " "
+            color = FIRST if piece[0] == " " and len(piece) > 1 and not after[0].isalpha() else NEUTRAL
+            draw_box(ax, x + 0.06, y, LETTER * len(piece) - 0.12, 1.2, "", color=color)
+            for at, letter in enumerate(piece.replace(" ", "·")):
+                ax.text(x + LETTER * (at + 0.5), y + 0.6, letter, ha="center", va="center")
+            x += LETTER * len(piece)
     return fig
 
 
-def _width(piece: str) -> float:
-    return LETTER * len(piece) + 0.3 + GAP
+def _end(pieces: Sequence[str]) -> float:
+    return LETTER * sum(map(len, pieces)) + GAP * sum(piece[0] == " " for piece in pieces[1:])
 
 
 def draw_tokens_per_word(
@@ -47,15 +50,155 @@ def draw_tokens_per_word(
 ) -> Figure:
     """Draw tokens per word over the size of the vocabulary, for byte-pair encoding, characters and words."""
     fig, ax = new_figure(height=3.2)
-    ax.plot(list(pieces), list(pieces.values()), label="byte pairs")
+    ax.plot(list(pieces), list(pieces.values()), color=FIRST, label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
-    ax.plot(*words, color=FIRST, marker="^", ls="", markersize=10)
+    ax.plot(*words, color=SECOND, marker="^", ls="", markersize=10)
     ax.annotate("characters", letters, (-4, 10), textcoords="offset points", va="bottom")
     ax.annotate("words", words, (-8, -3), textcoords="offset points", ha="right", va="top")
     middle = list(pieces)[len(pieces) // 2]
     place = (middle, pieces[middle])
     ax.annotate("byte pairs", place, (10, 8), textcoords="offset points", va="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
+    return fig
+
+
+def draw_ranks(counts: Mapping[str, Sequence[int]]) -> Figure:
+    """Draw how often each entry of a vocabulary occurs, the most frequent first, on logarithmic axes."""
+    fig, ax = new_figure(height=3.1)
+    looks = ((FIRST, "-"), (SECOND, "--"))
+    for (name, values), (color, style) in zip(counts.items(), looks, strict=True):
+        ordered = sorted(values, reverse=True)
+        ax.plot(range(1, len(ordered) + 1), ordered, color=color, ls=style, marker="", label=name)
+    ax.set(xscale="log", yscale="log", xlabel="rank of the entry", ylabel="times in the text")
+    ax.set_ylim(0.6, None)
+    label_ends(ax)
+    return fig
+
+
+def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
+    """Draw the counts of the most frequent pairs as bars, the pair that is merged first and colored."""
+    rest = sorted((pair for pair in counts if pair != merged), key=lambda pair: -counts[pair])
+    shown = [merged, *rest[:6]]
+    values = [counts[pair] for pair in shown]
+    fig, ax = new_figure(height=2.6)
+    colors = [FIRST, *[NEUTRAL] * len(rest[:6])]
+    ax.barh(range(len(shown)), values, color=colors, height=0.65, edgecolor="none")
+    for place, count in enumerate(values):
+        words = f"{count}, merged into {''.join(merged)}" if place == 0 else f"{count}"
+        ax.annotate(words, (count, place), (4, 0), textcoords="offset points", va="center")
+    ax.set_yticks(range(len(shown)), [" + ".join(pair) for pair in shown])
+    ax.tick_params(axis="y", length=0)
+    ax.set(xticks=[], ylim=(6.6, -0.6), xlim=(0, 2.2 * max(values)))
+    ax.spines[["bottom", "left"]].set_visible(False)
+    return fig
+
+
+def draw_merges(words: Sequence[str], merges: Sequence[Merge]) -> Figure:
+    """Draw words as trees: letters below, and each merge at the height of its place in the list."""
+    used = sorted({number for word in words for number, *_ in grow(word, merges)})
+    span = max(map(len, words)) + 1.4  # letters, the dot, and a gap
+    fig, ax = new_canvas(2.0 + span * len(words), 1.3 * len(used) + 1.4, width=WIDE)
+    heights = {number: 1.3 * rank + 1.6 for rank, number in enumerate(used)}
+    for number, y in heights.items():
+        ax.text(1.3, y, f"{number}", ha="right", va="center", color=MUTED)
+        draw_line(ax, (1.5, y), (1.7 + span * len(words), y), color=MUTED)
+        ax.lines[-1].set(lw=0.5, alpha=0.4, zorder=0)
+    for place, word in enumerate(words):
+        start = 1.9 + span * place
+        boxes = [draw_box(ax, start + at + 0.08, 0.2, 0.84, 0.8, letter)
+                 for at, letter in enumerate(["·", *word])]  # fmt: skip
+        for number, at, piece in grow(word, merges):
+            left, right = boxes[at : at + 2]
+            middle, width = (left.center[0] + right.center[0]) / 2, 0.44 * len(piece) + 0.5
+            y = heights[number] - 0.4
+            for child in (left, right):
+                draw_line(ax, child.top, (middle, y))
+            joined = draw_box(ax, middle - width / 2, y, width, 0.8, piece, color=FIRST)
+            boxes[at : at + 2] = [joined]
+    return fig
+
+
+def grow(word: str, merges: Sequence[Merge]) -> list[tuple[int, int, str]]:
+    """Return the merges that apply to a word: the number from 1, the place among its parts, and the piece."""
+    parts, found = ["·", *word], []
+    for number, merge in enumerate(merges, 1):
+        at = 0
+        while at < len(parts) - 1:
+            if (parts[at], parts[at + 1]) == merge:
+                parts[at : at + 2] = ["".join(merge)]
+                found.append((number, at, parts[at]))
+            at += 1
+    return found
+
+
+def draw_pipeline(text: str, pieces: Sequence[str], ids: Sequence[int]) -> Figure:
+    """Draw a text, its pieces, and their ids below one another."""
+    width = [
+        0.32 * max(len(piece), len(str(number))) + 0.5 for piece, number in zip(pieces, ids, strict=True)
+    ]
+    left = 2.4
+    fig, ax = new_canvas(left + sum(width) + 0.2 * len(width) + 0.2, 4.7, width=WIDE)
+    for y, name in ((4.0, "text"), (2.25, "pieces"), (0.55, "ids")):
+        ax.text(left - 0.4, y, name, ha="right", va="center", color=MUTED)
+    whole = draw_box(ax, left, 3.55, sum(width) + 0.2 * (len(width) - 1), 0.9, text)
+    x = left
+    for wide, piece, number in zip(width, pieces, ids, strict=True):
+        middle = draw_box(ax, x, 1.8, wide, 0.9, piece.replace(" ", "·"), color=FIRST)
+        below = draw_box(ax, x, 0.1, wide, 0.9, f"{number}")
+        draw_arrow(ax, (middle.center[0], whole.y), middle.top)
+        draw_arrow(ax, middle, below)
+        x += wide + 0.2
+    return fig
+
+
+def draw_batch(sides: Mapping[str, Sequence[Sequence[str]]], *, pad: str) -> Figure:
+    """Draw the tensors of a batch as grids of tokens, one below the other, hatched where there is padding."""
+    longest = max(len(token) for rows in sides.values() for row in rows for token in row)
+    size, left = (0.36 * longest + 0.5, 0.95), 0.5 * max(map(len, sides)) + 0.4
+    columns = max(len(row) for rows in sides.values() for row in rows)
+    steps = [len(rows) * size[1] + 0.6 for rows in sides.values()]
+    fig, ax = new_canvas(left + columns * size[0] + 0.2, sum(steps) + 0.1, width=WIDE)
+    y = sum(steps)
+    for (name, rows), step in zip(sides.items(), steps, strict=True):
+        y -= step
+        real = torch.tensor([[token != pad for token in row] for row in rows])
+        words = [["" if token == pad else token for token in row] for row in rows]
+        box = draw_matrix(ax, left, y + 0.3, words, color=NEUTRAL, mask=real, size=size)
+        ax.text(left - 0.4, box.center[1], name, ha="right", va="center", color=MUTED)
+    return fig
+
+
+def family_of(pairs: Sequence[Merge], start: int) -> list[bool]:
+    """Return for each pair whether a chain of common sentences joins it to the pair numbered `start`."""
+    known = [{side} for side in pairs[start]]
+    for _ in pairs:
+        for pair in pairs:
+            if pair[0] in known[0] or pair[1] in known[1]:
+                known[0].add(pair[0])
+                known[1].add(pair[1])
+    return [pair[0] in known[0] for pair in pairs]
+
+
+def draw_families(pairs: Sequence[Merge], panels: Mapping[str, Sequence[bool]]) -> Figure:
+    """Draw sentences of two languages, joined to pairs, and mark in each panel the pairs for testing."""
+    sides = [list(dict.fromkeys(pair[side] for pair in pairs)) for side in (0, 1)]
+    rows = max(map(len, sides))
+    fig, ax = new_canvas(22.0, 1.4 * rows + 2.5, width=WIDE)
+    for place, (title, test) in enumerate(panels.items()):
+        left = 0.2 + 11.2 * place
+        ax.text(left + 5.2, 1.4 * rows + 1.9, title, ha="center", va="center", weight="bold")
+        boxes: list[dict[str, Box]] = []
+        for side, x in zip(sides, (left, left + 6.6), strict=True):
+            own = [[t for pair, t in zip(pairs, test, strict=True) if text in pair] for text in side]
+            colors = [SECOND if all(flags) else NEUTRAL for flags in own]
+            boxes.append({
+                text: draw_box(ax, x, 1.4 * (rows - at) - 0.3, 3.8, 1.0, text, color=color)
+                for at, (text, color) in enumerate(zip(side, colors, strict=True))
+            })  # fmt: skip
+        for pair, held_out in zip(pairs, test, strict=True):
+            draw_line(ax, boxes[0][pair[0]].right, boxes[1][pair[1]].left, color=SECOND if held_out else INK)
+            ax.lines[-1].set(ls="--" if held_out else "-", lw=2.5 if held_out else 1.5)
+    ax.text(11.0, 0.15, "dashed: a pair for testing", ha="center", va="bottom", color=MUTED)
     return fig
 
 
