@@ -69,6 +69,9 @@ def test_law_the_unrolled_clock_has_its_tips_on_both_curves():
     marks = [(line.get_marker(), line.get_color(), line) for line in ax.lines]
     heights = [line.get_ydata()[0] for mark, color, line in marks if mark == "o" and color == FIRST]
     widths = [line.get_xdata()[0] for mark, color, line in marks if mark == "s" and color == SECOND]
+    cosine, sine = (line for line in ax.lines if len(line.get_xdata()) > 2)
+    assert cosine.get_ydata()[::12] == pytest.approx(heights)
+    assert sine.get_xdata()[::12] == pytest.approx(widths)
     for found, wanted in ((heights, pair[:, 1]), (widths, pair[:, 0])):
         scaled = (torch.tensor(found) - found[0]) / 1.9
         torch.testing.assert_close(scaled, wanted - wanted[0], rtol=0, atol=1e-6, check_dtype=False)
