@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
-from annotated_transformer.plotting.palette import FIRST, INK, MUTED, PAPER, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, PAPER
 
 
 def draw_stream(ax: Axes, x: float, bottom: float, top: float) -> None:
@@ -40,8 +40,8 @@ def draw_plus(ax: Axes, spot: Point) -> None:
     ax.text(*spot, "+", ha="center", va="center", zorder=4)
 
 
-def draw_over(ax: Axes, box: Box, label: str, *, color: str = SECOND, zorder: float = 3.0) -> None:
-    """Draw `box`, in the color of a norm, over the line that leads through it."""
+def draw_over(ax: Axes, box: Box, label: str, *, color: str = NEUTRAL, zorder: float = 3.0) -> None:
+    """Draw `box` over the line that leads through it."""
     x, y, width, height = box
     ax.add_patch(Rectangle((x, y), width, height, facecolor=PAPER, lw=0, zorder=zorder - 0.5))
     draw_box(ax, x, y, width, height, "", color=color)

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
 from annotated_transformer.book.cells.check import STRICT
-from annotated_transformer.book.chapters.decoding.figures import draw_processed
+from annotated_transformer.book.chapters.decoding.step_figures import draw_processed
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
     digest,

@@ -23,7 +23,6 @@ from annotated_transformer.plotting.palette import (
     NEUTRAL,
     OUTPUT,
     SECOND,
-    VALUE,
 )
 
 Cosines = Float[Tensor, "words words"]
@@ -97,14 +96,14 @@ def draw_wiring() -> Figure:
         top = 16.6
         draw_stream(ax, x, bottom, top)
         if not post:
-            draw_over(ax, Box(x - 1.1, 15.05, 3.4, 1.0), "final norm")
+            draw_over(ax, Box(x - 1.1, 15.05, 3.4, 1.0), "final norm", color=SECOND)
         draw_arrow(ax, (x, top - 0.1), (x, 17.4), color=FIRST)
     return fig
 
 
 def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> None:
     """Draw a sub-layer at the right of the stream at `x`; its norm stands on the stream or on the branch."""
-    parts = [(name, VALUE), ("dropout", NEUTRAL)]
+    parts = [(name, NEUTRAL), ("dropout", NEUTRAL)]
     if not post:
         parts.insert(0, ("norm", SECOND))
     boxes = [
@@ -118,7 +117,7 @@ def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> No
         draw_arrow(ax, lower, upper)
     draw_add(ax, boxes[-1], (x, boxes[-1].top[1] + 0.75))
     if post:
-        draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm")
+        draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm", color=SECOND)
 
 
 def draw_normed(

@@ -30,7 +30,6 @@ from annotated_transformer.plotting.palette import (
     NEUTRAL,
     OUTPUT,
     QUERY,
-    VALUE,
 )
 
 WIDE = r"$n \times d_\mathrm{model}$"
@@ -150,8 +149,8 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
     """Draw the two sub-layers of a post-norm layer on a stream at `x`; return where each station stands."""
     found: dict[str, Box] = {}
     parts = (
-        ("attention", "self-attention" if detail else "attention", r"weights $h \times n \times n$", VALUE),
-        ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$", QUERY),
+        ("attention", "self-attention" if detail else "attention", r"weights $h \times n \times n$", NEUTRAL),
+        ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$", NEUTRAL),
     )
     for number, (station, label, inside, color) in enumerate(parts, start=1):
         box = draw_box(ax, x + 1.15, y + 1.2, width, 1.9 if detail else 1.2, "", color=color)

@@ -19,7 +19,7 @@ def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
     fig = measurements.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"])
     (ax,) = fig.axes
     marks = {line.get_marker(): list(line.get_xdata()) for line in ax.lines if line.get_marker() in "os"}
-    zero, one = next(line.get_xdata() for line in ax.lines if line.get_xdata()[-1] > max(marks["s"]))
+    zero, one = next(list(line.get_xdata()) for line in ax.lines if line.get_xdata()[-1] > max(marks["s"]))
     assert marks["o"] == [zero] * 3
     assert [(place - zero) / (one - zero) for place in marks["s"]] == pytest.approx([0.5, 0.51, 0.49])
     heads = [patch.get_width() for patch in ax.patches if patch.get_zorder() == 3]
