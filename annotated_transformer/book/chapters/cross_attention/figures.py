@@ -5,20 +5,26 @@ from itertools import cycle
 from typing import Any
 
 from jaxtyping import Bool, Float
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line, draw_weight
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
+from annotated_transformer.book.drawing.words import draw_tokens, label_ends
 from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
+    FIRST,
     INK,
     KEY,
     LOOKS,
+    MASKED,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -167,12 +173,123 @@ def draw_map(
 
 def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
-    fig, ax = new_figure(height=3.2)
+    fig, ax = new_figure(width=WIDE, height=2.9)
     for (name, values), (color, style, mark) in zip(shares.items(), cycle(LOOKS), strict=False):
         layers = range(1, len(values) + 1)
         ax.plot(layers, [round(v, 2) for v in values], color=color, linestyle=style, marker=mark, label=name)
     ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1))
     ax.set_xticks(list(layers))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.3), ncols=1, borderaxespad=0.0)
+    label_ends(ax, gap=10)
+    return fig
+
+
+def draw_shapes(n_src: int, n_tgt: int) -> Figure:
+    """Draw the weights of the three kinds of attention to one scale, hidden cells hatched."""
+    cell, gap = 14.6 / (2 * n_src + n_tgt), 2.6
+    high = cell * max(n_src, n_tgt)
+    fig, ax = new_canvas(20.0, high + 3.3, width=WIDE)
+    x = 1.1
+    for title, rows, columns, color in (
+        ("encoder's\nself-attention", n_src, n_src, ENCODER),
+        ("cross-attention", n_tgt, n_src, QUERY),
+        ("decoder's\nself-attention", n_tgt, n_tgt, DECODER),
+    ):
+        hidden = color == DECODER
+        for row in range(rows):
+            for column in range(columns):
+                masked = hidden and column > row
+                look = {"facecolor": "none" if masked else to_rgba(color, 0.25), "hatch": "////" * masked}
+                spot = (x + column * cell, 0.6 + high - (row + 1) * cell)
+                ax.add_patch(
+                    Rectangle(spot, cell, cell, edgecolor=MASKED if masked else color, lw=0.8, **look)  # type: ignore[arg-type]
+                )
+        ax.text(x + columns * cell / 2, high + 1.75, title, ha="center", va="bottom", weight="bold")
+        ends = [r"$n_\mathrm{src}$" if n == n_src else r"$n_\mathrm{tgt}$" for n in (rows, columns)]
+        ends = [f"{name} = {n}" for name, n in zip(ends, (rows, columns), strict=True)]
+        ax.text(x + columns * cell / 2, high + 0.75, ends[1], ha="center", va="bottom", color=INK)
+        ax.text(x - 0.15, 0.6 + high - rows * cell / 2, ends[0], ha="right", va="center", rotation=90)
+        x += columns * cell + gap - 0.6
+    return fig
+
+
+def draw_two_layers(
+    below: Weights, above: Weights, *, source: Sequence[str], target: Sequence[str]
+) -> Figure:
+    """Draw source words between target words: the upper row reads by `above`, the lower by `below`."""
+    fig, ax = new_canvas(24.0, 12.6, width=WIDE)
+    rows = []
+    for words, y, color in ((target, 10.0, QUERY), (source, 5.7, KEY), (target, 1.4, QUERY)):
+        pitch = 24.0 / len(words)
+        rows.append(
+            draw_tokens(
+                ax, 0.03 * pitch, y, words, width=0.94 * pitch, gap=0.06 * pitch, height=1.2, color=color
+            )
+        )
+    for weights, boxes, up in ((above, rows[0], True), (below, rows[2], False)):
+        for box, line in zip(boxes, weights.tolist(), strict=True):
+            for word, weight in zip(rows[1], line, strict=True):
+                if weight >= 0.15:
+                    ends = (box.bottom, word.top) if up else (box.top, word.bottom)
+                    draw_weight(ax, *ends, weight)
+    for y, text in (
+        (11.9, "Last layer: the source of the word to write"),
+        (0.65, "Layer 1: the source of the word just written"),
+    ):
+        ax.text(0.1, y, text, ha="left", va="center", weight="bold")
+    return fig
+
+
+def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float]) -> Figure:
+    """Draw where a word that may read only the first row of z gets the second word from, and its success.
+
+    The first of `shares` is the mask added to a trained model, the second the model trained with it, the
+    third the same with a causal mask in the encoder, too.
+    """
+    fig, ax = new_canvas(21.0, 10.6, width=WIDE)
+    for place, (title, share) in enumerate(shares.items()):
+        x = 0.2 + 7.0 * place
+        ax.text(x + 3.2, 9.8, title, ha="center", va="center", weight="bold")
+        sources = [
+            draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word, color=NEUTRAL) for n, word in enumerate(words)
+        ]
+        memory = [draw_box(ax, x + 3.4 * n, 3.6, 3.0, 1.1, f"$z_{n + 1}$", color=KEY) for n in range(2)]
+        query = draw_box(ax, x, 6.6, 3.0, 1.1, coming, color=QUERY)
+        for low, high in zip(sources, memory, strict=True):
+            draw_arrow(ax, low, high)
+        draw_arrow(ax, memory[0].top, query.bottom)
+        _cross_out(ax, (memory[1].top, query.right))
+        carried = (sources[1].top, memory[0].bottom)
+        if place == 2:
+            _cross_out(ax, carried)
+        else:
+            draw_arrow(ax, *carried, color=FIRST if place == 1 else NEUTRAL)
+        ax.text(x + 3.3, 8.5, f"{share:.0%} right", ha="center", va="center", fontsize=14)
+    return fig
+
+
+def _cross_out(ax: Axes, ends: tuple[Point, Point]) -> None:
+    """Draw a dotted line with a cross: no way."""
+    (a, b), (c, d) = ends
+    ax.plot([a, c], [b, d], color=MASKED, ls=":", lw=2, marker="")
+    ax.text((a + c) / 2, (b + d) / 2, "×", ha="center", va="center", fontsize=22, color=INK)
+
+
+def draw_once(source: Sequence[str], target: Sequence[str]) -> Figure:
+    """Draw the steps of a translation, each with a query of its own to one store of keys and values."""
+    fig, ax = new_canvas(24.0, 9.6, width=WIDE)
+    words = draw_box(ax, 0.1, 0.3, 6.3, 1.2, " ".join(source), color=NEUTRAL)
+    encoder = draw_box(ax, 0.1, 3.2, 6.3, 1.2, "encoder", color=ENCODER)
+    draw_arrow(ax, words, encoder)
+    store = draw_box(ax, 0.1, 6.1, 23.8, 1.2, "$K$ and $V$: computed once, read at every step", color=KEY)
+    draw_arrow(ax, encoder.top, (encoder.top[0], store.y))
+    pitch = 16.8 / len(target)
+    for step, word in enumerate(target):
+        x = 7.1 + pitch * step
+        box = draw_box(ax, x, 0.3, 0.94 * pitch, 1.2, ["<s>", *target][step], color=NEUTRAL)
+        query = draw_box(ax, x, 3.2, 0.94 * pitch, 1.2, f"$q_{step + 1}$", color=QUERY)
+        out = draw_box(ax, x, 8.3, 0.94 * pitch, 1.2, word, color=OUTPUT)
+        draw_arrow(ax, box, query)
+        draw_arrow(ax, query.top, (query.top[0], store.y), color=QUERY)
+        draw_arrow(ax, (out.bottom[0], store.y + store.height), out.bottom)
     return fig

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import torch
+from jaxtyping import Bool
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
     draw_add,
@@ -21,9 +23,12 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
+from annotated_transformer.book.drawing.words import draw_tokens, label_ends
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
+    FIRST,
     INK,
     KEY,
     LOOKS,
@@ -31,10 +36,11 @@ from annotated_transformer.plotting.palette import (
     NEUTRAL,
     OUTPUT,
     QUERY,
+    SECOND,
     VALUE,
 )
 
-WIDE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
+TARGET = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
 SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
 
 
@@ -92,7 +98,7 @@ def draw_decoder_block() -> Figure:
     places = draw_box(ax, 3.9, 3.3, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, places.right, (x - 0.45, places.right[1]))
     draw_plus(ax, (x, places.right[1]))
-    write_shape(ax, x, 4.4, WIDE)
+    write_shape(ax, x, 4.4, TARGET)
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
     for label, inside, color, inputs in (
@@ -114,7 +120,7 @@ def draw_decoder_block() -> Figure:
                 draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift), color=KEY)
                 ax.text(2.98, z.left[1] + 2.2 * shift, name, ha="center", va="center")
         y += 5.35
-    write_shape(ax, x, high + 0.83, WIDE)
+    write_shape(ax, x, high + 0.83, TARGET)
     linear = draw_box(ax, x - 3.5, high + 1.25, 5.5, 0.95, "linear, softmax", color=OUTPUT)
     out = draw_box(ax, x - 7.1, high + 3.6, 9.9, 1.1, "probabilities of the next word", color=OUTPUT)
     draw_arrow(ax, (x, linear.top[1]), (x, out.y))
@@ -131,10 +137,10 @@ def _draw_sublayer(
     ax.text(middle, box.y + 1.2, label, ha="center", va="center", weight="bold")
     ax.text(middle, box.y + 0.5, inside, ha="center", va="center", color=INK)
     draw_fork(ax, x, box, inputs, below=0.33)
-    ax.text(middle + 0.3, end + 0.1, WIDE, ha="left", va="bottom", color=MUTED)
+    ax.text(middle + 0.3, end + 0.1, TARGET, ha="left", va="bottom", color=MUTED)
     draw_add(ax, box, (x, end))
     draw_over(ax, Box(x - 1.65, end + 0.75, 3.3, 0.95), "LayerNorm")
-    write_shape(ax, x, y + 2.0, WIDE)
+    write_shape(ax, x, y + 2.0, TARGET)
     return box
 
 
@@ -159,7 +165,7 @@ def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
 
 def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Draw for each name several runs of a probability over the number of tokens since the replaced one."""
-    fig, ax = new_figure(height=3.3)
+    fig, ax = new_figure(width=WIDE, height=3.0)
     for (name, runs), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
         for number, values in enumerate(runs):
             shown = [round(value, 2) for value in values]
@@ -168,5 +174,86 @@ def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     ax.set(xlabel="tokens after the replaced one", ylabel="probability", ylim=(0, 1))
     ax.set_xticks(range(1, 1 + max(len(values) for runs in lines.values() for values in runs)))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.legend(loc="lower right")
+    label_ends(ax, gap=10)
+    return fig
+
+
+def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw the predictions from the correct words, and below them those from the model's own words.
+
+    `table` holds the probabilities of the next word after each beginning; `target` starts with `<s>`.
+    """
+    own = [target[0]]
+    while own[-1] != "</s>" and " ".join(own) in table:
+        choices = table[" ".join(own)]
+        own.append(max(choices, key=lambda word: choices[word]))
+    columns = max(len(target), len(own)) - 1
+    fig, ax = new_canvas(22.0, 11.2, width=WIDE)
+    pitch = 21.8 / columns
+    for title, words, y, free in (
+        ("Teacher forcing: the correct words go in, whatever comes out", target, 5.9, False),
+        ("Free running: what comes out goes in next", own, 0.2, True),
+    ):
+        ax.text(0.1, y + 4.7, title, ha="left", va="center", weight="bold")
+        below = draw_tokens(ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1, color=KEY)
+        for place, box in enumerate(below):
+            choices = table[" ".join(words[: place + 1])]
+            word = max(choices, key=lambda each: choices[each])
+            out = draw_box(ax, box.x, y + 2.8, box.width, 1.1, f"{word} {choices[word]:.2f}", color=OUTPUT)
+            draw_arrow(ax, box, out)
+            if not free and word != target[place + 1]:
+                ax.text(box.right[0] + 0.1, y + 3.35, "≠", ha="left", va="center", fontsize=18)
+            if free and place + 1 < len(below):
+                draw_arrow(
+                    ax, (out.right[0], out.y), (below[place + 1].x, below[place + 1].top[1]), color=OUTPUT
+                )
+    return fig
+
+
+def draw_top_words(inputs: Sequence[str], tops: Sequence[Mapping[str, float]]) -> Figure:
+    """Draw for each slot its input word, at the left, and the most likely next words as bars."""
+    count = max(map(len, tops))
+    fig, ax = new_canvas(22.0, 1.25 * len(inputs) + 1.3, width=WIDE)
+    width = 17.6 / count
+    top = 1.25 * len(inputs)
+    ax.text(0.1, top + 0.6, "goes in", ha="left", va="center", weight="bold")
+    ax.text(4.3, top + 0.6, "comes out, the likeliest first", ha="left", va="center", weight="bold")
+    for number, (word, line) in enumerate(zip(inputs, tops, strict=True)):
+        y = top - 1.25 * (number + 1) + 0.15
+        box = draw_box(ax, 0.1, y, 3.3, 1.0, word, color=KEY)
+        draw_arrow(ax, box.right, (4.2, box.right[1]))
+        for place, (candidate, share) in enumerate(line.items()):
+            x = 4.3 + width * place
+            look = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": "none"}
+            ax.add_patch(Rectangle((x, y), max(0.05, (width - 0.3) * share), 1.0, **look))  # type: ignore[arg-type]
+            percent = f"{100 * share:.0f}" if share >= 0.005 else "<1"
+            weight = "bold" if place == 0 else "normal"
+            ax.text(x + 0.12, y + 0.5, f"{candidate} {percent}%", ha="left", va="center", weight=weight)
+    return fig
+
+
+def draw_leaks(grids: Mapping[str, Bool[Tensor, "rows slots"]], slot: int) -> Figure:
+    """Draw for each title which rows change when a slot is replaced, with the column of one slot framed."""
+    count = len(next(iter(grids.values())))
+    size = 8.6 / count
+    fig, ax = new_canvas(21.0, size * count + 3.2, width=WIDE)
+    for place, (title, changed) in enumerate(grids.items()):
+        x, y = 1.9 + 10.4 * place, 1.3
+        for i, line in enumerate(changed.tolist()):
+            for j, hit in enumerate(line):
+                color = FIRST if hit and j <= i else SECOND if hit else NEUTRAL
+                look = {
+                    "facecolor": to_rgba(color, 0.6 if hit else 0.08),
+                    "hatch": "xx" if hit and j > i else None,
+                }
+                corner = (x + j * size, y + (count - 1 - i) * size)
+                ax.add_patch(Rectangle(corner, size, size, edgecolor=NEUTRAL, lw=0.7, **look))  # type: ignore[arg-type]
+        ax.add_patch(
+            Rectangle((x + slot * size, y), size, size * count, fill=False, edgecolor=INK, lw=2.5, zorder=5)
+        )
+        ax.text(x, y + size * count + 1.2, title, ha="left", va="center", weight="bold")
+        ax.text(x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", ha="center", va="top")
+        if place == 0:
+            ax.text(x - 0.3, y + size * count / 2, "predictions", rotation=90, ha="right", va="center")
+        ax.text(x + size * count / 2, y + size * count + 0.15, "slots", ha="center", va="bottom", color=MUTED)
     return fig

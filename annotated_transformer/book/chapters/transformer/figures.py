@@ -1,5 +1,6 @@
 """The drawings of the chapter on the whole Transformer."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
@@ -20,6 +22,7 @@ from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
 from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
@@ -30,6 +33,7 @@ from annotated_transformer.plotting.palette import (
     NEUTRAL,
     OUTPUT,
     QUERY_TEXT,
+    SECOND,
     VALUE_TEXT,
 )
 
@@ -267,4 +271,82 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.set_title(title, loc="left")
         ax.spines["bottom"].set_visible(False)
+    return fig
+
+
+def draw_icicle(tree: Mapping[str, tuple[str, Mapping[str, int]]]) -> Figure:
+    """Draw a whole, its parts, and their parts as bars whose widths are their numbers of parameters.
+
+    Each part has a color and its own parts; a part with a single one of its own name is not divided.
+    """
+    total = sum(sum(parts.values()) for _, parts in tree.values())
+    fig, ax = new_canvas(22.0, 8.6, width=WIDE)
+    scale, x = 21.8 / total, 0.1
+
+    def block(left: float, y: float, count: int, text: str, color: str, height: float = 2.0) -> None:
+        width = count * scale
+        ax.add_patch(
+            Rectangle((left, y), width, height, facecolor=to_rgba(color, 0.3), edgecolor=color, lw=1.2)
+        )
+        if width > 1.0:
+            turned = 90 if width < 3.2 else 0
+            ax.text(left + width / 2, y + height / 2, text, ha="center", va="center", rotation=turned)
+
+    block(x, 6.5, total, f"the whole model: {total / 1e6:.2f} million", NEUTRAL)
+    for name, (color, parts) in tree.items():
+        count, single = sum(parts.values()), len(parts) == 1
+        low, height = (0.1, 6.2) if single else (4.2, 2.1)
+        block(x, low, count, f"{name}\n{count / 1e6:.1f} million", color, height)
+        left = x
+        for part, size in parts.items() if not single else ():
+            block(left, 0.1, size, f"{part}\n{size / 1e6:.1f}", color, 4.0)
+            left += size * scale
+        x += count * scale
+    return fig
+
+
+def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
+    """Draw for each model the vocabulary sizes that give its printed count, and the size that is stated."""
+    fig, ax = new_figure(width=WIDE, height=0.29 * len(fits) + 1.1)
+    for row, (low, high) in enumerate(fits.values()):
+        color, hatch = (SECOND, "////") if high < stated else (FIRST, "")
+        ax.barh(
+            row, high - low, left=low, height=0.62, color=color, alpha=0.8, edgecolor=INK, lw=0.6, hatch=hatch
+        )
+    ax.axvline(stated, color=INK, lw=2, ls="--", marker="")
+    above = [ends for ends in fits.values() if ends[0] > stated]
+    low, high = max((ends[0] for ends in above), default=0), min((ends[1] for ends in above), default=0)
+    if low < high:
+        ax.axvspan(low, high, color=NEUTRAL, alpha=0.5, lw=0, zorder=0)
+        ax.text((low + high) / 2, -0.7, f"fits {len(above)}", ha="center", va="bottom")
+    ax.text(stated, -0.7, f"stated: {stated:,}", ha="center", va="bottom")
+    names = [re.sub(r"d_(\w+)", r"$d_\\mathrm{\1}$", name) for name in fits]
+    ax.set_yticks(range(len(fits)), names)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.06)
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.set(ylim=(len(fits) - 0.4, -0.6), xlabel="vocabulary sizes that give the printed count")
+    ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
+    ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_losses(
+    losses: Mapping[str, Sequence[float]], whole: Sequence[float], models: Sequence[str]
+) -> Figure:
+    """Draw the loss of two models after the removal of each part, and, as a line, that of the whole."""
+    fig, axes = new_figure(1, len(models), width=WIDE, height=0.45 * len(losses) + 0.9)
+    most = 1.2 * max(max(line) for line in losses.values())
+    order = sorted(losses, key=lambda part: -max(losses[part]))
+    for number, (ax, model) in enumerate(zip(axes, models, strict=True)):
+        values = [losses[part][number] for part in order]
+        ax.barh(range(len(order)), values, height=0.65, color=FIRST, alpha=0.75, edgecolor=INK, lw=0.6)
+        for row, value in enumerate(values):
+            ax.text(value + 0.02 * most, row, f"{value:.1f}", ha="left", va="center")
+        ax.axvline(whole[number], color=INK, lw=2, ls="--", marker="")
+        ax.set_yticks(range(len(order)), order if number == 0 else [""] * len(order))
+        ax.set(xlim=(0, most), ylim=(len(order) - 0.5, -0.5), xlabel="loss (dashed: whole model)")
+        ax.xaxis.set_major_locator(MaxNLocator(3, prune="upper"))
+        ax.set_title(model, loc="left")
+        ax.tick_params(axis="y", length=0)
     return fig

@@ -5,7 +5,7 @@ import torch
 
 from annotated_transformer.book.chapters.cross_attention import figures as figures
 from annotated_transformer.plotting.palette import VALUE
-from tests.drawings import curves, texts
+from tests.drawings import curves, hatched, texts
 
 SOURCE, TARGET = ["young", "dog", "barks"], ["<s>", "chien"]
 WEIGHTS = torch.tensor([[0.1, 0.88, 0.02], [0.7, 0.1, 0.2]])
@@ -65,3 +65,32 @@ def test_law_the_shift_starts_at_layer_one():
     (ax,) = fig.axes
     assert curves(ax) == [[0.1, 0.5, 0.9], [0.7, 0.2, 0.0]]
     assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2, 3]] * 2
+
+
+def test_law_shapes_are_two_squares_and_a_rectangle_and_half_a_square_is_hidden():
+    fig = figures.draw_shapes(3, 5)
+    assert len(fig.axes[0].patches) == 3 * 3 + 5 * 3 + 5 * 5
+    assert hatched(fig) == 5 * 4 // 2
+    assert [text for text in texts(fig) if "n_" in text].count(r"$n_\mathrm{tgt}$ = 5") == 3
+
+
+def test_law_each_layer_links_its_row_of_target_words_with_the_source():
+    fig = figures.draw_two_layers(WEIGHTS, WEIGHTS.flip(0), source=SOURCE, target=TARGET)
+    lines = fig.axes[0].lines  # weights from 0.15 on: the upper row first
+    assert [line.get_linewidth() for line in lines] == pytest.approx([6.3, 1.8, 7.92, 7.92, 6.3, 1.8])
+    assert lines[0].get_ydata()[0] > lines[0].get_ydata()[1] > lines[3].get_ydata()[0]
+    assert texts(fig).count("chien") == 2
+
+
+def test_law_a_cut_off_word_has_its_share_and_ways_that_are_crossed_out():
+    fig = figures.draw_cut_off(("young", "dog"), "chien", {"a": 0.04, "b": 1.0, "c": 0.16})
+    found = texts(fig)
+    assert [text for text in found if text.endswith("right")] == ["4% right", "100% right", "16% right"]
+    assert found.count("×") == 4  # the second row in each panel, the encoder's way in the last
+    assert [found.count(word) for word in ("young", "dog", "chien")] == [3, 3, 3]
+
+
+def test_law_each_step_brings_a_query_and_the_word_before():
+    found = texts(figures.draw_once(SOURCE, ["chien", "aboie", "</s>"]))
+    assert [text for text in found if text.startswith("$q")] == ["$q_1$", "$q_2$", "$q_3$"]
+    assert [found.count(word) for word in ("<s>", "chien", "aboie", "</s>")] == [1, 2, 2, 1]

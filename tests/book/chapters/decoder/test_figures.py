@@ -1,6 +1,7 @@
 """The drawings of the chapter on the decoder show the given words and numbers."""
 
 import pytest
+import torch
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from annotated_transformer.book.chapters.decoder import figures as figures
@@ -48,4 +49,37 @@ def test_law_each_run_starts_one_word_after_the_exchanged_one():
     (ax,) = fig.axes
     assert curves(ax) == [[0.1, 0.8], [0.2, 0.7], [0.9, 0.9]]
     assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2]] * 3
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wrong", "plain"]
+    assert texts(fig) == ["wrong", "plain"]
+
+
+def test_law_correct_words_go_in_above_and_the_models_own_below():
+    table = {
+        "<s>": {"b": 0.6, "a": 0.4},
+        "<s> a": {"</s>": 1.0},
+        "<s> b": {"b": 0.9},
+        "<s> b b": {"</s>": 0.7},
+    }
+    fig = figures.draw_two_modes(["<s>", "a", "</s>"], table)
+    found = texts(fig)
+    assert [text for text in found if text[-3:-2] == "."] == [
+        "b 0.60", "</s> 1.00", "b 0.60", "b 0.90", "</s> 0.70",
+    ]  # fmt: skip
+    assert [found.count(text) for text in ("<s>", "a", "b", "≠")] == [2, 1, 2, 1]
+
+
+def test_law_a_bar_is_as_long_as_its_words_probability():
+    fig = figures.draw_top_words(["<s>", "The"], [{"The": 0.75, "A": 0.25}, {"dog": 0.5, "cat": 0.001}])
+    bars = [patch.get_width() for patch in fig.axes[0].patches if isinstance(patch, Rectangle)]
+    assert bars[0] == pytest.approx(3 * bars[1])
+    assert bars[0] == pytest.approx(1.5 * bars[2])
+    assert {"The 75%", "A 25%", "dog 50%", "cat <1%"} <= set(texts(fig))
+
+
+def test_law_leaks_are_crossed_and_one_slot_is_framed():
+    tight = torch.ones(3, 3, dtype=torch.bool).tril()
+    fig = figures.draw_leaks({"a": tight, "b": torch.ones_like(tight)}, slot=1)
+    assert hatched(fig) == 3  # all above the diagonal of the second grid
+    frames = [patch for patch in fig.axes[0].patches if not patch.get_fill()]
+    cells = [patch for patch in fig.axes[0].patches if patch.get_fill()]
+    assert [frame.get_x() for frame in frames] == pytest.approx([cells[1].get_x(), cells[10].get_x()])
+    assert texts(fig).count("token 1 replaced") == 2

@@ -82,3 +82,30 @@ def test_law_the_shares_of_a_model_are_percents_of_its_sum():
     assert widths == [pytest.approx([50, 50]), pytest.approx([50, 49.8, 0.2])]
     assert texts(fig) == ["50%", "50%", "50%", "50%", "<1%"]
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["Base", "Small"]
+
+
+def test_law_a_block_is_as_wide_as_its_number_of_parameters():
+    tree = {
+        "stack": ("#000000", {"a": 3_000_000, "b": 1_000_000}),
+        "matrix": ("#000000", {"matrix": 4_000_000}),
+    }
+    fig = figures.draw_icicle(tree)
+    widths = [patch.get_width() for patch in fig.axes[0].patches]
+    assert [width / widths[0] for width in widths] == pytest.approx([1, 0.5, 3 / 8, 1 / 8, 0.5])
+    assert {"the whole model: 8.00 million", "matrix\n4.0 million", "a\n3.0"} <= set(texts(fig))
+
+
+def test_law_intervals_stand_at_their_sizes_beside_the_stated_one():
+    fig = figures.draw_intervals({"a": (40, 60), "b": (50, 70), "big": (10, 20)}, stated=30)
+    (ax,) = fig.axes
+    bars = [(bar.get_x(), bar.get_width(), bar.get_hatch()) for bar in ax.patches[:3]]
+    assert bars == [(40, 20, ""), (50, 20, ""), (10, 10, "////")]
+    assert list(ax.lines[0].get_xdata()) == [30, 30]
+    assert texts(fig) == ["fits 2", "stated: 30"]
+
+
+def test_law_the_costliest_removal_comes_first_beside_the_whole_models_loss():
+    fig = figures.draw_losses({"a": [0.5, 0.25], "b": [2.0, 3.0]}, [0.125, 0.25], ["one", "two"])
+    assert [[bar.get_width() for bar in ax.patches] for ax in fig.axes] == [[2.0, 0.5], [3.0, 0.25]]
+    assert [list(ax.lines[0].get_xdata()) for ax in fig.axes] == [[0.125, 0.125], [0.25, 0.25]]
+    assert texts(fig) == ["2.0", "0.5", "3.0", "0.2"]
