@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -129,20 +130,26 @@ def draw_smoother(
     return fig
 
 
-def draw_transfer(shares: Mapping[str, Mapping[str, Sequence[Number]]], *, chance: float) -> Figure:
-    """Draw shares of right words: a panel per way to train, a row per test, a mark per seed."""
-    fig, axes = new_figure(len(shares), 1, height=1.9 * len(shares) + 0.5)
-    for ax, (title, tests), (color, mark) in zip(
-        axes, shares.items(), ((FIRST, "o"), (SECOND, "s")), strict=True
+def draw_transfer(
+    shares: Mapping[str, Mapping[str, Sequence[Number]]], examples: Mapping[str, str], *, chance: float
+) -> Figure:
+    """Draw shares of right words: a panel per training, a bar per test, a mark per seed."""
+    fig, axes = new_figure(1, len(shares), width=WIDE, height=3.1)
+    for ax, (title, tests), (color, hatch) in zip(
+        axes, shares.items(), ((FIRST, None), (SECOND, "////")), strict=True
     ):
         for row, values in enumerate(tests.values()):
-            ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-            places = [row - 0.2 + 0.2 * seed for seed in range(len(values))]
-            ax.plot([round(v, 2) for v in values], places, color=color, ls="", marker=mark, clip_on=False)
+            mean = sum(values) / len(values)
+            ax.barh(row, mean, 0.55, facecolor=color if hatch is None else "none", edgecolor=color,
+                    hatch=hatch, alpha=0.6)  # fmt: skip
+            ax.plot([round(v, 2) for v in values], [row] * len(values), color=INK, ls="", marker="|",
+                    markersize=14, clip_on=False)  # fmt: skip
+            ax.text(1.05, row, f"{mean:.0%}", ha="left", va="center", weight="bold")
         ax.plot([chance] * 2, [-0.5, len(tests) - 0.5], color=MUTED, lw=1, ls=":", marker="")
-        ax.set_yticks(range(len(tests)), list(tests))
-        ax.set(xlim=(0, 1.02), ylim=(len(tests) - 0.4, -0.6))
-        ax.set_xticks([0, 1 / 3, 1], ["0", "⅓", "1"])
+        names = [f"{name}\n{examples[name]}" for name in tests] if ax is axes[0] else []
+        ax.set_yticks(range(len(names)), names)
+        ax.set(xlim=(0, 1.3), ylim=(len(tests) - 0.4, -0.6))
+        ax.set_xticks([0, chance, 1], ["0", "⅓", "1"])
         ax.set_title(title, loc="left", weight="normal")
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)

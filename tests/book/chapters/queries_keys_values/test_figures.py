@@ -52,10 +52,14 @@ def test_law_the_curve_passes_the_answers_and_the_points_are_the_entries():
     assert (list(points.get_xdata()), list(points.get_ydata())) == ([8, 10], [12, 14])
 
 
-def test_law_each_test_has_a_mark_for_each_seed_and_a_line_at_chance():
+def test_law_each_test_has_a_bar_of_the_mean_and_a_mark_for_each_seed():
     shares = {"mixed": {"a": [1.0, 0.9], "b": [0.5, 0.4]}, "typical": {"a": [0.2, 0.3], "b": [0.1, 0]}}
-    fig = figures.draw_transfer(shares, chance=1 / 3)
+    fig = figures.draw_transfer(shares, {"a": "one", "b": "two"}, chance=1 / 3)
     assert [marks(ax) for ax in fig.axes] == [[[1.0, 0.9], [0.5, 0.4]], [[0.2, 0.3], [0.1, 0]]]
+    bars = [bar.get_width() for ax in fig.axes for bar in ax.patches]
+    assert bars == pytest.approx([0.95, 0.45, 0.25, 0.05])
+    assert texts(fig) == ["95%", "45%", "25%", "5%"]
     chance = [line for line in fig.axes[0].lines if line.get_linestyle() == ":"]
     assert list(chance[0].get_xdata()) == [1 / 3, 1 / 3]
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["mixed", "typical"]
+    assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["a\none", "b\ntwo"]
