@@ -1,8 +1,9 @@
 """One color for one role on every page of the book, and never color alone.
 
-The role colors are safe for color-blind readers (those of Okabe and Ito, but for the yellow, which is too pale
-for lines). They fill shapes and draw lines, and are the same on a light and on a dark page. The colors of `THEMED` are for text and background: on a page of
-the book they become CSS variables and follow its theme; elsewhere they are what is written here.
+The role colors are safe for color-blind readers: those of Okabe and Ito, but for their yellow, which is too
+pale for lines. They fill shapes and draw lines, and are the same on a light and on a dark page. The colors of
+`THEMED` are for text and background: on a page of the book they become CSS variables and follow its theme;
+elsewhere they are what is written here.
 """
 
 QUERY = "#D55E00"

@@ -120,7 +120,7 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
     draw_arrow(ax, draw_box(ax, 0.5, 0.15, 4.6, 0.95, " ".join(source), color=NEUTRAL), stack)
     width, memory = 4.6 / len(source), stack.top[1] + 1.6
     for number in range(len(source)):
-        z = draw_box(ax, 0.5 + width * number, memory, width, 1.0, f"$z_{number + 1}$", color=KEY)
+        z = draw_box(ax, 0.5 + width * number, memory, width, 1.0, f"$z_{number + 1}$", color=ENCODER)
         draw_arrow(ax, (z.bottom[0], stack.top[1]), z.bottom)
     below = draw_box(ax, 8.9, 0.15, 4.6, 0.95, " ".join(written), color=NEUTRAL).top
     bus, heights = 6.0, []
@@ -133,11 +133,11 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
         below = cross.top
         heights.append(cross.left[1])
         ax.text(own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", ha="left", va="center", color=INK)
-        draw_arrow(ax, (bus, cross.left[1]), cross.left, color=KEY)
+        draw_arrow(ax, (bus, cross.left[1]), cross.left)
         names = f"$K^{{({layer})}}, V^{{({layer})}}$"
         ax.text((bus + 8.5) / 2, cross.left[1] + 0.15, names, ha="center", va="bottom", color=INK)
-    draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5), color=KEY)
-    draw_line(ax, (bus, min(heights)), (bus, max(heights)), color=KEY)
+    draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5))
+    draw_line(ax, (bus, min(heights)), (bus, max(heights)))
     out = draw_box(ax, 9.7, top + 0.85, 3.0, 0.95, f"{coming} ?", color=OUTPUT)
     draw_arrow(ax, below, out.bottom)
     return fig
@@ -253,7 +253,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
         sources = [
             draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word, color=NEUTRAL) for n, word in enumerate(words)
         ]
-        memory = [draw_box(ax, x + 3.4 * n, 3.6, 3.0, 1.1, f"$z_{n + 1}$", color=KEY) for n in range(2)]
+        memory = [draw_box(ax, x + 3.4 * n, 3.6, 3.0, 1.1, f"$z_{n + 1}$", color=ENCODER) for n in range(2)]
         query = draw_box(ax, x, 6.6, 3.0, 1.1, coming, color=QUERY)
         for low, high in zip(sources, memory, strict=True):
             draw_arrow(ax, low, high)

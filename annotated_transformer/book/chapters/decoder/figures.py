@@ -37,7 +37,6 @@ from annotated_transformer.plotting.palette import (
     OUTPUT,
     QUERY,
     SECOND,
-    VALUE,
 )
 
 TARGET = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
@@ -105,19 +104,19 @@ def draw_decoder_block() -> Figure:
         (
             "self-attention",
             r"masked, $h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
-            VALUE,
+            NEUTRAL,
             ["$V$", "$K$", "$Q$"],
         ),
-        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, ["$Q$"]),
-        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY, [""]),
+        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", NEUTRAL, ["$Q$"]),
+        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", NEUTRAL, [""]),
     ):
         box = _draw_sublayer(ax, x, y, label, inside, color, inputs)
         if label == "cross-attention":
-            z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=KEY)
+            z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=ENCODER)
             ax.text(0.1, z.y + 2.0, SOURCE, ha="left", va="center", color=MUTED)
             draw_arrow(ax, encoder, z)
             for shift, name in ((0.35, "$K$"), (-0.35, "$V$")):
-                draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift), color=KEY)
+                draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift))
                 ax.text(2.98, z.left[1] + 2.2 * shift, name, ha="center", va="center")
         y += 5.35
     write_shape(ax, x, high + 0.83, TARGET)
@@ -195,7 +194,9 @@ def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float
         ("Free running: what comes out goes in next", own, 0.2, True),
     ):
         ax.text(0.1, y + 4.7, title, ha="left", va="center", weight="bold")
-        below = draw_tokens(ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1, color=KEY)
+        below = draw_tokens(
+            ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1, color=NEUTRAL
+        )
         for place, box in enumerate(below):
             choices = table[" ".join(words[: place + 1])]
             word = max(choices, key=lambda each: choices[each])
@@ -220,7 +221,7 @@ def draw_top_words(inputs: Sequence[str], tops: Sequence[Mapping[str, float]]) -
     ax.text(4.3, top + 0.6, "comes out, the likeliest first", ha="left", va="center", weight="bold")
     for number, (word, line) in enumerate(zip(inputs, tops, strict=True)):
         y = top - 1.25 * (number + 1) + 0.15
-        box = draw_box(ax, 0.1, y, 3.3, 1.0, word, color=KEY)
+        box = draw_box(ax, 0.1, y, 3.3, 1.0, word, color=NEUTRAL)
         draw_arrow(ax, box.right, (4.2, box.right[1]))
         for place, (candidate, share) in enumerate(line.items()):
             x = 4.3 + width * place
