@@ -27,15 +27,16 @@ from annotated_transformer.plotting.palette import (
 
 
 def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
-    """Draw each token as a box as wide as its weight and as high as its value: its area is what it contributes."""
+    """Draw each token as a box as wide as its weight and as high as its value: so its area is what it adds."""
     fig, ax = new_figure(height=2.8)
     start = 0.0
     for weight, value in zip(weights, values, strict=True):
         box = Rectangle((start, 0), weight, value, facecolor=to_rgba(VALUE, 0.4), edgecolor=VALUE, lw=2.5)
         ax.add_patch(box)
         above = value >= 0
-        ax.text(start + weight / 2, value + (0.15 if above else -0.15), f"{weight:g} × {value:g}".replace("-", "−")
-                + f"\n= {weight * value:g}".replace("-", "−"), ha="center", va="bottom" if above else "top")  # fmt: skip
+        y, va = (value + 0.15, "bottom") if above else (value - 0.15, "top")
+        product = f"{weight:g} × {value:g}\n= {weight * value:g}".replace("-", "−")
+        ax.text(start + weight / 2, y, product, ha="center", va=va)
         start += weight
     ax.axhline(0, color=INK, lw=1, ls="-", marker="")
     ax.set(xlim=(0, 1), ylim=(min(values) - 1.8, max(values) + 1.8), ylabel="value", xlabel="weight")
@@ -43,7 +44,7 @@ def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
 
 
 def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence[str], word: str) -> Figure:
-    """Draw where one word looks in each layer, the lowest at the bottom: a bar for the weight of each head."""
+    """Draw where one word looks in each layer, the lowest at the bottom: a bar for each head."""
     layers, heads, tokens = maps.shape
     wide = 57.0 / tokens
     fig, ax = new_canvas(64, 6.0 * layers + 5.5, width=WIDE)
@@ -66,7 +67,7 @@ def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence
 def draw_lens_words(
     inputs: Sequence[str], words: Sequence[Sequence[str]], shares: Sequence[Sequence[float]]
 ) -> Figure:
-    """Draw the likeliest word at each position and depth, the lowest at the bottom, shaded by its probability."""
+    """Draw the likeliest word at each position and depth, the lowest at the bottom, darker if likelier."""
     wide = 55.5 / len(inputs)
     fig, ax = new_canvas(64, 3.4 * len(words) + 6.5, width=WIDE)
     for depth, (row, given) in enumerate(zip(words, shares, strict=True)):
@@ -94,7 +95,7 @@ def draw_lens_words(
 def draw_streams(
     clean: Sequence[str], corrupted: Sequence[str], *, depths: int, depth: int, token: int
 ) -> Figure:
-    """Draw the vectors of two runs, one column for each token, and one vector that is put into the other run."""
+    """Draw the vectors of two runs, one column for each token, and one vector that is put into the other."""
     wide = 29.0 / len(clean)
     fig, ax = new_canvas(64, 3.0 * depths + 6.5, width=WIDE)
     for left, names, color, hatch in ((0.5, clean, FIRST, ""), (34.5, corrupted, SECOND, "///")):
@@ -106,8 +107,10 @@ def draw_streams(
             for level in range(depths):
                 put = left > 30 and (level, place) == (depth, token)
                 look = (FIRST, "") if put else (color, hatch)
-                ax.add_patch(Rectangle((x + 0.12 * wide, 3.0 * level + 2.8), 0.76 * wide, 2.0, hatch=look[1],
-                                       facecolor=to_rgba(look[0], 0.45), edgecolor=look[0], lw=1.5))  # fmt: skip
+                corner = x + 0.12 * wide, 3.0 * level + 2.8
+                face = to_rgba(look[0], 0.45)
+                cell = Rectangle(corner, 0.76 * wide, 2.0, facecolor=face, edgecolor=look[0], hatch=look[1])
+                ax.add_patch(cell)
     y = 3.0 * depth + 3.8
     start, end = (0.5 + wide * (token + 0.5), y + 1.0), (34.5 + wide * (token + 0.5), y + 1.0)
     ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "connectionstyle": "arc3,rad=-0.25",
@@ -122,8 +125,10 @@ def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
     """Draw how two layers continue a repetition: the last symbol has an earlier copy at place `copy`."""
     wide = 46.0 / (len(symbols) + 1)
     fig, ax = new_canvas(46, 21)
-    rows = [[draw_box(ax, 1 + wide * place, y, 0.8 * wide, 3.2, symbol) for place, symbol in enumerate(symbols)]
-            for y in (1.0, 9.0)]  # fmt: skip
+    rows = [
+        [draw_box(ax, 1 + wide * place, y, 0.8 * wide, 3.2, name) for place, name in enumerate(symbols)]
+        for y in (1.0, 9.0)
+    ]
     low, high = rows
     draw_arrow(ax, low[copy].top, high[copy + 1].bottom, color=FIRST)
     last = draw_box(ax, high[-1].x, 17.0, 0.8 * wide, 3.2, symbols[copy + 1], color=SECOND)
