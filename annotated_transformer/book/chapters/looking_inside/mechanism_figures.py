@@ -27,7 +27,7 @@ from annotated_transformer.plotting.palette import (
 
 
 def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
-    """Draw each token as a box as wide as its weight and as high as its value: so its area is what it adds."""
+    """Draw each token as a box as wide as its weight and as high as its value; the area is what it adds."""
     fig, ax = new_figure(height=2.8)
     start = 0.0
     for weight, value in zip(weights, values, strict=True):
