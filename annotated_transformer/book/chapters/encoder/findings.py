@@ -33,13 +33,13 @@ def draw_contributions(
 ) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum: heads across, reviews down."""
     longest = max(len(values) for reviews in heads.values() for values in reviews.values())
-    fig, axes = new_figure(len(ratings), len(heads), width=WIDE, height=0.3 * (longest + 3) * len(ratings))
+    fig, _ = new_figure(len(ratings), len(heads), width=WIDE, height=0.3 * (longest + 3) * len(ratings))
     ends = [abs(sum(parts)) for reviews in heads.values() for parts in reviews.values()]
     reach = 1.6 * max(*map(abs, ratings.values()), *ends)
     for across, (title, reviews) in enumerate(heads.items()):
         sums = [round(sum(values), 1) + 0.0 for values in reviews.values()]
         for down, (review, values) in enumerate(reviews.items()):
-            ax, words = axes[down][across], review.split()
+            ax, words = fig.axes[len(heads) * down + across], review.split()
             _draw_parts(ax, values, sums[down], ratings[review])
             ax.set_yticks(range(len(words) + 1), [*words, "sum"] if across == 0 else [""] * (len(words) + 1))
             ax.set(xlim=(-reach, reach), ylim=(len(words) + 0.6, -1.6))
