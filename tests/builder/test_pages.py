@@ -349,6 +349,25 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             assert page.evaluate(THEME) == theme
 
 
+def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/02_queries_keys_values.html")
+        page.wait_for_selector(".at-slider input")
+        values = page.locator(".at-slider output").all_inner_texts()
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        pairs = [state.locator("p").all_inner_texts() for state in page.locator(".at-states").all()]
+        assert len(pairs) == len(values) > 1
+        for value, pair in zip(values, pairs, strict=True):
+            assert len({*pair}) == 2
+            assert any(words.endswith(f": {value}") for words in pair)
+        assert page.locator(".at-states img").count() == page.locator(".at-states img:visible").count()
+        assert page.locator(".at-slider .at-stage:visible").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator(".at-states").count() == 0
+
+
 def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):
     faults: list[str] = []
     options = {"viewport": WIDE, "java_script_enabled": False, "color_scheme": "dark"}

@@ -111,6 +111,37 @@
     target.scrollIntoView();
   };
 
+  // Paper cannot be dragged: a figure with a slider is printed in two states, the one shown and the one farthest from it.
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("figure.at-slider").forEach((figure) => {
+      const stage = figure.querySelector(".at-stage");
+      /** @type {HTMLInputElement | null} */
+      const input = figure.querySelector("input[type=range]");
+      const data = figure.querySelector("script.at-frames");
+      if (!stage || !input || !data || figure.querySelector(".at-states")) return;
+      /** @type {{ name: string, frames: { value: string, alt: string, image: string }[] }} */
+      const { name, frames } = JSON.parse(data.textContent ?? "");
+      const now = Number(input.value);
+      const far = 2 * now < frames.length - 1 ? frames.length - 1 : 0;
+      if (far === now) return;
+      const states = document.createElement("div");
+      states.className = "at-states";
+      [now, far]
+        .sort((one, other) => one - other)
+        .forEach((place) => {
+          const { value, alt, image } = frames[place];
+          const words = Object.assign(document.createElement("p"), { textContent: `${name}: ${value}` });
+          const state = document.createElement("div");
+          state.append(words, Object.assign(new Image(), { src: image, alt }));
+          states.append(state);
+        });
+      stage.after(states);
+    });
+  });
+  window.addEventListener("afterprint", () =>
+    document.querySelectorAll(".at-states").forEach((states) => states.remove()),
+  );
+
   // 6. Mark the words that a search has found here, until Escape is pressed.
   const markFound = () => {
     const address = new URL(location.href);
