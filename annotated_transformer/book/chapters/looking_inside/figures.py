@@ -9,8 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.figures import new_figure
+from annotated_transformer.book.drawing.boxes import draw_weight
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     HEAT_INK_HIGH,
@@ -138,9 +141,46 @@ def draw_restored(
     return fig
 
 
+def draw_readers(
+    readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]],
+    words: Sequence[str],
+    *,
+    least: float = 0.05,
+) -> Figure:
+    """Draw what reaches the first token through the layers of each reader: lines as wide as the weights.
+
+    Of a layer, the rows of those tokens are drawn that the layer above reads; weights below `least` are not.
+    """
+    pitch = max(2.2, 0.42 * max(map(len, words)) + 0.6)
+    heights = [4.4 * len(maps) + 4.0 for maps in readers.values()]
+    fig, ax = new_canvas(pitch * len(words) + 4.8, sum(heights), width=WIDE)
+    top = sum(heights)
+    for (name, maps), height in zip(readers.items(), heights, strict=True):
+        low = top - height + 0.9
+        ax.text(0.1, top - 0.7, name, ha="left", va="center", weight="bold")
+        read = {0}
+        for layer in reversed(range(len(maps))):
+            y = low + 4.4 * layer + 0.9
+            rows, seen = maps[layer].tolist(), set()
+            for query in sorted(read):
+                for key, weight in enumerate(rows[query]):
+                    if weight >= least:
+                        ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
+                        draw_weight(ax, (ends[0], y), (ends[1], y + 3.0), weight, color=FIRST)
+                        seen.add(key)
+                ax.text(4.6 + pitch * (query + 0.5), y + 3.1, words[query], ha="center", va="bottom")
+            ax.text(4.3, y + 1.5, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
+            read = seen
+        for place, word in enumerate(words):
+            weight = "bold" if place in read else "normal"
+            ax.text(4.6 + pitch * (place + 0.5), low + 0.5, word, ha="center", va="top", weight=weight)
+        top -= height
+    return fig
+
+
 def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
-    fig, ax = new_figure(height=3.5)
+    fig, ax = new_figure(width=WIDE, height=2.8)
     for (name, values), color, style, mark in zip(
         shares.items(), (FIRST, SECOND), ("-", "--"), ("o", "s"), strict=True
     ):
@@ -149,5 +189,5 @@ def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
     ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
     ax.set_xticks(range(len(shown)))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.3), ncols=1, borderaxespad=0.0)
+    label_ends(ax)
     return fig

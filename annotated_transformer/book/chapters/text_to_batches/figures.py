@@ -93,8 +93,8 @@ def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
     return fig
 
 
-def draw_merges(words: Sequence[str], merges: Sequence[Merge]) -> Figure:
-    """Draw words as trees: letters below, and each merge at the height of its place in the list."""
+def draw_merges(words: Sequence[str], merges: Sequence[Merge], *, count: int) -> Figure:
+    """Draw words as trees after `count` merges: letters below, each merge at the height of its place."""
     used = sorted({number for word in words for number, *_ in grow(word, merges)})
     span = max(map(len, words)) + 1.4  # letters, the dot, and a gap
     fig, ax = new_canvas(2.0 + span * len(words), 1.3 * len(used) + 1.4, width=WIDE)
@@ -107,7 +107,7 @@ def draw_merges(words: Sequence[str], merges: Sequence[Merge]) -> Figure:
         start = 1.9 + span * place
         boxes = [draw_box(ax, start + at + 0.08, 0.2, 0.84, 0.8, letter)
                  for at, letter in enumerate(["·", *word])]  # fmt: skip
-        for number, at, piece in grow(word, merges):
+        for number, at, piece in grow(word, merges[:count]):
             left, right = boxes[at : at + 2]
             middle, width = (left.center[0] + right.center[0]) / 2, 0.44 * len(piece) + 0.5
             y = heights[number] - 0.4

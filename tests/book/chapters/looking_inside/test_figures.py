@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 
 from annotated_transformer.book.chapters.looking_inside import figures as figures
 from annotated_transformer.plotting.attention_map import heat
-from tests.drawings import curves, marks, texts
+from tests.drawings import bold, curves, marks, texts
 
 RNG = torch.Generator().manual_seed(0)
 
@@ -75,4 +75,13 @@ def test_law_each_share_is_printed_at_its_depth_and_token():
 def test_law_the_lens_has_a_line_for_the_input_and_one_for_the_prediction():
     (ax,) = figures.draw_lens({"input": [1.0, 0.5, 0.0], "prediction": [0.0, 0.25, 1.0]}).axes
     assert curves(ax) == [[1.0, 0.5, 0.0], [0.0, 0.25, 1.0]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["input", "prediction"]
+    assert [text.get_text() for text in ax.texts] == ["input", "prediction"]
+
+
+def test_law_the_readers_show_what_reaches_the_first_token():
+    direct, across = torch.tensor([[0.1, 0.9], [0.5, 0.5]]), torch.tensor([[0.0, 1.0], [0.3, 0.7]])
+    fig = figures.draw_readers({"one": [direct], "two": [torch.eye(2), across]}, ["[c]", "calm"])
+    widths = [round(line.get_linewidth(), 1) for line in fig.axes[0].lines]
+    assert widths == [0.9, 8.1, 9.0, 9.0]  # [c] reads both; [c] reads calm, which reads itself
+    assert texts(fig).count("layer 2") == 1
+    assert bold(fig) == ["one", "[c]", "calm", "two", "calm"]

@@ -28,8 +28,9 @@ def test_law_the_merged_pair_stands_first():
 def test_law_a_tree_has_the_merges_of_its_word_in_their_order():
     merges = [("s", "t"), ("e", "st"), ("w", "e")]
     assert figures.grow("west", merges) == [(1, 3, "st"), (2, 2, "est")]
-    fig = figures.draw_merges(["west"], merges)
-    assert texts(fig) == ["1", "2", "·", "w", "e", "s", "t", "st", "est"]
+    start = ["1", "2", "·", "w", "e", "s", "t"]
+    for count, shown in ((0, []), (1, ["st"]), (3, ["st", "est"])):
+        assert texts(figures.draw_merges(["west"], merges, count=count)) == [*start, *shown]
 
 
 def test_law_each_piece_stands_above_its_id():
