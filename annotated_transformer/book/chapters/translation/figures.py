@@ -83,7 +83,7 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
     last = len(kinds) - 1
     if counts := others[kinds[-1]]:
         middle = sum(counts) / len(counts)
-        ax.text(middle, last + 0.25, "wrong source", ha="right", va="bottom", color=INK)
+        ax.text(middle, last + 0.25, "wrong source", ha="center", va="bottom", color=INK)
     ax.text(own[kinds[-1]], last + 0.25, "own source", ha="right", va="bottom", color=INK)
     ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
     ax.set_xticks(range(0, of + 1, 2))
@@ -110,7 +110,7 @@ def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
     return fig
 
 
-def draw_brevity(rates: Sequence[float] = (0.5, 0.75, 0.9)) -> Figure:
+def draw_brevity(rates: Sequence[float]) -> Figure:
     """Draw the brevity penalty over the length of the hypotheses, as a share of that of the references."""
     fig, ax = new_figure(height=2.7)
     lengths = [share / 100 for share in range(20, 151)]
@@ -156,7 +156,7 @@ def draw_splits(splits: Mapping[str, Sequence[str]]) -> Figure:
     """Draw one text as tokens in boxes, in a row for each tokenizer, with their number."""
     letter, gap = 0.235, 0.13
     fig, ax = new_canvas(14, 1.15 * len(splits) + 0.1, width=WIDE)
-    for place, (name, tokens) in enumerate(reversed(splits.items())):
+    for place, (name, tokens) in enumerate(reversed(list(splits.items()))):
         y, x = 0.2 + 1.15 * place, 2.8
         ax.text(2.6, y + 0.4, name, ha="right", va="center", color=MUTED)
         for token in tokens:
@@ -192,7 +192,13 @@ def draw_lengths(rows: Sequence[Mapping[str, float]]) -> Figure:
     for place, row in zip(places, rows, strict=True):
         ends = [row["bleu"] - row["ci"], row["bleu"] + row["ci"]]
         ax.plot([place, place], ends, color=FIRST, ls="-", marker="_", lw=1.5)
-    ax.plot(places, exact, color=SECOND, ls="--", marker="s",)
+    ax.plot(
+        places,
+        exact,
+        color=SECOND,
+        ls="--",
+        marker="s",
+    )
     ax.annotate("% equal to the reference", (1, exact[1]), (8, 5), textcoords="offset points", va="bottom")
     names = [f"{row['from']} to {row['to']}" if row["to"] < 100 else f"{row['from']} or more" for row in rows]
     ticks = [f"{name}\n({row['texts']:,})" for name, row in zip(names, rows, strict=True)]
@@ -233,7 +239,7 @@ def draw_synthetic(source: str, target: str, translated: str) -> Figure:
         made_patch = ax.patches[-1]
         made_patch.set_linestyle("--")
         draw_arrow(ax, made, wanted, "learn")
-        other = draw_box(ax, 6.2, 0.25, 4.9, 0.9, "the other direction's model", color=NEUTRAL)
+        other = draw_box(ax, 6.1, 0.25, 5.0, 0.9, "the other model", color=NEUTRAL)
         draw_line(ax, wanted.bottom, (wanted.bottom[0], other.center[1]))
         draw_arrow(ax, (wanted.bottom[0], other.center[1]), other.right)
         draw_line(ax, other.left, (made.bottom[0], other.center[1]))
@@ -269,11 +275,18 @@ def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: 
     fig, ax = new_figure(height=2.9)
     layers = range(1, len(predicts) + 1)
     ax.plot(layers, [100 * share for share in predicts], color=FIRST, ls="-", marker="o",
-        label="row that\npredicts")  # fmt: skip
+        label="row predicting")  # fmt: skip
     ax.plot(layers, [100 * share for share in going_in], color=SECOND, ls="--", marker="s",
-        label="row in which\nit goes in")  # fmt: skip
+        label="row going in")  # fmt: skip
     ax.axhline(100 * diagonal, color=NEUTRAL, lw=1.2, ls=":", marker="")
-    ax.annotate("diagonal", (len(predicts), 100 * diagonal), (0, 3), textcoords="offset points", ha="right", va="bottom")
+    ax.annotate(
+        "diagonal",
+        (len(predicts), 100 * diagonal),
+        (0, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+    )
     ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
     label_ends(ax)
     return fig
