@@ -290,3 +290,24 @@ def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: 
     ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
     label_ends(ax)
     return fig
+
+
+def draw_stages(models: Mapping[str, Sequence[tuple[Sequence[float], str]]]) -> Figure:
+    """Draw the learning rate at each update, stage after stage, with what each stage reached."""
+    fig, axes = new_figure(len(models), 1, width=WIDE, height=0.7 + 1.35 * len(models))
+    panels = list(axes) if len(models) > 1 else [axes]
+    end = max(sum(len(rates) for rates, _ in stages) for stages in models.values())
+    top = max(max(rates) for stages in models.values() for rates, _ in stages)
+    for ax, (name, stages) in zip(panels, models.items(), strict=True):
+        start = 0
+        for number, ((rates, reached), color) in enumerate(zip(stages, (FIRST, SECOND), strict=True), 1):
+            steps = [start + step for step in range(1, len(rates) + 1)]
+            ax.plot(steps, rates, color=color, ls="-" if number == 1 else "--", marker="")
+            ax.text(start + 0.98 * len(rates), top, f"stage {number}: {reached}", ha="right", va="top")
+            start += len(rates)
+            ax.axvline(start, color=NEUTRAL, lw=1.2, ls=":", marker="")
+        ax.set(xlim=(0, 1.01 * end), ylim=(0, 1.05 * top), yticks=(0, top), ylabel="learning rate")
+        ax.set_title(name, loc="left")
+        ax.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
+    panels[-1].set_xlabel("updates")
+    return fig

@@ -142,3 +142,12 @@ def test_law_layers_are_drawn_in_percent_beside_the_diagonal():
     fig = figures.draw_layers([0.25, 0.5], [0.75, 0.0], 0.5)
     assert curves(fig.axes[0]) == [[25.0, 50.0], [75.0, 0.0], [50.0, 50.0]]
     assert set(texts(fig)) == {"diagonal", "row predicting", "row going in"}
+
+
+def test_law_each_stage_continues_where_the_last_one_ended():
+    fig = figures.draw_stages({"x": [([0.1, 0.3], "BLEU 1"), ([0.2, 0.15, 0.1], "BLEU 2")]})
+    first, end, second, _ = fig.axes[0].lines
+    assert list(first.get_ydata()) == [0.1, 0.3]
+    assert (list(second.get_xdata()), list(second.get_ydata())) == ([3, 4, 5], [0.2, 0.15, 0.1])
+    assert set(end.get_xdata()) == {2}
+    assert [text.get_text() for text in fig.axes[0].texts] == ["stage 1: BLEU 1", "stage 2: BLEU 2"]
