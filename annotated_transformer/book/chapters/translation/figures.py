@@ -1,12 +1,16 @@
 """The drawings of the chapter on translation."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
 LONGEST = 4  # of the n-grams
 
@@ -59,24 +63,251 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
     """Draw for each kind how many contrasts are right with their own source, and with those of others.
 
     `others` has one count for each set of wrong sources: a mark at their mean, and a line over their range.
-    Without such sets, it has none.
+    An arrow leads from the mean to the own source. Without such sets, there is no mean and no arrow.
     """
-    fig, ax = new_figure(height=4.0)
-    kinds = sorted(own, key=lambda kind: sum(others[kind]))
+    kinds = sorted(own, key=lambda kind: -sum(others[kind]))
+    fig, ax = new_figure(width=WIDE, height=1.2 + 0.4 * len(kinds))
     for place, kind in enumerate(kinds):
         if counts := others[kind]:
             mean = round(sum(counts) / len(counts), 2)
-            ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=2, ls="-", marker="")
-            ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9, clip_on=False)
+            ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=5, alpha=0.3, ls="-",
+                marker="", solid_capstyle="butt")  # fmt: skip
+            if abs(own[kind] - mean) > 0.4:
+                draw_arrow(ax, (mean, place), (own[kind], place), color=INK)
+            ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9)
+            name = f"{own[kind] - mean:+.1f}".replace("-", "−")
+            ax.text(of + 0.35, place, name, ha="left", va="center")
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
-    ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.5], color=NEUTRAL, lw=1, ls="--", marker="")
-    ax.text(of / 2, -0.95, "guessing", ha="center", va="center", color=MUTED)
-    top = len(kinds) - 0.3
-    ax.text(of + 0.1, top, "own source", ha="right", va="bottom", color=INK)
-    ax.text(0.0, top, "another sentence's source", ha="left", va="bottom", color=INK)
-    ax.plot(of + 0.3, top + 0.17, color=FIRST, marker="o", ls="", clip_on=False)
-    ax.plot(-0.25, top + 0.17, color=SECOND, marker="s", ls="", clip_on=False)
-    ax.set(xlim=(-0.45, of + 0.45), ylim=(-1.25, len(kinds) + 0.3), xlabel=f"right, of {of}")
+    ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.4], color=NEUTRAL, lw=1, ls="--", marker="", zorder=0)
+    ax.text(of / 2, len(kinds) - 0.3, "guessing", ha="center", va="bottom", color=MUTED)
+    last = len(kinds) - 1
+    if counts := others[kinds[-1]]:
+        middle = sum(counts) / len(counts)
+        ax.text(middle, last + 0.25, "wrong source", ha="center", va="bottom", color=INK)
+    ax.text(own[kinds[-1]], last + 0.25, "own source", ha="right", va="bottom", color=INK)
+    ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
+    ax.set_xticks(range(0, of + 1, 2))
     ax.set_yticks(range(len(kinds)), kinds)
     ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
+    """Draw BLEU and chrF of each hypothesis on one scale, wrong ones as crosses: name to verdict and both."""
+    names = sorted(values, key=lambda name: values[name][1])
+    fig, axes = new_figure(1, 2, width=WIDE, height=0.6 + 0.36 * len(names))
+    for panel, (ax, measure) in enumerate(zip(axes, ("BLEU", "chrF"), strict=True), 1):
+        for place, name in enumerate(names):
+            right = values[name][0] == "is right"
+            color, mark = (FIRST, "o") if right else (SECOND, "X")
+            ax.plot(values[name][panel], place, color=color, marker=mark, markersize=11, ls="")
+            ax.annotate(f"{values[name][panel]:.0f}", (values[name][panel], place), (9, 0),
+                textcoords="offset points", va="center")  # fmt: skip
+        ax.set(xlim=(0, 108), ylim=(-0.6, len(names) - 0.4), xticks=(0, 50, 100), title=measure)
+        ax.set_yticks(range(len(names)), [])
+        ax.tick_params(axis="y", length=0)
+    axes[0].set_yticklabels([f"{'right' if values[n][0] == 'is right' else 'wrong'}: {n}" for n in names])
+    return fig
+
+
+def draw_brevity(rates: Sequence[float]) -> Figure:
+    """Draw the brevity penalty over the length of the hypotheses, as a share of that of the references."""
+    fig, ax = new_figure(height=2.7)
+    lengths = [share / 100 for share in range(20, 151)]
+    ax.plot(lengths, [brevity(length) for length in lengths], color=FIRST, ls="-", marker="", lw=2.5)
+    for rate in rates:
+        ax.plot(rate, brevity(rate), color=FIRST, marker="o", ls="")
+        ax.annotate(f"{rate:.0%} as long: × {brevity(rate):.2f}", (rate, brevity(rate)), (10, -5),
+            textcoords="offset points", va="center")  # fmt: skip
+    ax.annotate("longer: no bonus", (1.25, 1), (0, 5), textcoords="offset points", ha="center", va="bottom")
+    ax.set(ylim=(0, 1.2), xlim=(0.2, 1.5), xticks=(0.5, 1, 1.5), yticks=(0, 0.5, 1))
+    ax.set(xlabel=r"length of the hypotheses, $c / \ell$", ylabel="factor BP")
+    return fig
+
+
+def brevity(length: float) -> float:
+    """Return the brevity penalty of hypotheses `length` times as long as the references."""
+    return min(1.0, math.exp(1 - 1 / length))
+
+
+def wrong_token(tokens: int, place: int) -> float:
+    """Return BLEU if the token at `place`, of different `tokens`, is the only wrong one."""
+    words = [str(number) for number in range(tokens)]
+    rows = matches([*words[:place], "wrong", *words[place + 1 :]], words)
+    return 100 * math.prod(sum(row) / len(row) for row in rows) ** (1 / LONGEST)
+
+
+def draw_places(sizes: Sequence[int]) -> Figure:
+    """Draw BLEU of a hypothesis with one wrong token, over the place of that token, for lengths of text."""
+    fig, ax = new_figure(height=3.1)
+    for size, (color, style, mark) in zip(sizes, LOOKS, strict=False):
+        places = range(1, size + 1)
+        bleus = [wrong_token(size, place - 1) for place in places]
+        ax.plot(places, bleus, color=color, ls=style, marker=mark, markersize=5)
+        name = f"{size} tokens: {min(bleus):.0f} to {max(bleus):.0f}"
+        ax.annotate(name, (0.62 * size, min(bleus)), (0, -10), textcoords="offset points", ha="center",
+            va="top")  # fmt: skip
+    ax.set(xlabel="place of the wrong token", ylabel="BLEU", ylim=(0, 103), xlim=(0.5, max(sizes) + 0.5))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return fig
+
+
+def draw_splits(splits: Mapping[str, Sequence[str]]) -> Figure:
+    """Draw one text as tokens in boxes, in a row for each tokenizer, with their number."""
+    letter, gap = 0.235, 0.13
+    fig, ax = new_canvas(14, 1.15 * len(splits) + 0.1, width=WIDE)
+    for place, (name, tokens) in enumerate(reversed(list(splits.items()))):
+        y, x = 0.2 + 1.15 * place, 2.8
+        ax.text(2.6, y + 0.4, name, ha="right", va="center", color=MUTED)
+        for token in tokens:
+            width = letter * len(token) + 0.35
+            draw_box(ax, x, y, width, 0.8, token, color=NEUTRAL)
+            x += width + gap
+        ax.text(x + 0.1, y + 0.4, f"{len(tokens)} tokens", ha="left", va="center")
+    return fig
+
+
+def draw_same_output(values: Mapping[str, float]) -> Figure:
+    """Draw each BLEU of one output as a mark on a common scale."""
+    names = sorted(values, key=values.__getitem__)
+    fig, ax = new_figure(width=WIDE, height=0.8 + 0.36 * len(names))
+    for place, name in enumerate(names):
+        ax.plot([0, values[name]], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
+        ax.plot(values[name], place, color=FIRST, marker="o", markersize=10, ls="")
+        ax.annotate(f"{values[name]:.1f}", (values[name], place), (10, 0), textcoords="offset points",
+            va="center")  # fmt: skip
+    ax.set(xlim=(0, max(values.values()) * 1.14), ylim=(-0.6, len(names) - 0.4), xlabel="BLEU")
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_lengths(rows: Sequence[Mapping[str, float]]) -> Figure:
+    """Draw BLEU with its interval, and the share of exact translations, for each range of lengths."""
+    fig, ax = new_figure(height=3.2)
+    places = range(len(rows))
+    bleus = [row["bleu"] for row in rows]
+    exact = [100 * row["exact"] / row["texts"] for row in rows]
+    ax.plot(places, bleus, color=FIRST, ls="-", marker="o", label="BLEU")
+    for place, row in zip(places, rows, strict=True):
+        ends = [row["bleu"] - row["ci"], row["bleu"] + row["ci"]]
+        ax.plot([place, place], ends, color=FIRST, ls="-", marker="_", lw=1.5)
+    ax.plot(
+        places,
+        exact,
+        color=SECOND,
+        ls="--",
+        marker="s",
+    )
+    ax.annotate("% equal to the reference", (1, exact[1]), (8, 5), textcoords="offset points", va="bottom")
+    names = [f"{row['from']} to {row['to']}" if row["to"] < 100 else f"{row['from']} or more" for row in rows]
+    ticks = [f"{name}\n({row['texts']:,})" for name, row in zip(names, rows, strict=True)]
+    ax.set_xticks(places, ticks)
+    ax.set(ylim=(0, None), xlabel="words of the source (number of sentences)")
+    label_ends(ax)
+    return fig
+
+
+def draw_sizes(values: Mapping[int, float]) -> Figure:
+    """Draw BLEU over the number of training pairs, on a logarithmic scale."""
+    fig, ax = new_figure(height=2.9)
+    pairs = sorted(values)
+    ax.plot(pairs, [values[count] for count in pairs], color=FIRST, ls="-", marker="o")
+    for count in pairs:
+        ax.annotate(f"{values[count]:.1f}", (count, values[count]), (-5, 5), textcoords="offset points",
+            ha="right", va="bottom")  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_xticks(pairs, [f"{count:,}" for count in pairs])
+    ax.minorticks_off()
+    ax.set(ylim=(0, 1.2 * max(values.values())), xlim=(pairs[0] / 2.3, pairs[-1] * 1.6))
+    ax.set(xlabel="training pairs", ylabel="BLEU")
+    return fig
+
+
+def draw_synthetic(source: str, target: str, translated: str) -> Figure:
+    """Draw the pairs that training sees: a real one, the same exchanged, and one with a synthetic source."""
+    fig, ax = new_canvas(14, 6.1, width=WIDE)
+    rows = (("real pair", source, target), ("exchanged", target, source), ("back-translation", "", target))
+    for place, (name, left, right) in enumerate(rows):
+        y = 4.6 - 1.35 * place
+        ax.text(3.2, y + 0.45, name, ha="right", va="center", color=MUTED)
+        wanted = draw_box(ax, 9.4, y, 4.4, 0.9, right, color=FIRST)
+        if left:
+            draw_arrow(ax, draw_box(ax, 3.5, y, 4.4, 0.9, left, color=FIRST), wanted, "learn")
+            continue
+        made = draw_box(ax, 3.5, y, 4.4, 0.9, translated, color=SECOND)
+        made_patch = ax.patches[-1]
+        made_patch.set_linestyle("--")
+        draw_arrow(ax, made, wanted, "learn")
+        other = draw_box(ax, 6.1, 0.25, 5.0, 0.9, "the other model", color=NEUTRAL)
+        draw_line(ax, wanted.bottom, (wanted.bottom[0], other.center[1]))
+        draw_arrow(ax, (wanted.bottom[0], other.center[1]), other.right)
+        draw_line(ax, other.left, (made.bottom[0], other.center[1]))
+        draw_arrow(ax, (made.bottom[0], other.center[1]), made.bottom)
+    ax.text(5.7, 5.8, "read", ha="center", va="center", color=MUTED)
+    ax.text(11.6, 5.8, "write", ha="center", va="center", color=MUTED)
+    return fig
+
+
+def draw_prices(prices: Mapping[str, tuple[float, float, float]]) -> Figure:
+    """Draw BLEU (dots) and chrF (squares) of each kind over the mean length of its sentences."""
+    fig, ax = new_figure(width=WIDE, height=0.9 + 0.34 * len(prices))
+    kinds = sorted(prices, key=lambda kind: prices[kind][0])
+    for place, kind in enumerate(kinds):
+        bleu, chrf, _ = prices[kind]
+        ax.plot([bleu, chrf], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
+        ax.plot(bleu, place, color=FIRST, marker="o", markersize=9, ls="")
+        ax.plot(chrf, place, color=SECOND, marker="s", markersize=8, ls="")
+        ax.annotate(f"{bleu:.0f}", (bleu, place), (-8, 0), textcoords="offset points", ha="right",
+            va="center")  # fmt: skip
+        ax.annotate(f"{chrf:.0f}", (chrf, place), (8, 0), textcoords="offset points", va="center")
+    top = prices[kinds[-1]]
+    for value, name, ha in ((top[0], "BLEU", "right"), (top[1], "chrF", "left")):
+        ax.annotate(name, (value, len(kinds) - 1), (0, 9), textcoords="offset points", ha=ha, va="bottom")
+    ax.set(xlim=(0, 103), ylim=(-0.6, len(kinds) + 0.1), xlabel="points")
+    ax.set_yticks(range(len(kinds)), [f"{kind} ({prices[kind][2]:.1f} words)" for kind in kinds])
+    ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: float) -> Figure:
+    """Draw for each layer how many words cross-attention aligns as we do, read in either row."""
+    fig, ax = new_figure(height=2.9)
+    layers = range(1, len(predicts) + 1)
+    ax.plot(layers, [100 * share for share in predicts], color=FIRST, ls="-", marker="o",
+        label="row predicting")  # fmt: skip
+    ax.plot(layers, [100 * share for share in going_in], color=SECOND, ls="--", marker="s",
+        label="row going in")  # fmt: skip
+    ax.axhline(100 * diagonal, color=NEUTRAL, lw=1.2, ls=":", marker="")
+    ax.annotate(
+        "diagonal",
+        (len(predicts), 100 * diagonal),
+        (0, 3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+    )
+    ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
+    label_ends(ax)
+    return fig
+
+
+def draw_stages(models: Mapping[str, Sequence[tuple[Sequence[float], str]]]) -> Figure:
+    """Draw the learning rate at each update, stage after stage, with what each stage reached."""
+    fig, axes = new_figure(len(models), 1, width=WIDE, height=0.7 + 1.35 * len(models))
+    panels = list(axes) if len(models) > 1 else [axes]
+    end = max(sum(len(rates) for rates, _ in stages) for stages in models.values())
+    top = max(max(rates) for stages in models.values() for rates, _ in stages)
+    for ax, (name, stages) in zip(panels, models.items(), strict=True):
+        start = 0
+        for number, ((rates, reached), color) in enumerate(zip(stages, (FIRST, SECOND), strict=True), 1):
+            steps = [start + step for step in range(1, len(rates) + 1)]
+            ax.plot(steps, rates, color=color, ls="-" if number == 1 else "--", marker="")
+            ax.text(start + 0.98 * len(rates), top, f"stage {number}: {reached}", ha="right", va="top")
+            start += len(rates)
+            ax.axvline(start, color=NEUTRAL, lw=1.2, ls=":", marker="")
+        ax.set(xlim=(0, 1.01 * end), ylim=(0, 1.05 * top), yticks=(0, top), ylabel="learning rate")
+        ax.set_title(name, loc="left")
+        ax.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
+    panels[-1].set_xlabel("updates")
     return fig
