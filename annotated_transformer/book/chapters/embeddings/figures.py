@@ -10,6 +10,8 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator, row
+from annotated_transformer.book.drawing.words import draw_vector
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
@@ -157,3 +159,61 @@ def draw_turned(
 
 def _dots(ax: Axes, points: Float[Tensor, "words 2"], color: str, mark: str, name: str) -> None:
     ax.plot(*points.T.tolist(), color=color, marker=mark, ls="", markersize=8, label=name)
+
+
+def draw_pipeline(
+    tokens: Sequence[str], ids: Sequence[int], rows: Float[Tensor, "tokens features"], *, width: int
+) -> Figure:
+    """Draw a text from its tokens over their ids to the first features of their rows, a column per token."""
+    fig, ax = new_canvas(19.5, 7.9, width=WIDE)
+    pitch, cell = 16.0 / len(tokens), 3.0 / rows.size(1)
+    shares = (rows.abs() / rows.abs().max()).tolist()
+    for place, (token, number, row_shares) in enumerate(zip(tokens, ids, shares, strict=True)):
+        x = 3.4 + pitch * place
+        word = draw_box(ax, x, 6.7, pitch - 0.2, 1.0, token, color=NEUTRAL)
+        id_ = draw_box(ax, x, 4.7, pitch - 0.2, 1.0, f"{number}", color=NEUTRAL)
+        vector = draw_vector(ax, id_.center[0] - 0.4, 0.75, row_shares, color=FIRST, size=(0.8, cell))
+        draw_arrow(ax, word, id_)
+        draw_arrow(ax, id_.bottom, vector.top)
+        ax.text(id_.center[0], 0.35, "⋮", ha="center", va="center")
+    for y, name in ((7.2, "tokens"), (5.2, "ids"), (2.25, f"rows of $E$\n({width} wide)")):
+        ax.text(0.1, y, name, ha="left", va="center", weight="bold")
+    return fig
+
+
+def draw_languages(
+    panels: Mapping[str, tuple[Float[Tensor, " words"], Float[Tensor, " words"], float, float]],
+) -> Figure:
+    """Draw where English and German words lie on lines, each with the border that separates them best.
+
+    A panel holds the places of both languages, the border, and the share of words on their own side of it.
+    """
+    fig, _ = new_figure(len(panels), 1, width=WIDE, height=1.75 * len(panels))
+    for ax, (name, (english, german, border, right)) in zip(fig.axes, panels.items(), strict=True):
+        for line, (places, color) in enumerate(((english, FIRST), (german, SECOND))):
+            ax.plot(places.tolist(), [1 - line] * len(places), color=color, marker="|", ls="", markersize=16)
+        ax.axvline(border, color=INK, ls="--", lw=1.5, marker="")
+        ax.annotate(f"{right:.0%} on their own side", (border, 1.45), (6, 0), textcoords="offset points",
+            ha="left", va="bottom")  # fmt: skip
+        ax.set(ylim=(-0.5, 1.5), xlabel=name)
+        ax.set_yticks([1, 0], ["English", "German"])
+        ax.set_xticks([])
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    return fig
+
+
+def draw_hits(rows: Mapping[str, Sequence[float]], *, chance: float, lit: Sequence[str]) -> Figure:
+    """Draw how often the nearest word is the translation, a row of marks for each kind."""
+    fig, ax = new_figure(width=WIDE, height=0.42 * len(rows) + 1.0)
+    ax.axvline(chance, color=MUTED, lw=1.5, ls=":", marker="")
+    for line, (name, values) in enumerate(rows.items()):
+        ax.plot([0, 1], [line, line], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
+        color, mark = (FIRST, "o") if name in lit else (SECOND, "s")
+        ax.plot(values, [line] * len(values), color=color, marker=mark, ls="", markersize=9, alpha=0.6)
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
+    ax.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="translation is the nearest word")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return fig

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.embeddings import figures as figures
 from annotated_transformer.plotting.palette import DECODER, ENCODER
@@ -59,3 +60,33 @@ def test_law_each_word_is_joined_to_its_translation():
     assert ends == [pytest.approx([0.1, 0.5, 0.2, 0.6]), pytest.approx([-0.3, 0.7, 0.4, 0.8])]
     assert list(second.get_xdata()) == pytest.approx([0.5, 0.7])
     assert texts(fig) == ["dog", "cat"]
+
+
+def test_law_each_token_has_its_id_and_a_column_of_shades():
+    rows = torch.tensor([[1.0, -2, 0], [0.5, 0, 2]])
+    fig = figures.draw_pipeline(["My", "dog"], [740, 1245], rows, width=160)
+    assert texts(fig)[:6] == ["My", "740", "⋮", "dog", "1245", "⋮"]
+    assert "rows of $E$\n(160 wide)" in texts(fig)
+    cells = [patch for patch in fig.axes[0].patches if isinstance(patch, Rectangle)]
+    shades = [(patch.get_facecolor()[3] - 0.1) / 0.8 for patch in cells]
+    assert shades == pytest.approx([0.5, 1, 0, 0.25, 0, 1])
+
+
+def test_law_the_words_of_both_languages_lie_where_they_were_measured():
+    english, german = torch.tensor([1.0, 5.0]), torch.tensor([4.0, 8.0, 9.0])
+    (ax,) = figures.draw_languages({"id": (english, german, 3.5, 0.8)}).axes
+    above, below, border = ax.lines
+    assert [list(above.get_xdata()), set(above.get_ydata())] == [[1, 5], {1}]
+    assert [list(below.get_xdata()), set(below.get_ydata())] == [[4, 8, 9], {0}]
+    assert set(border.get_xdata()) == {3.5}
+    assert texts(ax.figure) == ["80% on their own side"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["English", "German"]
+
+
+def test_law_hits_have_a_row_of_marks_for_each_kind():
+    (ax,) = figures.draw_hits({"map": [0.9, 0.8], "control": [0.1]}, chance=0.01, lit=["map"]).axes
+    found = {line.get_marker(): line for line in ax.lines if line.get_linestyle() == "None"}
+    assert list(found["o"].get_xdata()) == [0.9, 0.8]
+    assert list(found["s"].get_xdata()) == [0.1]
+    assert set(found["s"].get_ydata()) == {1}
+    assert set(ax.lines[0].get_xdata()) == {0.01}
