@@ -97,8 +97,8 @@ def draw_merges(words: Sequence[str], merges: Sequence[Merge], *, count: int) ->
     """Draw words as trees after `count` merges: letters below, each merge at the height of its place."""
     used = sorted({number for word in words for number, *_ in grow(word, merges)})
     span = max(map(len, words)) + 1.4  # letters, the dot, and a gap
-    fig, ax = new_canvas(2.0 + span * len(words), 1.3 * len(used) + 1.4, width=WIDE)
-    heights = {number: 1.3 * rank + 1.6 for rank, number in enumerate(used)}
+    fig, ax = new_canvas(2.0 + span * len(words), 1.3 * len(used) + 1.8, width=WIDE)
+    heights = {number: 1.3 * rank + 2.0 for rank, number in enumerate(used)}
     for number, y in heights.items():
         ax.text(1.3, y, f"{number}", ha="right", va="center", color=MUTED)
         draw_line(ax, (1.5, y), (1.7 + span * len(words), y), color=MUTED)
