@@ -2,18 +2,24 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
+from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 from annotated_transformer.training.schedule import learning_rate
 
 Runs = Sequence[Sequence[float]]
 EVERY = 10  # updates between two values of a run
 TOP = 4.0  # of the panels of sick curves
+UPWARD = {"arrowstyle": "-|>", "color": SECOND, "lw": 1.8}
+DOWNWARD = {"arrowstyle": "-|>", "color": INK, "lw": 1.5}
 
 
 def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figure:
@@ -21,7 +27,7 @@ def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figu
 
     `guess` is the loss of a prediction by frequencies.
     """
-    fig, _ = new_figure(1, len(panels), height=3.1)
+    fig, _ = new_figure(1, len(panels), width=WIDE, height=2.9)
     axes = fig.axes
     for ax, (title, settings) in zip(axes, panels.items(), strict=True):
         _draw_seeds(ax, settings, guess)
@@ -29,8 +35,8 @@ def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figu
     top = max(ax.get_ylim()[1] for ax in axes)
     for ax in axes:
         ax.set_ylim(0, top)
+        label_ends(ax)
     axes[0].set_ylabel("training loss")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
 
 
@@ -91,20 +97,130 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     return fig
 
 
-def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float) -> Figure:
-    """Draw training and validation losses, a panel for each run's title, with a line for each seed."""
-    rows = math.ceil(len(curves) / 2)
-    fig, axes = new_figure(rows, 2, height=1.9 * rows + 0.4)
-    for ax in axes.flat[len(curves) :]:
+def draw_sick_curves(
+    curves: Mapping[str, tuple[Runs, Runs]], *, guess: float, symptoms: Mapping[str, str]
+) -> Figure:
+    """Draw training and validation losses, a panel for each run's title, with a line for each seed.
+
+    Below a panel stands its symptom. The lines have names where they end farthest apart.
+    """
+    columns = min(4, len(curves))
+    rows = math.ceil(len(curves) / columns)
+    fig, _ = new_figure(rows, columns, width=WIDE, height=2.3 * rows)
+    for ax in fig.axes[len(curves) :]:
         ax.set_axis_off()
-    for ax, (title, (training, validation)) in zip(axes.flat, curves.items(), strict=False):
+    for ax, (title, (training, validation)) in zip(fig.axes, curves.items(), strict=False):
         clipped = [[min(value, 2 * TOP) for value in run] for run in validation]
-        _draw_seeds(ax, {"training loss": training, "validation loss": clipped}, guess)
-        ax.set(ylim=(0, TOP))
+        _draw_seeds(ax, {"training": training, "validation": clipped}, guess)
+        ax.set(ylim=(0, TOP), xticks=[], yticks=[0, 2, 4], xlabel=symptoms.get(title, ""))
         if min(map(min, validation)) > TOP:
-            ax.text(0.97, 0.97, f"validation above {TOP:g}", ha="right", va="top", transform=ax.transAxes)
+            ax.annotate("", (0.1, 0.99), (0.1, 0.72), xycoords="axes fraction", arrowprops=UPWARD)
         ax.set_title(title, fontweight="normal")
-    for ax in axes.flat[: len(curves)][-2:]:
-        ax.set_xlabel("updates")
-    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        ax.tick_params(labelleft=ax in fig.axes[::columns])
+    apart = max(range(len(curves)), key=lambda place: _distance(*list(curves.values())[place]))
+    for name, runs in zip(("training", "validation"), list(curves.values())[apart], strict=True):
+        end, cut = min(runs[0][-1], TOP), runs[0][-1] > TOP
+        fig.axes[apart].annotate(name, (EVERY * len(runs[0]), end), (0, -4 if cut else 6),
+            textcoords="offset points", ha="right", va="top" if cut else "bottom")  # fmt: skip
+    fig.axes[0].set_ylabel("loss")
+    return fig
+
+
+def _distance(training: Runs, validation: Runs) -> float:
+    """Return how far apart the first seed's two losses end."""
+    return abs(training[0][-1] - validation[0][-1])
+
+
+def draw_surprise(probabilities: Sequence[float]) -> Figure:
+    """Draw the loss of a label over its probability, with a mark at each of the given ones."""
+    fig, ax = new_figure(height=2.9)
+    places = [place / 200 for place in range(4, 201)]
+    ax.plot(places, [-math.log(place) for place in places], color=FIRST, ls="-", marker="")
+    for place in probabilities:
+        ax.plot([place], [-math.log(place)], color=FIRST, ls="", marker="o", markersize=8)
+        ax.annotate(f"p = {place:g}: loss {-math.log(place):.2f}", (place, -math.log(place)), (10, 4),
+            textcoords="offset points")  # fmt: skip
+    ax.set(xlabel="probability p of the label", ylabel="loss −ln p", xlim=(0, 1), ylim=(0, 4))
+    return fig
+
+
+def draw_targets(classes: int, smoothing: float, label: int) -> Figure:
+    """Draw the one-hot target and the smoothed one as bars, a bar per token."""
+    fig, axes = new_figure(1, 2, height=2.3)
+    for ax, share, title, color, hatch in zip(
+        axes, (0.0, smoothing), ("one-hot", "smoothed"), (FIRST, SECOND), ("", "//"), strict=True
+    ):
+        heights = [share / classes + (1 - share) * (token == label) for token in range(classes)]
+        ax.bar(range(classes), heights, facecolor=to_rgba(color, 0.4), edgecolor=color, hatch=hatch)
+        ax.text(label, heights[label] + 0.03, f"{heights[label]:.2f}", ha="center", va="bottom")
+        other = (label + classes // 2) % classes
+        ax.text(other, heights[other] + 0.03, f"{heights[other]:.2f} each", ha="center", va="bottom")
+        ax.set(title=title, ylim=(0, 1.2), xticks=[label], xticklabels=["label"], yticks=[0, 1])
+    axes[0].set_ylabel("target")
+    return fig
+
+
+def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Figure:
+    """Draw a weight's gradients with Adam's two corrected averages, and below them the resulting steps."""
+    m, v = 0.0, 0.0
+    means, roots = [], []
+    for step, gradient in enumerate(gradients, 1):
+        m = betas[0] * m + (1 - betas[0]) * gradient
+        v = betas[1] * v + (1 - betas[1]) * gradient**2
+        means.append(m / (1 - betas[0] ** step))
+        roots.append(math.sqrt(v / (1 - betas[1] ** step)))
+    fig, (top, bottom) = new_figure(2, 1, width=WIDE, height=4.2)
+    steps = range(1, len(gradients) + 1)
+    top.plot(steps, gradients, color=NEUTRAL, ls="", marker=".", label="gradients")
+    top.plot(steps, means, color=FIRST, ls="-", marker="", label="mean")
+    top.plot(steps, roots, color=SECOND, ls="--", marker="", label="root of squares")
+    top.set(ylabel="gradient", xticks=[])
+    ratios = [mean / root for mean, root in zip(means, roots, strict=True)]
+    bottom.bar(steps, ratios, facecolor=to_rgba(FIRST, 0.4), edgecolor=FIRST)
+    bottom.set(ylabel="step / rate", xlabel="step", ylim=(-1.1, 1.1))
+    bottom.axhline(0, color=MUTED, lw=1, ls="-", marker="")
+    for ax in (top, bottom):
+        ax.set_xlim(0, len(gradients) + 1)
+    label_ends(top)
+    return fig
+
+
+def draw_update(parts: Mapping[str, str]) -> Figure:
+    """Draw one update as boxes in a row, each under what computes it, and the way back to the second."""
+    wide, gap = 2.3, 1.1
+    fig, ax = new_canvas(len(parts) * (wide + gap) - gap + 0.4, 3.3, width=WIDE)
+    boxes = []
+    for place, (name, call) in enumerate(parts.items()):
+        boxes.append(draw_box(ax, 0.2 + place * (wide + gap), 1.3, wide, 1.0, name))
+        ax.text(boxes[-1].center[0], 2.55, call, ha="center", va="bottom", color=MUTED)
+    for one, two in pairwise(boxes):
+        draw_arrow(ax, one, two)
+    (back, _), (to, _) = boxes[-1].bottom, boxes[1].bottom
+    draw_line(ax, boxes[-1].bottom, (back, 0.6), (to, 0.6))
+    draw_arrow(ax, (to, 0.6), boxes[1].bottom)
+    ax.text((back + to) / 2, 0.5, "the next batch meets the new weights", ha="center", va="top")
+    return fig
+
+
+def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
+    """Draw validation losses, and beside them the shares of exact copies, one value in `every` updates."""
+    fig, axes = new_figure(1, 2, width=WIDE, height=2.7)
+    for ax, runs, apart in zip(axes, (losses, exact), (EVERY, every), strict=True):
+        for run in runs:
+            places = [apart * (place + 1) for place in range(len(run))]
+            ax.plot(places, run, color=FIRST, ls="-", marker="", lw=1.6)
+        ax.set(xlabel="updates", ylim=(0, None))
+    axes[0].set_title("validation loss")
+    axes[1].set(title="copied exactly", ylim=(0, 1.02), yticks=[0, 0.5, 1], yticklabels=["0%", "50%", "100%"])
+    return fig
+
+
+def draw_steps(settings: Mapping[str, Sequence[float]], large: int) -> Figure:
+    """Draw the lengths of Adam's steps, a line per setting, with an arrow at the one large gradient."""
+    fig, ax = new_figure(width=WIDE, height=2.7)
+    for (name, lengths), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
+        ax.plot(range(1, len(lengths) + 1), lengths, color=color, ls=style, marker="", label=name)
+    ax.set(xlabel="step", ylabel="length / rate", ylim=(0, 1.15))
+    ax.annotate("one huge gradient", (large, 0.02), (large + 3, 0.55), arrowprops=DOWNWARD)
+    label_ends(ax)
     return fig
