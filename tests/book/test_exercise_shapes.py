@@ -66,7 +66,7 @@ def starters():
     found = {}
     for path in SOURCES.values():
         text = path.read_text("utf-8")
-        module = re.search(r"book\.chapters\.(\w+) import \(?\s*exercises as checks", text)[1]
+        module = re.search(r"book\.chapters\.(\w+) import [(\w\s,]*?exercises as checks", text)[1]
         for cell in jupytext.reads(text, fmt="md:myst").cells:
             if "exercise" not in cell.metadata.get("tags", []):
                 continue

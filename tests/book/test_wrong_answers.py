@@ -37,7 +37,7 @@ def test_law_every_exercise_has_a_check_of_the_package():
     for path in written(ROOT):
         cells = [cell for cell in jupytext.read(path, fmt="md:myst").cells if cell.cell_type == "code"]
         code = "\n".join(cell.source for cell in cells)
-        modules = re.findall(r"\bbook\.chapters\.(\w+) import \(?\s*exercises as checks", code)
+        modules = re.findall(r"\bbook\.chapters\.(\w+) import [(\w\s,]*?exercises as checks", code)
         for cell in cells:
             if "exercise" in cell.metadata.get("tags", []):
                 names = re.findall(r"\bcheck_\w+(?=\()", cell.source)

@@ -45,7 +45,7 @@ def new_figure(
     return plotting.new_plot(rows, columns, width=width, height=height)
 
 
-def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Figure, Axes]:
+def new_canvas(columns: float | int, rows: float | int, *, width: float = WIDTH) -> tuple[Figure, Axes]:
     """Start a drawing on an empty area of `columns` × `rows` units, the origin at the bottom left."""
     matplotlib.rcParams.update(HOUSE_STYLE)
     fig = Figure(figsize=(width, width * rows / columns))

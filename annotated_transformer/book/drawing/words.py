@@ -60,7 +60,7 @@ def draw_vector(
     return box
 
 
-def label_ends(ax: Axes, *, gap: float = 6.0) -> None:
+def label_ends(ax: Axes, *, gap: float | int = 6) -> None:
     """Write the label of each line at its right end, `gap` points away, instead of a legend.
 
     Labels that would overlap move up and down just far enough. To be called when the limits of the axes are
@@ -71,14 +71,14 @@ def label_ends(ax: Axes, *, gap: float = 6.0) -> None:
     ends = [(float(across[-1]), float(up[-1])) for across, up in data]
     points = 72 / ax.figure.dpi
     heights = [float(ax.transData.transform(end)[1]) * points for end in ends]
-    for line, end, height, moved in zip(named, ends, heights, spread(heights, LINE), strict=True):
+    for line, end, height, moved in zip(named, ends, heights, space_out(heights, LINE), strict=True):
         ax.annotate(
             str(line.get_label()), end, (gap, moved - height), textcoords="offset points", ha="left",
             va="center", color=INK, annotation_clip=False,
         )  # fmt: skip
 
 
-def spread(places: Sequence[float], least: float) -> list[float]:
+def space_out(places: Sequence[float], least: float) -> list[float]:
     """Return places in the same order that are at least `least` apart, each group around its own middle."""
     groups: list[list[int]] = []
     order = sorted(range(len(places)), key=lambda number: places[number])

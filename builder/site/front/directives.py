@@ -1,5 +1,6 @@
 """Directives of the front: the picture, cards, tables of chapters, terms, and the reference of the rooms."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
@@ -115,12 +116,20 @@ class Chapters(TargetTable):
         return table(list(chapters.values()))
 
 
+def draws(name: str) -> bool:
+    """Return whether a module of a room draws figures."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return "annotated_transformer.book.drawing" in Path(spec.origin).read_text(encoding="utf-8")
+
+
 class Rooms(SphinxDirective):
     """`{rooms}`: the reference of the modules in the rooms of the chapters, less their drawings."""
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each module."""
         found = walk_packages(rooms.__path__, f"{rooms.__name__}.")
-        names = [each.name for each in found if not each.ispkg and not each.name.endswith(".figures")]
+        names = [each.name for each in found if not each.ispkg and not draws(each.name)]
         text = "\n".join(MODULE.format(short=name.partition(".")[2], name=name) for name in names)
         return self.parse_text_to_nodes(text, allow_section_headings=True)

@@ -63,7 +63,7 @@ def code_word(piece: str, in_table: bool) -> str:
     return f"{start}{word}</span>"
 
 
-def visit_fold(translator: Any, node: nodes.Element) -> None:
+def visit_hidden(translator: Any, node: nodes.Element) -> None:
     """Name a fold of a notebook by its content."""
     content = node["prompt_show"].rpartition(" ")[2].removesuffix("s")
     name = FOLDED.get(content, "code and output")
@@ -71,7 +71,7 @@ def visit_fold(translator: Any, node: nodes.Element) -> None:
     translator.body.append(f"<summary>{name}</summary>\n")
 
 
-def depart_fold(translator: Any, node: nodes.Element) -> None:
+def depart_hidden(translator: Any, node: nodes.Element) -> None:
     """End a fold of a notebook."""
     translator.body.append("</details>\n")
 
@@ -111,7 +111,7 @@ NODES: dict[Any, tuple[Visit, Visit | None]] = {
     nodes.Text: (visit_text, None),
     nodes.citation: (visit_citation, None),
     nodes.label: (visit_label, None),
-    HideCodeCellNode: (visit_fold, depart_fold),
+    HideCodeCellNode: (visit_hidden, depart_hidden),
     addnodes.desc_parameterlist: (visit_parameters, depart_parameters),
     addnodes.desc_type_parameter_list: (visit_parameters, depart_parameters),
 }

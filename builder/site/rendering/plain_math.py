@@ -45,9 +45,9 @@ def part_text(part: HtmlElement) -> str:
         case "mspace", *_:
             return " "
         case "msqrt", *_:
-            return "√" + grouped("".join(inner), ATOM)
+            return "√" + in_parentheses("".join(inner), ATOM)
         case "mfrac", above, below:
-            return grouped(above, PLAIN) + "/" + grouped(below, ATOM)
+            return in_parentheses(above, PLAIN) + "/" + in_parentheses(below, ATOM)
         case "mover", base, over if over in ACCENTS:
             return base + ACCENTS[over]
         case "munder", base, "⏟":
@@ -65,7 +65,7 @@ def part_text(part: HtmlElement) -> str:
     return "".join(inner)
 
 
-def grouped(text: str, whole: re.Pattern[str]) -> str:
+def in_parentheses(text: str, whole: re.Pattern[str]) -> str:
     """Return a text in brackets, unless it is understood as a whole without them."""
     return text.strip() if whole.fullmatch(text.strip()) else f"({text.strip()})"
 

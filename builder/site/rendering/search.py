@@ -35,7 +35,7 @@ def replace_search(app: Sphinx) -> None:
     app.config.html_additional_pages["search"] = "search.html"
 
 
-def one_line(element: HtmlElement) -> str:
+def plain_text_of(element: HtmlElement) -> str:
     """Return the text of an element with simple spaces and hyphens."""
     return " ".join(element.text_content().replace("\u2011", "-").split())
 
@@ -67,9 +67,9 @@ def cut_out(part: HtmlElement) -> Section | None:
     anchor, is_box = part.get("id"), part.tag == "div" and "exercise" not in part.classes
     if not anchor or title is None or body is None or is_box:
         return None
-    name = one_line(title)
+    name = plain_text_of(title)
     title.drop_tree()
-    text = one_line(body)
+    text = plain_text_of(body)
     body.drop_tree()
     if "sig" in part.classes:  # its docstring is quoted, and its signature is searched, too
         qualified = MODULE.sub("", anchor)

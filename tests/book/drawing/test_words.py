@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, spread
+from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, space_out
 from annotated_transformer.plotting.palette import KEY
 from tests.drawings import texts
 
@@ -40,7 +40,7 @@ def test_a_share_above_one_is_refused():
     ],
 )
 def test_law_places_are_moved_apart_around_their_middle(places, moved):
-    assert spread(places, 10.0) == moved
+    assert space_out(places, 10.0) == moved
 
 
 def test_law_a_line_is_named_at_its_end_and_near_names_do_not_overlap():

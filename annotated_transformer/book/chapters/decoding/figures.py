@@ -120,7 +120,7 @@ def draw_penalized(panels: Mapping[str, Mapping[str, float]]) -> Figure:
     return fig
 
 
-def draw_penalties(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
+def draw_penalties(lengths: Sequence[int], curves: Mapping[str, Sequence[float | int]]) -> Figure:
     """Draw the divisor of each penalty over the length."""
     fig, ax = new_figure(height=2.5)
     for (name, values), (color, style, _) in zip(curves.items(), LINES, strict=False):

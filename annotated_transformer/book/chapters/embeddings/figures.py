@@ -182,7 +182,7 @@ def draw_pipeline(
 
 
 def draw_languages(
-    panels: Mapping[str, tuple[Float[Tensor, " words"], Float[Tensor, " words"], float, float]],
+    panels: Mapping[str, tuple[Float[Tensor, " _"], Float[Tensor, " _"], float, float]],
 ) -> Figure:
     """Draw where English and German words lie on lines, each with the border that separates them best.
 

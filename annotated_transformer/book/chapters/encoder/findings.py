@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, spread
+from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, space_out
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     ENCODER,
@@ -198,7 +198,7 @@ def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequenc
         together = reach < 1e-6
         reach = 1.15 * max(reach, 1e-6)
         parts = [points[torch.tensor([each == name for each in groups])] for name in names]
-        at = spread([part[:, 0].mean().item() for part in parts], 0.6 * reach)
+        at = space_out([part[:, 0].mean().item() for part in parts], 0.6 * reach)
         for name, part, x, (color, _, mark) in zip(names, parts, at, looks, strict=True):
             ax.plot(
                 *part.div(reach).T.mul(1e3).round().div(1e3).tolist(),

@@ -205,11 +205,11 @@ def draw_genders(
 
 
 def draw_memory(
-    x: Sequence[float],
-    keys: Sequence[Sequence[float]],
-    scores: Sequence[float],
-    values: Sequence[Sequence[float]],
-    output: Sequence[float],
+    x: Sequence[float | int],
+    keys: Sequence[Sequence[float | int]],
+    scores: Sequence[float | int],
+    values: Sequence[Sequence[float | int]],
+    output: Sequence[float | int],
 ) -> Figure:
     """Draw a token that the units compare with their keys, and the values that the active ones add.
 

@@ -33,7 +33,9 @@ def draw_activations(functions: Mapping[str, Callable[[Tensor], Tensor]]) -> Fig
     return fig
 
 
-def draw_fold(before: Mapping[str, Sequence[float]], positive: Mapping[str, bool], *, level: float) -> Figure:
+def draw_fold(
+    before: Mapping[str, Sequence[float | int]], positive: Mapping[str, bool], *, level: float
+) -> Figure:
     """Draw two hidden units of several words before ReLU and after it, and where their sum is `level`."""
     fig, ax = new_figure(height=3.9)
     for name, (x, y) in before.items():

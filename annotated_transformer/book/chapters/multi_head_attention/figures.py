@@ -258,7 +258,7 @@ def _draw_sheet(ax: Axes, corner: Point, size: tuple[float, float], head: int) -
 def draw_merges(
     outputs: Mapping[str, Float[Tensor, "pairs 2"]],
     *,
-    corners: Mapping[str, Sequence[float]],
+    corners: Mapping[str, Sequence[float | int]],
     marked: Mapping[str, int],
 ) -> Figure:
     """Draw the outputs of all pairs in a plane, a panel for each share; a square is shared by several pairs.

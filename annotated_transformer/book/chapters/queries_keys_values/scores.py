@@ -17,7 +17,10 @@ COLUMNS = 19.5  # of a wide canvas
 
 
 def draw_soft_answer(
-    query: float, closeness: Mapping[float, float], values: Sequence[float], answer: float
+    query: float | int,
+    closeness: Mapping[float | int, float],
+    values: Sequence[float | int],
+    answer: float | int,
 ) -> Figure:
     """Draw a soft lookup from left to right: keys, closeness, weights, weighted values, and their sum."""
     step = 1.3
@@ -78,7 +81,9 @@ def _draw_inputs(ax: Axes, x: float, box: Box, key_width: int, *names: str) -> N
 
 
 def draw_rivals(
-    query: Sequence[float], keys: Sequence[Sequence[float]], weights: Mapping[str, Sequence[float]]
+    query: Sequence[float | int],
+    keys: Sequence[Sequence[float | int]],
+    weights: Mapping[str, Sequence[float]],
 ) -> Figure:
     """Draw a query and keys as arrows in the plane, and beside them the keys' weights by each score."""
     fig, (plane, ax) = new_figure(1, 2, width=WIDE, height=3.4)

@@ -73,7 +73,7 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
             ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=5, alpha=0.3, ls="-",
                 marker="", solid_capstyle="butt")  # fmt: skip
             if abs(own[kind] - mean) > 0.4:
-                draw_arrow(ax, (mean, place), (own[kind], place), color=INK)
+                draw_arrow(ax, (mean, float(place)), (float(own[kind]), float(place)), color=INK)
             ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9)
             name = f"{own[kind] - mean:+.1f}".replace("-", "−")
             ax.text(of + 0.35, place, name, ha="left", va="center")
@@ -182,7 +182,7 @@ def draw_same_output(values: Mapping[str, float]) -> Figure:
     return fig
 
 
-def draw_lengths(rows: Sequence[Mapping[str, float]]) -> Figure:
+def draw_lengths(rows: Sequence[Mapping[str, float | int]]) -> Figure:
     """Draw BLEU with its interval, and the share of exact translations, for each range of lengths."""
     fig, ax = new_figure(height=3.2)
     places = range(len(rows))

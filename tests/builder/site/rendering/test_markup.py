@@ -81,8 +81,8 @@ def test_law_an_option_is_not_broken_and_spaces_and_sentences_stay():
 )
 def test_law_a_fold_is_named_by_what_it_holds(hidden, name):
     fold = HideCodeCellNode("", prompt_show=f"Show code cell {hidden}", classes=["above-input"])
-    markup.visit_fold(page := Sphinxs(), fold)
-    markup.depart_fold(page, fold)
+    markup.visit_hidden(page := Sphinxs(), fold)
+    markup.depart_hidden(page, fold)
     start, end = '<details class="admonition hide above-input">\n', "</details>\n"
     assert "".join(page.body) == f"{start}<summary>{name}</summary>\n{end}"
 

@@ -17,7 +17,7 @@ from builder.site.rendering.typesetting import (
     wraps,
 )
 
-HTML = Path(__file__).resolve().parents[3] / "_build" / "html"
+HTML = Path(__file__).resolve().parents[4] / "_build" / "html"
 
 
 def paragraph(*parts: str | nodes.Node) -> nodes.paragraph:
