@@ -44,7 +44,7 @@ def definitions(code: str) -> list[str]:
 
 
 def defined_twice(modules: dict[str, str]) -> list[str]:
-    """Return the names that two modules define, but for private ones, `setup`, and drawings (of two rooms)."""
+    """Return the names that two modules define, but for private ones, `setup`, and drawings."""
     places = defaultdict(list)
     for path, code in modules.items():
         for name in definitions(code):

@@ -32,7 +32,7 @@ from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTR
 
 POINTS = 72 * WIDTH
 SIDE = 152.0  # of a plane
-Vector = Sequence[float]
+Vector = Sequence[float | int]
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,13 @@ class DragQuery:
             ax.plot([x, x], [40, 40 + SIDE], color=NEUTRAL, lw=1, ls="-", marker="")
         a, b = self.axes
         arrows = [
-            (name, (key[a], key[b]), KEY, 2.0) for name, key in zip(self.keys, data["keys"], strict=True)
+            (name, (float(key[a]), float(key[b])), KEY, 2.0)
+            for name, key in zip(self.keys, data["keys"], strict=True)
         ]
-        for name, (right, up), color, width in [*arrows, ("query", (query[a], query[b]), QUERY, 3.5)]:
+        for name, (right, up), color, width in [
+            *arrows,
+            ("query", (float(query[a]), float(query[b])), QUERY, 3.5),
+        ]:
             tip = _spot((right, up), 6.0, limits)
             ax.annotate(
                 "", tip, _spot((0, 0), 6.0, limits),

@@ -8,7 +8,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from annotated_transformer.plotting.palette import INK, MUTED, NEUTRAL, VALUE
 
-Point = tuple[float, float]
+Point = tuple[float | int, float | int]
 
 
 class Box(NamedTuple):
@@ -46,7 +46,14 @@ class Box(NamedTuple):
 
 
 def draw_box(
-    ax: Axes, x: float, y: float, width: float, height: float, label: str, *, color: str = NEUTRAL
+    ax: Axes,
+    x: float | int,
+    y: float | int,
+    width: float | int,
+    height: float | int,
+    label: str,
+    *,
+    color: str = NEUTRAL,
 ) -> Box:
     """Draw an operation ("softmax") or a layer as a rounded box, from its lower left corner at (x, y)."""
     style = "round,pad=0,rounding_size=0.1"

@@ -286,7 +286,7 @@ def draw_merges(
     return fig
 
 
-def _label(ax: Axes, text: str, spot: Sequence[float], *, color: str = INK) -> None:
+def _label(ax: Axes, text: str, spot: Sequence[float | int], *, color: str = INK) -> None:
     """Write a text above a point in the upper half, below one in the lower half."""
     up = spot[1] > 0.5
     offset, va = (0, 9 if up else -9), "bottom" if up else "top"
