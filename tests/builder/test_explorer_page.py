@@ -116,6 +116,18 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
+def test_law_a_curve_leads_from_its_key_to_its_query_and_is_as_wide_as_its_weight():
+    paths = BeautifulSoup(explorer_page(), "html.parser").select("path")
+    drawn = {path["d"]: float(path["stroke-width"]) for path in paths}
+    expected = {
+        f"M0 {10 * key + 5}C50 {10 * key + 5} 50 {10 * query + 5} 100 {10 * query + 5}": 1 + 7 * weight
+        for query, row in enumerate(FRAME["attention"])
+        for key, weight in enumerate(row)
+        if weight >= LEAST
+    }
+    assert drawn == pytest.approx(expected, abs=0.051)
+
+
 @pytest.mark.parametrize("direction", bundle.DIFFERENT)
 def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direction: str):
     translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
