@@ -28,7 +28,7 @@ KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
 PROMISE = 110  # characters: it is the line of a closed section
-SHOWN = ("show_figure", "show_slider", "show_drag", "show_curves")
+SHOWN = ("show_figure", "show_slider", "show_drag", "show_curves", "show_explorer")
 
 
 def lint(text: str, name: str) -> list[str]:
