@@ -5,11 +5,9 @@ draws the same picture from the numbers and computes it anew for each place of a
 places, in points from the upper left corner.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import torch
@@ -17,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.cells.slider import with_script
 from annotated_transformer.book.drawing.boxes import draw_weight
 from annotated_transformer.book.drawing.figures import (
     anchor,
@@ -137,24 +136,15 @@ class DragQuery:
             ax.plot([left, left + SIDE], [y, y], color=NEUTRAL, lw=1, ls="-", marker="")
             ax.plot([x, x], [40, 40 + SIDE], color=NEUTRAL, lw=1, ls="-", marker="")
         a, b = self.axes
-        arrows = [
-            (name, (float(key[a]), float(key[b])), KEY, 2.0)
-            for name, key in zip(self.keys, data["keys"], strict=True)
-        ]
-        for name, (right, up), color, width in [
-            *arrows,
-            ("query", (float(query[a]), float(query[b])), QUERY, 3.5),
-        ]:
-            tip = _spot((right, up), 6.0, limits)
-            ax.annotate(
-                "", tip, _spot((0, 0), 6.0, limits),
-                arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0},
-            )  # fmt: skip
-            if name == "query":
-                ax.plot(*tip, color=QUERY, marker="o", markersize=16, ls="")
-                ax.text(tip[0] + 12, tip[1] - 8, name, weight="bold")
-            else:
-                _beside(ax, tip, (right, up), name, 6.0)
+        origin = _spot((0, 0), 6.0, limits)
+        for name, key in zip(self.keys, data["keys"], strict=True):
+            tip = _spot((key[a], key[b]), 6.0, limits)
+            _draw_arrow(ax, origin, tip, KEY, 2.0)
+            _beside(ax, tip, (key[a], key[b]), name, 6.0)
+        tip = _spot((data["query"][a], data["query"][b]), 6.0, limits)
+        _draw_arrow(ax, origin, tip, QUERY, 3.5)
+        ax.plot(*tip, color=QUERY, marker="o", markersize=16, ls="")
+        ax.text(tip[0] + 12, tip[1] - 8, "query", weight="bold")
         mean = _spot(output, 172.0, span)
         rows = zip(self.keys, data["values"], scores.tolist(), weights.tolist(), strict=True)
         for place, (name, value, score, weight) in enumerate(rows):
@@ -182,14 +172,10 @@ def drag_page(drag: DragScores | DragQuery, *, number: str, title: str, alt: str
     """
     check_words(number, title, alt, caption)
     drawing = svg(drag.draw())
-    data = json.dumps({**drag.data(), "alt": alt}, ensure_ascii=False)
-    data = data.replace("</", "<\\/")  # so that a name cannot end the script
-    script = files(__package__).joinpath("drag.js").read_text("utf-8")
     html = (
         f'<figure class="at-figure at-drag" id="{anchor(number)}">{heading(number, title)}'
         f'<div class="at-stage">{image(drawing, alt)}</div><figcaption>{escape(caption)}</figcaption>'
-        f'<script type="application/json" class="at-data">{data}</script>'
-        f"<script>\n{script}</script></figure>"
+        f"{with_script('drag.js', 'at-data', {**drag.data(), 'alt': alt})}</figure>"
     )
     return Page(f"Figure {number}. {title}\n\n{alt}\n\n{caption}", html)
 
@@ -205,6 +191,14 @@ def _spot(vector: Vector, left: float, span: Vector) -> tuple[float, float]:
     """Return where a vector is in the plane that begins at `left` and shows the numbers of `span`."""
     unit = SIDE / (span[1] - span[0])
     return left + unit * float(vector[0] - span[0]), 40 + SIDE - unit * float(vector[1] - span[0])
+
+
+def _draw_arrow(
+    ax: Axes, start: tuple[float, float], tip: tuple[float, float], color: str, width: float
+) -> None:
+    """Draw a line of that width, in points, whose tip ends exactly there."""
+    look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, start, arrowprops=look)
 
 
 def _beside(ax: Axes, spot: Vector, vector: Vector, name: str, left: float) -> None:

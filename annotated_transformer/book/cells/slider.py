@@ -1,7 +1,7 @@
 """A figure with a slider that works without a kernel, both in the book's page and in a notebook."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TypeVar
@@ -57,19 +57,23 @@ def slider_page(
         {"value": str(value), "alt": words, "drawn": digest(drawing, words), "image": data_uri(drawing)}
         for value, words, drawing in zip(values, alts, drawings, strict=True)
     ]
-    data = json.dumps({"name": name, "start": first, "frames": frames}, ensure_ascii=False)
-    data = data.replace("</", "<\\/")  # so that the alt text cannot end the script
-    script = files(__package__).joinpath("slider.js").read_text("utf-8")
+    script = with_script("slider.js", "at-frames", {"name": name, "start": first, "frames": frames})
     html = (
         f'<figure class="at-figure at-slider" id="{anchor(number)}"{map_mark(drawings[first])}>'
         f"{heading(number, title)}"
         f'<div class="at-stage">{image(drawings[first], alts[first])}</div>'
         f"<figcaption>{escape(caption)}</figcaption>"
-        f'<script type="application/json" class="at-frames">{data}</script>'
-        f"<script>\n{script}</script>{map_script(drawings[first])}</figure>"
+        f"{script}{map_script(drawings[first])}</figure>"
     )
     lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
     return Page("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)
+
+
+def with_script(name: str, label: str, data: Mapping[str, object]) -> str:
+    """Return a script beside this module by its name, after its data, an element of class `label`."""
+    text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")  # so that no word can end the element
+    script = files(__package__).joinpath(name).read_text("utf-8")
+    return f'<script type="application/json" class="{label}">{text}</script><script>\n{script}</script>'
 
 
 def _place(start: T, values: Sequence[T]) -> int:

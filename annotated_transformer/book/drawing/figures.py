@@ -212,7 +212,8 @@ def image(drawing: str, alt: str) -> str:
 def staged(drawing: str, alt: str) -> str:
     """Return an SVG as an image; a wide one in a frame that a phone scrolls sideways, keys included."""
     picture = image(drawing, alt)
-    return f'<div class="at-stage" tabindex="0">{picture}</div>' if "min-width:" in picture else picture
+    wide = "min-width:" in drawing[: drawing.index('" ')]  # its style, the first attribute
+    return f'<div class="at-stage" tabindex="0">{picture}</div>' if wide else picture
 
 
 def digest(*texts: str) -> str:

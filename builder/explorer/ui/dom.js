@@ -90,6 +90,16 @@ export function button(words, onclick, { disabled, ...attributes } = {}) {
   );
 }
 
+// What is explained once, behind a line that opens it.
+/** @type {(title: string, ...lines: string[]) => Element} */
+export const help = (title, ...lines) =>
+  h(
+    "details",
+    { class: "at-x-help" },
+    h("summary", {}, title),
+    lines.map((line) => h("p", {}, line)),
+  );
+
 /** @type {(element: Element) => boolean} */
 export const idle = (element) => element.getAttribute("aria-disabled") === "true";
 /** @type {(element: Element, disabled: boolean) => void} */

@@ -1,6 +1,6 @@
 // The explorer: its state, its parts, and what happens when something is chosen.
 import { Choose } from "./choose.js";
-import { button, disable, fill, find, focusOn, h, show, STILL } from "./dom.js";
+import { button, disable, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
 import { ModelMap } from "./model_map.js";
@@ -617,16 +617,6 @@ export class Explorer {
     );
   }
 }
-
-// What is explained once, behind a line that opens it.
-/** @type {(title: string, ...lines: string[]) => Element} */
-export const help = (title, ...lines) =>
-  h(
-    "details",
-    { class: "at-x-help" },
-    h("summary", {}, title),
-    lines.map((line) => h("p", {}, line)),
-  );
 
 const TRANSLATION = "the translation";
 

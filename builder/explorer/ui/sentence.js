@@ -1,5 +1,5 @@
-import { button, choices, disable, fill, h, idle, nextGroup } from "./dom.js";
-import { EMPTY, help } from "./explorer.js";
+import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
+import { EMPTY } from "./explorer.js";
 import { sameSentence } from "./state.js";
 import { directionName, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
