@@ -47,7 +47,7 @@ EXAMPLES = {  # the last of each direction is translated wrongly, so that reader
 # Beam search finds a likelier translation of these than greedy search.
 DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Sie ist gerade nach Hause gekommen."}
 
-# Attentions worth a look: what is said of each is measured by a test. Layers and heads count from 0.
+# Attentions worth a look. A test measures the word before and the sink. Layers and heads count from 0.
 TRANSLATES = {"title": "what is being translated", "view": "cross", "layer": 3, "head": None}
 PRESETS = {
     "en-de": [

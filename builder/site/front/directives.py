@@ -26,7 +26,10 @@ MODULE = """### `{short}`
    :members:
 ```
 """
-CAPTION = "<figcaption>You are here: the highlighted part. Each chapter adds what it explains.</figcaption>"
+CAPTION = (
+    "<figcaption>You are here: the highlighted part. "
+    "The map grows as the chapters explain its parts.</figcaption>"
+)
 NO_TERMS = "No chapter defines its terms yet."
 
 

@@ -52,6 +52,24 @@ def test_law_each_chapter_is_at_its_part():
     assert [chapter for chapter, edge in edges.items() if edge > 2] == [11, 13, 14]
 
 
+def test_law_a_part_is_known_from_the_first_chapter_that_is_about_it():
+    first = {part: min(chapter for chapter in HERE if part in HERE[chapter]) for part in {*SINCE} - {"mask"}}
+    assert {**first, "mask": 6} == SINCE
+
+
+def test_law_the_mask_hides_what_comes_later():
+    def hidden(chapter):
+        cells = [patch for patch in draw_machine(chapter).axes[0].patches if patch.get_linewidth() == 0.8]
+        dark = [patch.get_xy() for patch in cells if patch.get_facecolor()[:3] == ink()]
+        return len(cells), [(x > 13.1, y) for x, y in dark]
+
+    assert hidden(5) == (0, [])
+    count, (first, second, third) = hidden(6)
+    assert count == 9
+    assert first[1] == second[1] > third[1]  # two keys of the first query, and one of the second
+    assert (second[0], third[0]) == (True, True)
+
+
 def test_law_the_map_is_described_in_words():
     for chapter in HERE:
         assert len(describe_machine(chapter).split()) <= MAX_ALT_WORDS
