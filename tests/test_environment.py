@@ -46,7 +46,7 @@ def test_law_every_line_of_constraints_pins_one_plain_version():
 
 
 def test_law_every_direct_requirement_is_pinned_within_its_range():
-    direct = requirements("book", "test", "bench", "ja", "ko")
+    direct = requirements("book", "test", "bench", "interop", "ja", "ko")
     assert set(direct) <= set(CONSTRAINTS)
     outside = {n: CONSTRAINTS[n] for n, r in direct.items() if not r.specifier.contains(CONSTRAINTS[n])}
     assert outside == {}
@@ -145,3 +145,7 @@ def test_law_the_workflows_call_only_targets_of_the_makefile():
     assert len(commands) >= len(workflows) > 0
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert [c for c in commands if c.split()[0] != "make" or c.split()[1] not in targets] == []
+
+
+def test_law_the_tests_have_every_library_that_interop_needs():
+    assert requirements("interop").items() <= requirements("test").items()

@@ -26,7 +26,9 @@ BELOW = (
 )  # below training and decoding, which may not import each other
 TRAINING, DECODING = ((name, f"{name}.*") for name in ("training", "decoding"))
 PLOTTING = ("plotting", "plotting.*")  # draws what training reports
-ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING)
+MODERN = ("modern", "modern.*")
+INTEROP = ("interop", "interop.*")
+ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
 SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
@@ -63,6 +65,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("decoding", "decoding.translator"), (*BELOW, *DECODING)),
     "decoding.*": ("config", *MODEL, *DECODING),  # only a translator chooses what is in `fast`
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
+    **dict.fromkeys(MODERN, ("config", *MODEL, *MODERN)),
+    **dict.fromkeys(INTEROP, (*CHECKPOINTING, *DECODING, *INTEROP)),
     "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),
