@@ -11,25 +11,6 @@ from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, weights_script
 
 HERE = Path(__file__).parent
-UI = (  # while the page loads it, each file uses only those before it
-    "dom",
-    "words",
-    "state",
-    "session",
-    "sentence",
-    "names",
-    "stage",
-    "choose",
-    "notices",
-    "why",
-    "heads_off",
-    "searches",
-    "model_map",
-    "heat",
-    "number",
-    "tour",
-    "explorer",
-)
 EXAMPLES = {  # the last of each direction is translated wrongly, so that readers can find out why
     "en-de": [
         "I hope that you can come tomorrow.",
@@ -73,7 +54,7 @@ def explorer_script(
     """
     about = book_data(models, chapters) | ({"frame": frame} if frame else {})
     data = json.dumps(about, ensure_ascii=False, indent=1)
-    body = join_scripts("ui", UI)
+    body = join_scripts(HERE / "ui" / "main.js")
     return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
 
 

@@ -8,32 +8,12 @@ a string in a script.
 import base64
 import json
 import re
-from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-ENGINE = (  # each file uses only those before it
-    "tensors",
-    "module",
-    "attention",
-    "multi_head_attention",
-    "normalization",
-    "feed_forward",
-    "embeddings",
-    "encoder",
-    "decoder",
-    "transformer",
-    "kv_cache",
-    "search",
-    "cleaning",
-    "tokenizer",
-    "translator",
-    "provenance",
-    "worker",
-)
-
 EXPORTED = (  # the page needs the first two, the tests the others
     "serve",
     "Tokenizer",
@@ -49,13 +29,29 @@ EXPORTED = (  # the page needs the first two, the tests the others
 
 def engine_script() -> str:
     """Return the script that defines `transformerEngine`, a function that returns the engine's parts."""
-    body, parts = join_scripts("engine", ENGINE), ", ".join(EXPORTED)
+    body, parts = join_scripts(HERE / "engine" / "worker.js"), ", ".join(EXPORTED)
     return f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {parts} }};\n}}\n'
 
 
-def join_scripts(folder: str, names: Iterable[str]) -> str:
-    """Return the modules of a folder of the explorer as one text in this order, in one scope."""
-    return "\n".join(read_script(HERE / folder / f"{name}.js") for name in names)
+def join_scripts(entry: Path) -> str:
+    """Return a module and all that it imports as one text, in one scope, each after what it imports.
+
+    Raises:
+        ValueError: If modules import each other in a circle, in which none could come first.
+    """
+    imports: dict[Path, list[Path]] = {}
+    left = [entry]
+    while left:
+        path = left.pop()
+        names = re.findall(r'^import [^;]*? from "([^"]+)";$', path.read_text(encoding="utf-8"), re.MULTILINE)
+        imports[path] = [(path.parent / name).resolve() for name in names]
+        left += [needed for needed in imports[path] if needed not in imports]
+    try:
+        order = list(TopologicalSorter(imports).static_order())
+    except CycleError as error:
+        circle = ", ".join(path.name for path in error.args[1])
+        raise ValueError(f"these scripts import each other: {circle}; move what they share into another") from None
+    return "\n".join(map(read_script, order))
 
 
 def read_script(path: Path) -> str:

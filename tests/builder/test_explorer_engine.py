@@ -136,7 +136,7 @@ def test_oracle_the_tokenizer_matches_python(page, translators, direction):
 
 def test_oracle_decorations_are_set_aside_as_in_python():
     racer, labels = MiniRacer(), ("1. ", "(a) ", "b) ", "3.5 ", "1️⃣ ", "- ")
-    racer.eval(pack.join_scripts("engine", ["cleaning"]))
+    racer.eval(pack.read_script(pack.HERE / "engine" / "cleaning.js"))
     texts = [label + text for text in strings(2000) for label in ("", random.Random(text).choice(labels))]
     known = [c for c in map(chr, range(0xE0200)) if unicodedata.category(c) not in ("Cn", "Cs")]
     texts += [f"Hi{character}." for character in known]  # browsers may know later versions of Unicode
@@ -329,7 +329,7 @@ def test_law_each_token_is_reported_as_it_is_generated_and_the_five_likeliest_ma
 
 def test_oracle_the_largest_of_equal_values_is_the_first():
     racer, rng = MiniRacer(), random.Random(0)
-    racer.eval(pack.join_scripts("engine", ["tensors"]))
+    racer.eval(pack.read_script(pack.HERE / "engine" / "tensors.js"))
     for k in (1, 2, 5, 7) * 9:
         values = rng.choices(range(4), k=7)
         found = json.loads(str(racer.eval(f"JSON.stringify(topk({values}, {k}))")))

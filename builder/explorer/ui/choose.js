@@ -15,7 +15,8 @@ export class Choose {
   }
 
   render() {
-    const { state, result, whole } = this.explorer;
+    const { whole } = this.explorer;
+    const { state, result } = this.explorer.store;
     this.element.hidden = Boolean(result.frame);
     const { layers, heads } = BOOK.shape;
     /** @type {(count: number) => [number | null, string][]} */

@@ -1,31 +1,28 @@
-// The explorer: its state, its parts, and what happens when something is chosen.
+// The explorer's page: its parts, and what happens when something is chosen. The store holds what is shown.
 import { Choose } from "./choose.js";
-import { button, disable, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
+import { button, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
 import { ModelMap } from "./model_map.js";
-import { capital, parsed, tensorTitle } from "./names.js";
+import { capital, tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
+import { agree, agreed, attempt, ROOT } from "./page.js";
 import { Searches } from "./searches.js";
 import { Sentence } from "./sentence.js";
-import { Session } from "./session.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./stage.js";
-import { forcing, fromFragment, sameSentence, START, toFragment } from "./state.js";
+import { fromFragment, sameSentence, toFragment } from "./state.js";
+import { Store } from "./store.js";
 import { Tour } from "./tour.js";
 import { probabilityOf, Why } from "./why.js";
-import { exactPercent, HELP, languages, number, quoted, reads, shapeWords } from "./words.js";
-/** @import { Kind } from "../engine/transformer.js" */
-/** @import { Options, Result, Translated, Translation } from "./session.js" */
+import { exactPercent, HELP, languages, number, quoted, reads, sentenceOf, shapeWords } from "./words.js";
+/** @import { Result, Session, Translated, Translation } from "./session.js" */
 /** @import { State, Typed } from "./state.js" */
+/** @import { Progress, Shown } from "./store.js" */
 
 /** @type {(milliseconds: number) => Promise<unknown>} */
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 const PACE = 45; // milliseconds between two tokens, so that readers see them arrive
-const LONG = 250; // characters; for a longer sentence, the page says at once that it may take a while
-const PATIENCE = 1500; // milliseconds after which it says so for any other sentence
-/** @type {Session} */
-let session; // one engine per page
 
 export class Explorer {
   // Made by addInstruments(), so only on the explorer's own page.
@@ -53,15 +50,12 @@ export class Explorer {
   stale;
 
   // `whole`: on the explorer's own page, not a part of it in a chapter.
-  /** @param {Element} host @param {{ state: State, result: Result, whole: boolean }} shown */
-  constructor(host, { state, result, whole }) {
-    this.session = session;
+  /** @param {Element} host @param {Session} session @param {{ state: State, result: Result, whole: boolean }} shown */
+  constructor(host, session, { state, result, whole }) {
     this.host = host;
     this.whole = whole;
-    this.state = state;
-    this.result = result;
-    this.linked = whole ? fromFragment(location.hash) : null;
-    this.turn = 0; // counts requests: only the result of the last one is shown
+    const linked = whole ? fromFragment(location.hash) : null;
+    this.store = new Store(session, { state, result, linked }, this);
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
     this.notices = new Notices(this);
@@ -72,7 +66,7 @@ export class Explorer {
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
     this.compose();
-    if (this.linked) this.begin(this.linked);
+    if (linked) this.enter(linked);
     this.render();
     if (this.whole && agreed(this.sentence.direction))
       this.open(this.sentence.direction, this.sentence.input.value);
@@ -81,11 +75,12 @@ export class Explorer {
 
   // Opens a link: another token of the first frame is shown at once, everything else waits for the model.
   /** @type {(linked: State) => void} */
-  begin(linked) {
-    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 }))
+  enter(linked) {
+    const { store } = this;
+    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...store.state, step: 0 }))
       return this.sentence.show(linked);
-    this.state = this.fitted(linked);
-    this.linked = null;
+    store.state = store.fitted(linked);
+    store.linked = null;
   }
 
   // Adds what only the explorer's own page has, not its parts in chapters.
@@ -145,7 +140,7 @@ export class Explorer {
   }
 
   render() {
-    const { result } = this;
+    const { result, state } = this.store;
     const language = languages(result.direction)[1];
     fill(this.translation, h("q", { lang: language }, result.text));
     fill(
@@ -165,7 +160,7 @@ export class Explorer {
     );
     fill(
       this.more,
-      h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"),
+      h("a", { href: `${ROOT}explorer.html${toFragment(state)}` }, "Open this in the explorer"),
       ", with every tensor and number.",
     );
     for (const part of this.parts) part.drawn = part.render();
@@ -178,15 +173,14 @@ export class Explorer {
   // An empty field does not count.
   dim() {
     const { direction, input } = this.sentence;
+    const { state, result, linked, busy } = this.store;
     const text = input.value.trim();
     const stale =
-      Boolean(this.linked) ||
-      direction !== this.result.direction ||
-      (text !== "" && text !== this.state.text.trim());
+      Boolean(linked) || direction !== result.direction || (text !== "" && text !== state.text.trim());
     const words = stale
-      ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.`
+      ? `The translation below belongs to the ${result.frame ? "example" : "previous"} sentence.`
       : "";
-    if (words && !this.busy && words !== this.stale.textContent) this.say(words);
+    if (words && !busy && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);
     for (const part of [this.main, ...Object.values(this.sections ?? {})]) {
       part.classList.toggle("at-x-stale", stale);
@@ -209,49 +203,18 @@ export class Explorer {
     };
   }
 
-  // The requested state, or, if there is no request, the shown one.
-  get wanted() {
-    return this.asked ?? this.state;
-  }
-
   // Opens a tensor at one of its numbers.
   /** @type {(name: string, index?: number[], part?: string) => void} */
-  openTensor(name, index = this.firstIndex(name), part = "heat") {
+  openTensor(name, index = this.store.firstIndex(name), part = "heat") {
+    const { store } = this;
     this.sections.tensors.open = true;
-    if (`${name} ${index}` !== `${this.state.tensor} ${this.state.at}`) this.leaveTrace();
+    if (`${name} ${index}` !== `${store.state.tensor} ${store.state.at}`) this.leaveTrace();
     this.change({ tensor: name, at: index });
-    const wanted = () => this.state.tensor === name;
+    const wanted = () => store.state.tensor === name;
     this.reveal(part, wanted).then(
       () => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"),
     );
-    this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name) ?? [])}.`);
-  }
-
-  /** @type {(name: string) => number[] | undefined} */
-  shapeOf(name) {
-    return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
-  }
-
-  // The number to show first: that of the token in focus, and of the key that it attends to most.
-  /** @type {(name: string) => number[]} */
-  firstIndex(name) {
-    const { state } = this;
-    const result = /** @type {Translated} */ (this.result);
-    const { stack, kind, layer, module } = parsed(name);
-    const row = stack === "encoder" ? state.word : state.step;
-    const head = state.head ?? 0;
-    if (stack === "output") return this.fitting(name, [head, row, result.target.ids[state.step]]);
-    if (!["scores", "weights"].includes(kind)) return this.fitting(name, [head, row, 0]);
-    const own = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
-    const weights = result.attention[own][Number(layer)][head][row];
-    return [head, row, weights.indexOf(Math.max(...weights))];
-  }
-
-  // The index, limited to the shape of the tensor.
-  /** @type {(name: string, index: number[]) => number[]} */
-  fitting(name, index) {
-    const shape = this.shapeOf(name) ?? [];
-    return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
+    this.say(`${tensorTitle(name)}, ${shapeWords(store.shapeOf(name) ?? [])}.`);
   }
 
   // Scrolls a part of the page into view once it is drawn.
@@ -276,20 +239,20 @@ export class Explorer {
 
   // What the token in focus reads, in words.
   readWords() {
-    const { keys, rows, active } = Stage.parts(this);
+    const { keys, rows, active } = Stage.parts(this.store);
     return reads(keys.tokens, rows[active]) || "all words a little";
   }
 
   // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; if the heads are off, that nothing reached it.
   /** @type {(who: string, verb?: string) => string} */
   readSentence(who, verb = "attended to") {
-    if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.state)}`;
-    return `${who} ${verb} ${this.readWords()} (${placeWords(this.state)})`;
+    if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.store.state)}`;
+    return `${who} ${verb} ${this.readWords()} (${placeWords(this.store.state)})`;
   }
 
   // Whether all heads of the chosen attention are off: then nothing that they read has an effect.
   isSilent() {
-    return headsMeant(this.state).on.length === 0;
+    return headsMeant(this.store.state).on.length === 0;
   }
 
   /** @type {(words: string) => void} */
@@ -300,15 +263,14 @@ export class Explorer {
   // Shows another part of the same translation.
   /** @type {(patch: Partial<State>, aloud?: boolean) => void} */
   change(patch, aloud = false) {
-    this.state = this.fitted({ ...this.state, ...patch }); // the pressed control may belong to an earlier translation
-    if (this.asked) this.asked = { ...this.asked, ...patch };
-    this.render();
-    this.keepAddress();
+    this.store.change(patch);
     if (!aloud) return;
-    const { queries, place, active } = Stage.parts(this);
+    const { queries, place, active } = Stage.parts(this.store);
     const name = quoted(queries.tokens[active], active);
     const who =
-      place === "step" ? `${name}, probability ${exactPercent(probabilityOf(this.result, active))},` : name;
+      place === "step"
+        ? `${name}, probability ${exactPercent(probabilityOf(this.store.result, active))},`
+        : name;
     this.say(
       `${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`,
     );
@@ -324,65 +286,26 @@ export class Explorer {
   // The button of the sentence: a new sentence, or the state of the link that led here.
   /** @type {(direction: string, text: string) => Promise<boolean>} */
   open(direction, text) {
-    const { linked } = this;
-    if (linked && sameSentence(linked, { direction, text })) return this.openLink(linked);
-    const { wanted } = this;
-    const { view, layer, head, ablated, step } = wanted;
-    return this.compute({
-      ...START,
-      view,
-      layer,
-      head,
-      ablated,
-      direction,
-      text,
-      step: sameSentence(wanted, { direction, text }) ? step : 0,
-    });
+    const { linked } = this.store;
+    const typed = { direction, text };
+    return linked && sameSentence(linked, typed) ? this.openLink(linked) : this.store.translate(typed);
   }
 
   // Returns false if a tensor is shown instead of the translation.
   /** @type {(linked: State) => Promise<boolean>} */
   async openLink(linked) {
     const { tensor } = linked;
-    const shown = await this.compute(linked);
-    if (shown && tensor) await this.reveal("heat", () => this.state.tensor === tensor);
+    const shown = await this.store.compute(linked);
+    if (shown && tensor) await this.reveal("heat", () => this.store.state.tensor === tensor);
     return shown && !tensor;
   }
 
-  // Forces a token at a step, unless the model would choose it itself.
-  /** @type {(step: number, id: number) => void} */
-  force(step, id) {
-    const { result, state, wanted } = this;
-    if (!sameSentence(wanted, state)) return; // another sentence is being translated
-    const own = result.top[step][0].id === id;
-    const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
-    this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
-  }
-
   // Shows again what was shown before the tour.
-  /** @type {(saved: { state: State, result: Result, linked: State | null, field: Typed }) => void} */
+  /** @type {(saved: Shown & { field: Typed }) => void} */
   restore({ state, result, linked, field }) {
-    Object.assign(this, { state, result, linked });
+    Object.assign(this.store, { state, result, linked });
     this.sentence.show(field);
-    this.render();
-    this.keepAddress();
-  }
-
-  // Lets the model choose again from a step on.
-  /** @type {(step?: number) => Promise<boolean>} */
-  free(step = 0) {
-    const { prefix, forced } = this.wanted;
-    return this.compute({
-      ...this.wanted,
-      ...forcing(
-        prefix,
-        forced.filter((other) => other < step),
-      ),
-    });
-  }
-
-  allOn() {
-    return this.compute({ ...this.wanted, ablated: [] });
+    this.changed();
   }
 
   openHeads() {
@@ -390,60 +313,60 @@ export class Explorer {
     focusOn(this.sections.heads, "summary");
   }
 
-  // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
-  /** @type {(state: State) => Promise<boolean>} */
-  async compute(state) {
-    const { linked } = this;
-    const turn = (this.turn += 1);
-    if (!this.busy) this.bringFocus = this.holdFocus();
-    this.busy = true;
-    /** @type {State | null} */
-    this.asked = state;
+  // What the store calls: see `View`.
+
+  begin() {
+    this.bringFocus = this.holdFocus();
+  }
+
+  waiting() {
+    const { asked, session } = this.store;
+    if (asked && session.loaded.has(asked.direction)) agree(asked.direction);
     this.sentence.render();
-    const { direction, text, prefix, ablated } = state;
-    const same = sameSentence(state, this.state);
-    let shown = false;
-    this.slow = text.length > LONG;
-    let patience;
-    try {
-      await this.session.load(direction);
-      agree(direction);
-      this.sentence.render();
-      patience = setTimeout(() => {
-        if (turn !== this.turn) return;
-        this.slow = true;
-        this.sentence.render();
-      }, PATIENCE);
-      const result = await this.watch({ direction, text, prefix, ablated }, prefix.length, turn);
-      if (turn !== this.turn || !result) return false; // superseded by another request
-      this.result = { ...result, direction };
-      this.state = this.fitted(this.asked); // with what the reader chose meanwhile
-      if (this.linked === linked) this.linked = null;
-      this.sentence.refuse("");
-      this.say(
-        [
-          `Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`,
-          ...warnings(result),
-        ].join(" "),
-      );
-      shown = true;
-    } catch (error) {
-      if (turn !== this.turn) return false;
-      this.sentence.refuse(
-        sentenceOf(/** @type {Error} */ (error).message),
-        this.session.loaded.has(direction),
-      );
-    } finally {
-      clearTimeout(patience);
-    }
-    this.busy = false;
-    this.asked = null;
-    if (this.state.tensor) this.sections.tensors.open = true;
+  }
+
+  /** @type {(message: string, invalid?: boolean) => void} */
+  refuse(message, invalid) {
+    this.sentence.refuse(sentenceOf(message), invalid);
+  }
+
+  /** @type {(result: Translated) => void} */
+  translated(result) {
+    const words = `Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`;
+    this.say([words, ...warnings(result)].join(" "));
+  }
+
+  /** @type {(same: boolean) => void} */
+  ended(same) {
+    if (this.store.state.tensor) this.sections.tensors.open = true;
     if (same) this.holdPlace(() => this.render());
     else this.render();
     this.bringFocus?.();
     this.keepAddress();
-    return shown;
+  }
+
+  changed() {
+    this.render();
+    this.keepAddress();
+  }
+
+  // Shows tokens as they are computed, one at a time.
+  /** @type {(answer: Promise<Translation | null>, progress: Progress) => Promise<Translation | null>} */
+  async watch(answer, progress) {
+    const { options, known, wanted } = progress;
+    let done = false;
+    let drawn = known;
+    answer.finally(() => (done = true)).catch(() => {});
+    if (STILL.matches) return answer;
+    while (wanted() && (!done || drawn < progress.tokens.length)) {
+      if (drawn < progress.tokens.length) {
+        this.main.classList.add("at-x-growing");
+        const grown = progress.tokens.slice(0, (drawn += 1));
+        this.stage.grow(this.sourceShown(options), grown, languages(options.direction));
+      }
+      await sleep(PACE);
+    }
+    return answer;
   }
 
   // Keeps what is beside and below the translation in place when the same sentence changes.
@@ -455,81 +378,28 @@ export class Explorer {
     scrollBy({ top: place() - before, behavior: "instant" });
   }
 
-  // Drops the pending request: its result will not be shown, even if the engine still computes it.
-  abandon() {
-    this.turn += 1;
-    this.busy = false;
-    this.asked = null;
-  }
-
   // Stops a slow translation. The engine cannot be interrupted, so a new one is started.
   async cancel() {
-    this.abandon();
     const { direction } = this.sentence;
-    this.session.stop();
+    this.store.abandon();
+    this.store.session.stop();
     this.render();
     this.sentence.submit.focus();
     this.say("Canceled.");
-    await this.session.load(direction).catch(() => {});
+    await this.store.session.load(direction).catch(() => {});
     this.render();
-  }
-
-  // The same places in another translation, which may be shorter.
-  /** @type {(state: State) => State} */
-  fitted(state) {
-    const { source, target } = this.result;
-    /** @type {(place: number, tokens: string[]) => number} */
-    const within = (place, tokens) => Math.min(place, tokens.length - 1);
-    const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
-    const at = tensor ? this.fitting(tensor, state.at) : [];
-    const kept = forcing(
-      state.prefix,
-      state.forced.filter((step) => step < target.tokens.length),
-    );
-    return {
-      ...state,
-      ...kept,
-      step: within(state.step, target.tokens),
-      word: within(state.word, source.tokens),
-      tensor,
-      at,
-    };
-  }
-
-  // Shows tokens as they are computed, one at a time.
-  /** @type {(options: Options, known: number, turn: number) => Promise<Translation | null>} */
-  async watch(options, known, turn) {
-    /** @type {string[]} */
-    let latest = [];
-    let done = false;
-    let drawn = known;
-    const wanted = () => turn === this.turn;
-    const answer = this.session.translate(options, ({ tokens }) => (latest = tokens), wanted);
-    const finished = answer.finally(() => (done = true));
-    finished.catch(() => {});
-    if (STILL.matches) return answer;
-    while (wanted() && (!done || drawn < latest.length)) {
-      if (drawn < latest.length) this.main.classList.add("at-x-growing");
-      if (drawn < latest.length)
-        this.stage.grow(
-          this.sourceShown(options),
-          latest.slice(0, (drawn += 1)),
-          languages(options.direction),
-        );
-      await sleep(PACE);
-    }
-    return answer;
   }
 
   /** @type {(typed: { text: string }) => string[]} */
   sourceShown({ text }) {
-    return text === this.state.text ? this.result.source.tokens : text.split(/(?= )/);
+    const { state, result } = this.store;
+    return text === state.text ? result.source.tokens : text.split(/(?= )/);
   }
 
   keepAddress() {
-    if (!this.whole || this.result.frame) return;
+    if (!this.whole || this.store.result.frame) return;
     try {
-      history.replaceState(history.state, "", toFragment(this.state));
+      history.replaceState(history.state, "", toFragment(this.store.state));
     } catch {
       // Safari allows 100 changes in 30 seconds; beyond that, the address lags behind.
     }
@@ -538,7 +408,7 @@ export class Explorer {
   // The address holds the sentence, the view and what was changed.
   async copyLink() {
     const copied = await attempt(() =>
-      navigator.clipboard.writeText(new URL(toFragment(this.state), location.href).href).then(
+      navigator.clipboard.writeText(new URL(toFragment(this.store.state), location.href).href).then(
         () => true,
         () => false,
       ),
@@ -552,12 +422,13 @@ export class Explorer {
 
   // Opening a tensor adds an entry to the browser's history, so that the reader can go back.
   leaveTrace() {
-    const { tensor, at } = this.state;
+    const { state } = this.store;
+    const { tensor, at } = state;
     const from = tensor
       ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` }
       : { words: TRANSLATION };
     try {
-      history.pushState({ from }, "", toFragment(this.state));
+      history.pushState({ from }, "", toFragment(state));
     } catch {
       // as above; then the reader cannot go back
     }
@@ -585,33 +456,28 @@ export class Explorer {
   }
 
   follow() {
+    const { store } = this;
     const linked = fromFragment(location.hash);
     if (!linked) return;
-    const { state, result, asked } = this;
-    const same =
-      !result.frame &&
-      !asked &&
-      /** @type {const} */ (["direction", "text", "prefix", "ablated"]).every(
-        (name) => String(linked[name]) === String(state[name]),
-      );
-    this.linked = same ? null : linked;
+    const same = store.shows(linked);
+    store.linked = same ? null : linked;
     this.sentence.show(linked);
     if (same) return this.goBack(linked);
     this.tour?.forget();
-    if (this.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
+    if (store.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
   }
 
   // Goes to another place in the same translation.
   /** @type {(linked: State) => void} */
   goBack(linked) {
-    const opened = this.state.tensor;
+    const { store } = this;
+    const opened = store.state.tensor;
     this.sentence.refuse("");
-    this.state = this.fitted(linked);
-    this.render();
-    this.keepAddress();
-    const { tensor } = this.state;
+    store.state = store.fitted(linked);
+    this.changed();
+    const { tensor } = store.state;
     if (!tensor && !opened) return;
-    const wanted = () => this.state.tensor === tensor;
+    const wanted = () => store.state.tensor === tensor;
     this.reveal(tensor ? "number" : "stage", wanted).then(
       () => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`),
     );
@@ -619,32 +485,6 @@ export class Explorer {
 }
 
 const TRANSLATION = "the translation";
-
-// Directions whose model the reader has loaded in this session: later pages load it without a button.
-const AGREED = "at-x-loaded";
-/** @type {(direction: string) => boolean} */
-const agreed = (direction) => remembered().includes(direction);
-/** @type {(direction: string) => unknown} */
-const agree = (direction) =>
-  agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
-const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
-// Calls what a browser may forbid on a page from a file.
-/** @type {<T>(call: () => T) => T | null} */
-export const attempt = (call) => {
-  try {
-    return call();
-  } catch {
-    return null;
-  }
-};
-
-// The engine's error message, reworded for someone who typed one sentence.
-/** @type {(message: string) => string} */
-export const sentenceOf = (message) =>
-  message.startsWith("text 0 of 1 has nothing to translate")
-    ? EMPTY
-    : message.replace(/^text 0 of 1/, "The sentence");
-export const EMPTY = "Type a sentence first.";
 
 /** @type {(title: string, ...children: Element[]) => HTMLDetailsElement} */
 const section = (title, ...children) =>
@@ -654,73 +494,3 @@ const section = (title, ...children) =>
     h("summary", { "data-key": "summary" }, h("h3", {}, title)),
     children,
   );
-
-const FOLDER = /** @type {HTMLScriptElement} */ (document.currentScript).src.replace(/\/[^/]*$/, "");
-export const ROOT = FOLDER.replace(/_static\/explorer$/, "");
-// The explorer's own page begins with a frame that was computed when the book was built.
-/** @type {(host: Element, whole: boolean) => Explorer} */
-function beginFrame(host, whole) {
-  const { frame } = BOOK;
-  const { direction, sentence: text, step, layer } = frame;
-  return new Explorer(host, {
-    state: { ...START, direction, text, step, layer },
-    result: { ...frame, frame: true },
-    whole,
-  });
-}
-
-// The cover's button loads this script. The explorer replaces the picture, and computes the translation again.
-/** @type {(figure: Element) => void} */
-function beginCover(figure) {
-  const live = h("div", { class: "at-x" });
-  figure.replaceChildren(live);
-  const explorer = beginFrame(live, false);
-  explorer.sentence.submit.focus();
-  explorer.compute(explorer.state);
-}
-
-// A figure of a chapter gets a button; the explorer replaces the drawing once the model has translated.
-/** @type {(figure: Element, options: Partial<State>) => void} */
-function beginFigure(figure, options) {
-  const state = { ...START, ...options };
-  const { direction, text } = state;
-  const caption = /** @type {Element} */ (figure.querySelector("figcaption"));
-  const words = () =>
-    `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
-  const error = h("p", { class: "at-x-error", role: "alert" });
-  const run = button(words(), async () => {
-    disable(run, true);
-    run.textContent = "Loading the model…";
-    try {
-      await session.load(direction);
-      const result = /** @type {Translation} */ (
-        await session.translate({ direction, text, prefix: [], ablated: [] })
-      );
-      figure.querySelectorAll(":scope > :is(svg, img, .at-figure-tools)").forEach((still) => still.remove());
-      const live = h("div", { class: "at-x" });
-      host.replaceWith(live);
-      caption.remove(); // it describes the drawing
-      new Explorer(live, { state, result: { ...result, direction }, whole: false });
-      focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
-    } catch (problem) {
-      fill(error, sentenceOf(/** @type {Error} */ (problem).message));
-      disable(run, false);
-      run.textContent = words();
-    }
-  });
-  const host = h("div", { class: "at-x at-x-run" }, run, error);
-  caption.before(host);
-}
-
-function start() {
-  session = new Session(FOLDER);
-  const hosts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-explorer]"));
-  hosts.forEach((host) => {
-    const options = JSON.parse(host.dataset.explorer ?? "");
-    if (options.view === "all") beginFrame(host, true);
-    else if (options.view === "cover") beginCover(host);
-    else beginFigure(host, options);
-  });
-}
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-else start();

@@ -1,5 +1,6 @@
 // Switching heads off, and how the translation changes.
 import { button, fill, focusOn, h } from "./dom.js";
+import { KINDS_OF_ATTENTION } from "./names.js";
 import { changes, headsOff } from "./notices.js";
 import { holdsHead } from "./state.js";
 import { probabilityOf, whyName } from "./why.js";
@@ -23,7 +24,7 @@ export class HeadsOff {
   }
 
   render() {
-    const { state, result } = this.explorer;
+    const { state, result } = this.explorer.store;
     if (result.frame) return;
     const compared = /** @type {Compared} */ (result); // if heads are off
     const kinds = /** @type {[Kind, string][]} */ (Object.entries(KINDS_OF_ATTENTION));
@@ -120,10 +121,10 @@ export class HeadsOff {
   // Switches all of these heads off or, if they are off already, on.
   /** @type {(heads: Head[]) => void} */
   toggle(heads) {
-    const { wanted } = this.explorer; // readers may press faster than the model translates
+    const { wanted } = this.explorer.store; // readers may press faster than the model translates
     const rest = wanted.ablated.filter((other) => !holdsHead(heads, other));
     const off = wanted.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
-    this.explorer.compute({ ...wanted, ablated: off });
+    this.explorer.store.compute({ ...wanted, ablated: off });
   }
 
   // The effect of the heads on the token in focus, after the same tokens: “morgen”: 96.6 % → 41.2 %.
@@ -195,7 +196,7 @@ export class HeadsOff {
         "p",
         {},
         same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ",
-        button("Switch all heads on", () => this.explorer.allOn(), {
+        button("Switch all heads on", () => this.explorer.store.allOn(), {
           class: "at-x-action",
           "data-key": "all on",
         }),
@@ -208,12 +209,6 @@ export class HeadsOff {
 /** @type {(kind: Kind, layer: number, column: number) => string} */
 const headKey = (kind, layer, column) =>
   column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`;
-
-export const KINDS_OF_ATTENTION = {
-  encoder: "encoder self-attention",
-  decoder: "decoder self-attention",
-  cross: "cross-attention",
-};
 
 // The words of `after`, with those marked that are not in the longest common subsequence with `before`.
 /** @type {(before: string, after: string) => Children} */

@@ -1,10 +1,9 @@
 // A tensor as a heat map of numbers. Only the cells in view exist, so a tensor may have thousands of columns.
 import { choices, fill, focusOn, h } from "./dom.js";
-import { sentenceOf } from "./explorer.js";
 import { axes, chapterLink, parsed, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
 import { holdsHead } from "./state.js";
-import { number, shapeWords, tokenElement } from "./words.js";
+import { number, sentenceOf, shapeWords, tokenElement } from "./words.js";
 /** @import { Matrix } from "../engine/tensors.js" */
 /** @import { Kind } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -54,12 +53,12 @@ export class Heat {
   }
 
   async render() {
-    const { state, result, session } = this.explorer;
+    const { state, result, session } = this.explorer.store;
     this.element.hidden = !state.tensor;
     if (!state.tensor || result.frame) return;
     if (this.name !== state.tensor || this.result !== result) {
       const tensor = await session.tensor(result, state.tensor).catch((/** @type {Error} */ error) => error);
-      if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // superseded
+      if (this.explorer.store.result !== result || this.explorer.store.state.tensor !== state.tensor) return; // superseded
       if (tensor instanceof Error) return this.refuse(tensor);
       this.tensor = tensor;
       this.name = state.tensor;
@@ -79,14 +78,14 @@ export class Heat {
 
   draw() {
     this.grid.hidden = false;
-    const { at } = this.explorer.state;
+    const { at } = this.explorer.store.state;
     const { name, tensor } = this;
     const { kind } = parsed(name);
     const deep = Array.isArray(tensor[0]) && /** @type {Matrix[]} */ (tensor);
     const slice = deep ? deep[at[0]] : /** @type {Matrix} */ (tensor);
     const fresh = slice !== this.slice;
     this.slice = slice;
-    this.axes = axes(name, this.explorer.result);
+    this.axes = axes(name, this.explorer.store.result);
     this.scale = FROM_0_TO_1.includes(kind) ? 1 : largestFinite(/** @type {Matrix} */ (tensor.flat()));
     this.sequential = FROM_0_TO_1.includes(kind);
     const [row, column] = at.slice(-2);
@@ -98,7 +97,7 @@ export class Heat {
       `${slice[0].length} columns: ${this.axes.columns.name}`,
     ];
     const info = BOOK.kinds[kind];
-    const changed = changes(this.explorer.state);
+    const changed = changes(this.explorer.store.state);
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
@@ -141,7 +140,7 @@ export class Heat {
     const { stack, layer, module } = parsed(this.name);
     if (!Array.isArray(this.tensor[0])) return false;
     const kind = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
-    return holdsHead(this.explorer.state.ablated, [kind, Number(layer), head]);
+    return holdsHead(this.explorer.store.state.ablated, [kind, Number(layer), head]);
   }
 
   legend() {
@@ -256,14 +255,14 @@ export class Heat {
   columnName(column, { columns: { tokens, language, name, direction }, rows } = this.axes) {
     if (tokens) return tokenElement(tokens[column], column, language);
     if (name === "features") return String(column);
-    const token = this.explorer.session.tokenName(/** @type {string} */ (direction), column);
+    const token = this.explorer.store.session.tokenName(/** @type {string} */ (direction), column);
     return h("span", { title: `token ${column}` }, tokenElement(token, 1, rows.language)); // 1: "in" and " in" differ
   }
 
   // The names of a position in a tensor of the translation, not necessarily the one that is drawn.
   /** @type {(tensor: string, index: number[]) => string} */
   placeWords(tensor, index) {
-    const own = axes(tensor, this.explorer.result);
+    const own = axes(tensor, this.explorer.store.result);
     const [row, column] = index.slice(-2);
     const head = index.length > 2 ? `head ${index[0] + 1}, ` : "";
     const name = this.columnName(column, own);
@@ -273,7 +272,7 @@ export class Heat {
 
   /** @type {(row: number, column: number) => void} */
   go(row, column) {
-    const { at } = this.explorer.state;
+    const { at } = this.explorer.store.state;
     this.explorer.change({ at: [...at.slice(0, -2), row, column] });
     focusOn(this.grid, `cell ${row} ${column}`);
   }

@@ -17,7 +17,7 @@ export class ModelMap {
   }
 
   render() {
-    const { result, state } = this.explorer;
+    const { result, state } = this.explorer.store;
     if (result.frame) return;
     const open = state.tensor ? parsed(state.tensor) : null;
     if (state.tensor !== this.open && open?.layer !== undefined) this.layers[open.stack] = open.layer;
@@ -69,7 +69,7 @@ export class ModelMap {
 
   /** @type {(stack: string) => Named[]} */
   named(stack) {
-    return (this.explorer.result.tensors ?? [])
+    return (this.explorer.store.result.tensors ?? [])
       .map((tensor) => ({ ...tensor, place: parsed(tensor.name) }))
       .filter(({ place }) => place.stack === stack);
   }
@@ -86,7 +86,7 @@ export class ModelMap {
           () => this.explorer.openTensor(name),
           {
             "data-key": name,
-            "aria-pressed": String(name === this.explorer.state.tensor),
+            "aria-pressed": String(name === this.explorer.store.state.tensor),
           },
         ),
       ),

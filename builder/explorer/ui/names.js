@@ -1,6 +1,6 @@
 // What a tensor is, from its name: "decoder.layers.3.cross_attention.weights".
 import { h } from "./dom.js";
-import { ROOT } from "./explorer.js";
+import { ROOT } from "./page.js";
 import { languages, LANGUAGES } from "./words.js";
 /** @import { Result } from "./session.js" */
 
@@ -11,6 +11,12 @@ import { languages, LANGUAGES } from "./words.js";
  */
 
 /** @typedef {{ rows: Axis & { tokens: string[] }, columns: Axis }} Axes */
+
+export const KINDS_OF_ATTENTION = {
+  encoder: "encoder self-attention",
+  decoder: "decoder self-attention",
+  cross: "cross-attention",
+};
 
 /** @type {Record<string, string>} */
 const MODULES = {

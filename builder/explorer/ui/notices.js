@@ -1,6 +1,6 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
 import { button, fill, h } from "./dom.js";
-import { KINDS_OF_ATTENTION } from "./heads_off.js";
+import { KINDS_OF_ATTENTION } from "./names.js";
 import { languages, plain } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -14,7 +14,7 @@ export class Notices {
   }
 
   render() {
-    const { state, result } = this.explorer;
+    const { state, result } = this.explorer.store;
     this.element.hidden = Boolean(result.frame);
     if (result.frame) return;
     fill(
@@ -27,8 +27,8 @@ export class Notices {
 
   forced() {
     const { explorer } = this;
-    const { target, direction } = explorer.result;
-    const { forced } = explorer.state;
+    const { target, direction } = explorer.store.result;
+    const { forced } = explorer.store.state;
     const [, language] = languages(direction);
     if (!forced.length) return null;
     const names = forced.map((step) => [
@@ -41,7 +41,7 @@ export class Notices {
       "You forced ",
       joined(names),
       ". ",
-      button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.free(), {
+      button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.store.free(), {
         class: "at-x-link at-x-action",
         "data-key": "undo",
       }),
@@ -57,7 +57,7 @@ export class Notices {
       "p",
       {},
       words,
-      button("Switch all on", () => this.explorer.allOn(), {
+      button("Switch all on", () => this.explorer.store.allOn(), {
         class: "at-x-link at-x-action",
         "data-key": "switch on",
       }),

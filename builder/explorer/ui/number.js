@@ -1,8 +1,8 @@
 // Where the chosen number comes from: its formula, with the numbers that went into it.
 import { button, fill, h } from "./dom.js";
-import { ROOT, sentenceOf } from "./explorer.js";
+import { ROOT } from "./page.js";
 import { axes, chapterLink, tensorTitle } from "./names.js";
-import { number, plain } from "./words.js";
+import { number, plain, sentenceOf } from "./words.js";
 /** @import { Provenance } from "../engine/provenance.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -28,7 +28,8 @@ export class NumberPanel {
   }
 
   async render() {
-    const { state, result, session, heat } = this.explorer;
+    const { heat } = this.explorer;
+    const { state, result, session } = this.explorer.store;
     this.element.hidden = !state.tensor;
     if (!state.tensor || result.frame) return (this.wanted = null); // an answer that is still pending comes too late
     fill(this.back, this.explorer.wayBack("back")); // again, since readers can come to the same number from elsewhere

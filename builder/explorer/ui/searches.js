@@ -1,9 +1,8 @@
 // The same sentence by greedy search, beam search and sampling, side by side.
 import { button, disable, fill, h, nextGroup } from "./dom.js";
-import { sentenceOf } from "./explorer.js";
 import { marked } from "./heads_off.js";
 import { changes } from "./notices.js";
-import { languages, number } from "./words.js";
+import { languages, number, sentenceOf } from "./words.js";
 /** @import { Answer } from "../engine/worker.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Translated } from "./session.js" */
@@ -56,24 +55,24 @@ export class Searches {
   }
 
   render() {
-    if (this.result !== this.explorer.result) fill(this.table);
+    if (this.result !== this.explorer.store.result) fill(this.table);
   }
 
   async compare() {
     const { explorer } = this;
-    const result = /** @type {Translated} */ (explorer.result);
+    const result = /** @type {Translated} */ (explorer.store.result);
     this.result = result;
     disable(this.run, true);
     const { temperature, seed } = this;
     try {
-      const found = await explorer.session.searches(result.options, [
+      const found = await explorer.store.session.searches(result.options, [
         { method: "greedy" },
         { method: "beam", beamSize: 4 },
         { method: "sample", temperature, seed },
       ]);
-      if (explorer.result === result) this.fillTable(found);
+      if (explorer.store.result === result) this.fillTable(found);
     } catch (error) {
-      if (explorer.result === result)
+      if (explorer.store.result === result)
         fill(
           this.table,
           h("p", { class: "at-x-error", role: "alert" }, sentenceOf(/** @type {Error} */ (error).message)),
@@ -86,7 +85,7 @@ export class Searches {
   /** @type {(found: Answer[]) => void} */
   fillTable(found) {
     const language = languages(this.result.direction)[1];
-    const changed = changes(this.explorer.state);
+    const changed = changes(this.explorer.store.state);
     const names = [
       "greedy",
       "beam 4",
@@ -138,7 +137,7 @@ export class Searches {
     const { direction } = this.result;
     const { differs } = BOOK.models[direction];
     const words = "Greedy search and beam search give the same translation here.";
-    if (this.explorer.state.text === differs) return h("p", {}, words);
+    if (this.explorer.store.state.text === differs) return h("p", {}, words);
     return h(
       "p",
       {},

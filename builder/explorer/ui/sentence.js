@@ -1,20 +1,18 @@
 import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
-import { EMPTY } from "./explorer.js";
-import { sameSentence } from "./state.js";
-import { directionName, languages } from "./words.js";
+import { LONGEST, sameSentence } from "./state.js";
+import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Typed } from "./state.js" */
 
 const ABOUT =
   "The model runs on your own device: it is loaded once, with the first translation, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
-export const LONGEST = 1000; // characters of a sentence
 
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
 export class Sentence {
   /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
-    this.direction = explorer.state.direction;
+    this.direction = explorer.store.state.direction;
     const id = `at-x-sentence-${nextGroup()}`;
     this.input = h("input", {
       type: "text",
@@ -22,7 +20,7 @@ export class Sentence {
       autocomplete: "off",
       spellcheck: "false",
       maxlength: LONGEST,
-      value: explorer.state.text,
+      value: explorer.store.state.text,
       "aria-describedby": `${id}-error`,
       oninput: () => explorer.dim(),
     });
@@ -54,7 +52,7 @@ export class Sentence {
   }
 
   render() {
-    const { session, busy, linked } = this.explorer;
+    const { session, busy, linked, slow: takesLong } = this.explorer.store;
     const { size } = BOOK.models[this.direction];
     this.input.lang = languages(this.direction)[0];
     fill(
@@ -82,7 +80,7 @@ export class Sentence {
     );
     const slow = busy &&
       loaded &&
-      this.explorer.slow && [
+      takesLong && [
         "This may take a while: long sentences need many steps. ",
         button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
       ];
@@ -113,7 +111,7 @@ export class Sentence {
     const { examples } = BOOK.models[this.direction];
     const others = BOOK.models[direction].examples;
     if (examples.includes(text)) return others[examples.indexOf(text)];
-    const { state, result } = this.explorer;
+    const { state, result } = this.explorer.store;
     const shown = sameSentence(state, { direction: this.direction, text });
     return (shown && result.text) || others[0];
   }
@@ -122,7 +120,7 @@ export class Sentence {
   choose(text) {
     this.input.value = text;
     this.refuse("");
-    if (this.explorer.session.loaded.has(this.direction)) this.element.requestSubmit();
+    if (this.explorer.store.session.loaded.has(this.direction)) this.element.requestSubmit();
     else this.submit.focus();
     this.explorer.dim();
   }

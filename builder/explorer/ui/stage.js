@@ -1,6 +1,6 @@
 // Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
 import { fill, focusOn, h } from "./dom.js";
-import { KINDS_OF_ATTENTION } from "./heads_off.js";
+import { KINDS_OF_ATTENTION } from "./names.js";
 import { holdsHead } from "./state.js";
 import { languages, LANGUAGES, LEAST, percent, reads, spoken, tokenElement } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
@@ -60,13 +60,14 @@ export class Stage {
 
   render() {
     const { explorer } = this;
-    const { keys, queries, place, rows, active } = Stage.parts(explorer);
+    const { keys, queries, place, rows, active } = Stage.parts(explorer.store);
     const lines = Math.max(keys.tokens.length, queries.tokens.length);
     this.element.style.setProperty("--rows", String(lines));
     this.rows = rows;
     const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
-    const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
+    const off =
+      headsMeant(explorer.store.state).meant.length > 1 ? "these heads are off" : "this head is off";
     /** @type {(row: number[]) => string} */
     const readWords = (row) =>
       silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`;
@@ -99,7 +100,7 @@ export class Stage {
             { class: "at-hidden" },
             ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`,
           ),
-          place === "step" && explorer.state.forced.includes(i) && h("small", {}, "forced"),
+          place === "step" && explorer.store.state.forced.includes(i) && h("small", {}, "forced"),
         ),
       ),
     );

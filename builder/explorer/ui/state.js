@@ -1,6 +1,7 @@
 // The explorer's state: what it shows, also as the fragment of an address.
-import { LONGEST } from "./sentence.js";
 /** @import { Head, Kind } from "../engine/transformer.js" */
+
+export const LONGEST = 1000; // characters of a sentence
 
 export const START = {
   direction: "en-de",

@@ -1,6 +1,6 @@
 // The guided tour: each step sets the state and says in two sentences what to see.
 import { button, fill, focusOn, h, idle, show, STILL } from "./dom.js";
-import { attempt } from "./explorer.js";
+import { attempt } from "./page.js";
 import { chapterLink } from "./names.js";
 import { sameSentence, START } from "./state.js";
 /** @import { Explorer } from "./explorer.js" */
@@ -22,7 +22,7 @@ export class Tour {
   }
 
   render() {
-    const { session } = this.explorer;
+    const { session } = this.explorer.store;
     const { direction, steps } = BOOK.tour;
     const size = session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`;
     fill(
@@ -58,7 +58,7 @@ export class Tour {
     const { explorer } = this;
     const { direction, text, steps } = BOOK.tour;
     const step = steps[to];
-    const { state, result, asked } = explorer;
+    const { state, result, asked } = explorer.store;
     const wanted = { ...START, direction, text, ...step.state };
     this.saved ??= this.remember();
     const same =
@@ -68,11 +68,11 @@ export class Tour {
     explorer.sentence.show(wanted);
     const left = () => this.now !== to; // the reader has moved on, or ended the tour
     if (same) explorer.change(wanted);
-    else if (!(await explorer.compute(wanted))) {
-      const more = this.saved && explorer.asked; // the reader switches a head off, or forces a token
+    else if (!(await explorer.store.compute(wanted))) {
+      const more = this.saved && explorer.store.asked; // the reader switches a head off, or forces a token
       return left() || more || this.end(); // no model, or another sentence was asked for
     }
-    if (this.saved?.result.frame) this.saved.result = explorer.result; // the frame shows the same sentence
+    if (this.saved?.result.frame) this.saved.result = explorer.store.result; // the frame shows the same sentence
     if (left()) return;
     this.render();
     await explorer.reveal(
@@ -119,7 +119,8 @@ export class Tour {
   // The reader's sentence, state and scroll position.
   remember() {
     const { explorer } = this;
-    const { state, result, asked, sentence, linked } = explorer;
+    const { sentence } = explorer;
+    const { state, result, asked, linked } = explorer.store;
     const open = Object.values(explorer.sections).map((part) => part.open);
     return {
       state,
@@ -143,12 +144,12 @@ export class Tour {
     this.now = null;
     this.saved = null;
     if (saved) {
-      explorer.abandon();
+      explorer.store.abandon();
       attempt(() => history.replaceState(saved.trace, ""));
       Object.values(explorer.sections).forEach((part, i) => (part.open = saved.open[i]));
       explorer.restore(saved);
       scrollTo({ top: saved.scroll, behavior: "instant" });
-      if (saved.asked) explorer.compute(saved.asked);
+      if (saved.asked) explorer.store.compute(saved.asked);
     }
     this.render();
     focusOn(this.opener, "tour");

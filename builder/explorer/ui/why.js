@@ -24,8 +24,8 @@ export class Why {
   }
 
   render() {
-    if (this.explorer.state.view === "encoder") return this.renderEncoder();
-    const { result, state } = this.explorer;
+    if (this.explorer.store.state.view === "encoder") return this.renderEncoder();
+    const { result, state } = this.explorer.store;
     const language = languages(result.direction)[1];
     const step = Math.min(state.step, result.target.tokens.length - 1);
     const chosen = result.target.ids[step];
@@ -77,7 +77,8 @@ export class Why {
   // What attention explains, and what it does not.
   /** @type {(step: number, forced: boolean) => Element} */
   meaning(step, forced) {
-    const { sections, result } = this.explorer;
+    const { sections } = this.explorer;
+    const { result } = this.explorer.store;
     if (result.frame) return h("p", { class: "at-x-label" }, `${LEFT_OUT} ${LOOKED}`);
     return h(
       "p",
@@ -113,10 +114,12 @@ export class Why {
     return h(
       "p",
       { class: "at-x-action at-x-free" },
-      button(words, () => explorer.free(step), { "data-key": "free" }),
+      button(words, () => explorer.store.free(step), { "data-key": "free" }),
       forced.length > 1 &&
         forced[0] < step &&
-        button("Let the model choose every token again", () => explorer.free(), { "data-key": "free all" }),
+        button("Let the model choose every token again", () => explorer.store.free(), {
+          "data-key": "free all",
+        }),
     );
   }
 
@@ -133,8 +136,8 @@ export class Why {
       h("span", { class: "at-x-bar", "aria-hidden": "true", style: `--share:${probability.toFixed(4)}` }),
       h("span", { class: "at-x-bar-number" }, exactPercent(probability)),
     ];
-    if (this.explorer.result.frame) return h("span", { class: "at-x-option" }, parts);
-    return button(parts, () => this.explorer.force(step, id), {
+    if (this.explorer.store.result.frame) return h("span", { class: "at-x-option" }, parts);
+    return button(parts, () => this.explorer.store.force(step, id), {
       class: "at-x-option",
       "data-key": `option ${id}`,
       "aria-pressed": String(id === chosen),
@@ -173,13 +176,13 @@ export class Why {
   // Leads to the tokens from which the translation can go on.
   offer() {
     show(this.element);
-    focusOn(this.element, `option ${this.explorer.result.target.ids[this.explorer.state.step]}`);
+    focusOn(this.element, `option ${this.explorer.store.result.target.ids[this.explorer.store.state.step]}`);
   }
 
   /** @type {(step: number, chosen: number) => Element | null} */
   numberLink(step, chosen) {
     const { explorer } = this;
-    if (explorer.result.frame || !explorer.heat) return null;
+    if (explorer.store.result.frame || !explorer.heat) return null;
     return h(
       "p",
       {},
@@ -192,7 +195,7 @@ export class Why {
   }
 
   renderEncoder() {
-    const { result, state } = this.explorer;
+    const { result, state } = this.explorer.store;
     const [language] = languages(result.direction);
     const word = Math.min(state.word, result.source.tokens.length - 1);
     const name = whyName(result.source.tokens[word], word, language);

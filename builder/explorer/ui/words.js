@@ -89,3 +89,11 @@ export function number(value, digits = 4) {
 
 /** @type {(shape: number[]) => string} */
 export const shapeWords = (shape) => shape.join(" × ");
+
+// The engine's error message, reworded for someone who typed one sentence.
+/** @type {(message: string) => string} */
+export const sentenceOf = (message) =>
+  message.startsWith("text 0 of 1 has nothing to translate")
+    ? EMPTY
+    : message.replace(/^text 0 of 1/, "The sentence");
+export const EMPTY = "Type a sentence first.";

@@ -1,0 +1,23 @@
+// Where the page and its scripts lie, and what a browser may remember or forbid.
+
+export const FOLDER = /** @type {HTMLScriptElement} */ (document.currentScript).src.replace(/\/[^/]*$/, "");
+export const ROOT = FOLDER.replace(/_static\/explorer$/, "");
+
+// Calls what a browser may forbid on a page from a file.
+/** @type {<T>(call: () => T) => T | null} */
+export const attempt = (call) => {
+  try {
+    return call();
+  } catch {
+    return null;
+  }
+};
+
+// Directions whose model the reader has loaded in this session: later pages load it without a button.
+const AGREED = "at-x-loaded";
+const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
+/** @type {(direction: string) => boolean} */
+export const agreed = (direction) => remembered().includes(direction);
+/** @type {(direction: string) => unknown} */
+export const agree = (direction) =>
+  agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));

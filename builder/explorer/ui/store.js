@@ -1,0 +1,194 @@
+// What the explorer shows and what readers have asked for, without a page: how the state changes, and its results.
+import { parsed } from "./names.js";
+import { forcing, sameSentence, START } from "./state.js";
+/** @import { Kind } from "../engine/transformer.js" */
+/** @import { Options, Result, Session, Translated, Translation } from "./session.js" */
+/** @import { State, Typed } from "./state.js" */
+
+const LONG = 250; // characters; for a longer sentence, the page says at once that it may take a while
+const PATIENCE = 1500; // milliseconds after which it says so for any other sentence
+
+/** @typedef {{ state: State, result: Result, linked: State | null }} Shown */
+/**
+ * What the page does when the store changes.
+ * @typedef {object} View
+ * @property {() => void} begin  A translation begins, and none was running.
+ * @property {() => void} waiting  What is known of a running translation has changed.
+ * @property {(shown: Promise<Translation | null>, told: Progress) => Promise<Translation | null>} watch
+ *   Shows the tokens as they arrive, and resolves when all are shown.
+ * @property {(message: string, invalid?: boolean) => void} refuse  An error, or "" for none; `invalid` if the sentence is at fault.
+ * @property {(result: Translated) => void} translated  A translation has become the result.
+ * @property {(same: boolean) => void} ended  No translation is running any more; `same`: the sentence did not change.
+ * @property {() => void} changed  Another part of the same result is chosen.
+ */
+/** @typedef {{ options: Options, known: number, tokens: string[], wanted: () => boolean }} Progress */
+
+export class Store {
+  /** @param {Session} session @param {Shown} shown @param {View} view */
+  constructor(session, { state, result, linked }, view) {
+    this.session = session;
+    this.state = state;
+    this.result = result;
+    this.linked = linked; // the state of the link that led here, until it is shown
+    this.view = view;
+    this.busy = false;
+    this.slow = false; // whether the running translation may take a while
+    this.turn = 0; // counts requests: only the result of the last one is shown
+    /** @type {State | null} */
+    this.asked = null;
+  }
+
+  // The requested state, or, if there is no request, the shown one.
+  get wanted() {
+    return this.asked ?? this.state;
+  }
+
+  // Shows another part of the same translation.
+  /** @type {(patch: Partial<State>) => void} */
+  change(patch) {
+    this.state = this.fitted({ ...this.state, ...patch }); // the pressed control may belong to an earlier translation
+    if (this.asked) this.asked = { ...this.asked, ...patch };
+    this.view.changed();
+  }
+
+  // Translates a sentence that was typed or chosen; what the reader looks at stays chosen.
+  /** @type {(typed: Typed) => Promise<boolean>} */
+  translate({ direction, text }) {
+    const { wanted } = this;
+    const { view, layer, head, ablated } = wanted;
+    const step = sameSentence(wanted, { direction, text }) ? wanted.step : 0;
+    return this.compute({ ...START, view, layer, head, ablated, direction, text, step });
+  }
+
+  // Forces a token at a step, unless the model would choose it itself.
+  /** @type {(step: number, id: number) => void} */
+  force(step, id) {
+    const { result, state, wanted } = this;
+    if (!sameSentence(wanted, state)) return; // another sentence is being translated
+    const own = result.top[step][0].id === id;
+    const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
+    this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
+  }
+
+  // Lets the model choose again from a step on.
+  /** @type {(step?: number) => Promise<boolean>} */
+  free(step = 0) {
+    const { prefix, forced } = this.wanted;
+    const kept = forced.filter((other) => other < step);
+    return this.compute({ ...this.wanted, ...forcing(prefix, kept) });
+  }
+
+  allOn() {
+    return this.compute({ ...this.wanted, ablated: [] });
+  }
+
+  // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
+  /** @type {(state: State) => Promise<boolean>} */
+  async compute(state) {
+    const { linked, session, view } = this;
+    const turn = (this.turn += 1);
+    const wanted = () => turn === this.turn;
+    if (!this.busy) view.begin();
+    Object.assign(this, { busy: true, asked: state, slow: state.text.length > LONG });
+    view.waiting();
+    const { direction, text, prefix, ablated } = state;
+    const options = { direction, text, prefix, ablated };
+    const same = sameSentence(state, this.state);
+    let shown = false;
+    let patience;
+    try {
+      await session.load(direction);
+      view.waiting();
+      patience = setTimeout(() => wanted() && this.wait(), PATIENCE);
+      /** @type {Progress} */
+      const progress = { options, known: prefix.length, tokens: [], wanted };
+      const answer = session.translate(options, ({ tokens }) => (progress.tokens = tokens), wanted);
+      const result = await view.watch(answer, progress);
+      if (!wanted() || !result) return false; // superseded by another request
+      this.result = { ...result, direction };
+      this.state = this.fitted(/** @type {State} */ (this.asked)); // with what the reader chose meanwhile
+      if (this.linked === linked) this.linked = null;
+      view.refuse("");
+      view.translated(this.result);
+      shown = true;
+    } catch (error) {
+      if (!wanted()) return false;
+      view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
+    } finally {
+      clearTimeout(patience);
+    }
+    this.busy = false;
+    this.asked = null;
+    view.ended(same);
+    return shown;
+  }
+
+  wait() {
+    this.slow = true;
+    this.view.waiting();
+  }
+
+  // Drops the pending request: its result will not be shown, even if the engine still computes it.
+  abandon() {
+    this.turn += 1;
+    this.busy = false;
+    this.asked = null;
+  }
+
+  // Whether a link leads to another place in the translation that is shown.
+  /** @type {(linked: State) => boolean} */
+  shows(linked) {
+    const { state, result, asked } = this;
+    const names = /** @type {const} */ (["direction", "text", "prefix", "ablated"]);
+    return !result.frame && !asked && names.every((name) => String(linked[name]) === String(state[name]));
+  }
+
+  /** @type {(name: string) => number[] | undefined} */
+  shapeOf(name) {
+    return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
+  }
+
+  // The number to show first: that of the token in focus, and of the key that it attends to most.
+  /** @type {(name: string) => number[]} */
+  firstIndex(name) {
+    const { state } = this;
+    const result = /** @type {Translated} */ (this.result);
+    const { stack, kind, layer, module } = parsed(name);
+    const row = stack === "encoder" ? state.word : state.step;
+    const head = state.head ?? 0;
+    if (stack === "output") return this.fitting(name, [head, row, result.target.ids[state.step]]);
+    if (!["scores", "weights"].includes(kind)) return this.fitting(name, [head, row, 0]);
+    const own = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
+    const weights = result.attention[own][Number(layer)][head][row];
+    return [head, row, weights.indexOf(Math.max(...weights))];
+  }
+
+  // The index, limited to the shape of the tensor.
+  /** @type {(name: string, index: number[]) => number[]} */
+  fitting(name, index) {
+    const shape = this.shapeOf(name) ?? [];
+    return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
+  }
+
+  // The same places in another translation, which may be shorter.
+  /** @type {(state: State) => State} */
+  fitted(state) {
+    const { source, target } = this.result;
+    /** @type {(place: number, tokens: string[]) => number} */
+    const within = (place, tokens) => Math.min(place, tokens.length - 1);
+    const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
+    const at = tensor ? this.fitting(tensor, state.at) : [];
+    const kept = forcing(
+      state.prefix,
+      state.forced.filter((step) => step < target.tokens.length),
+    );
+    return {
+      ...state,
+      ...kept,
+      step: within(state.step, target.tokens),
+      word: within(state.word, source.tokens),
+      tensor,
+      at,
+    };
+  }
+}
