@@ -50,7 +50,9 @@ def join_scripts(entry: Path) -> str:
         order = list(TopologicalSorter(imports).static_order())
     except CycleError as error:
         circle = ", ".join(path.name for path in error.args[1])
-        raise ValueError(f"these scripts import each other: {circle}; move what they share into another") from None
+        raise ValueError(
+            f"these scripts import each other: {circle}; move what they share into another"
+        ) from None
     return "\n".join(map(read_script, order))
 
 

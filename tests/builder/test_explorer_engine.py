@@ -448,3 +448,22 @@ def test_message_what_the_engine_does_not_support(page, attempt, message):
       try {{ await {attempt}; }} catch (error) {{ return error.message; }}
     }}"""
     assert page.evaluate(run, stored(np.zeros(3, dtype=np.float32), "F32")).startswith(message)
+
+
+def test_law_each_script_comes_after_those_that_it_imports(tmp_path: Path):
+    (tmp_path / "last.js").write_text(
+        'import {\n  a,\n} from "./first.js";\nimport { b } from "./middle.js";\nc();\n'
+    )
+    (tmp_path / "middle.js").write_text('import { a } from "./first.js";\nexport const b = a;\n')
+    (tmp_path / "first.js").write_text("export const a = 1;\n")
+    assert pack.join_scripts(tmp_path / "last.js").split() == "const a = 1; const b = a; c();".split()
+
+
+@pytest.mark.message
+def test_message_scripts_that_import_each_other(tmp_path: Path):
+    for one, other in ("ab", "ba"):
+        (tmp_path / f"{one}.js").write_text(f'import {{ x }} from "./{other}.js";\n')
+    with pytest.raises(
+        ValueError, match=r"import each other: [ab]\.js, [ab]\.js, [ab]\.js; move what they share"
+    ):
+        pack.join_scripts(tmp_path / "a.js")

@@ -11,7 +11,6 @@ from tests.explorer_pages import (
     FOCUSED,
     FRAME,
     LINK,
-    NO,
     PRESS,
     REFUSED,
     SECOND_ENGINE,
@@ -19,7 +18,6 @@ from tests.explorer_pages import (
     go,
     ready,
     replaced,
-    translation,
     why,
 )
 
@@ -82,25 +80,6 @@ def test_law_a_character_made_of_several_tokens_is_shown_whole(fresh: Page):
     assert known in fresh.inner_text(".at-x [role=status]")
 
 
-def test_law_choices_made_during_a_translation_are_kept_and_computed_once(fresh: Page):
-    second = FRAME["top"][5][1]["id"]
-    with replaced(fresh, "translate", COUNTED):
-        heads = [f"head encoder 0 {head}" for head in (1, 2)]
-        fresh.evaluate(PRESS, [*heads, f"option {second}", "layer 0"])  # faster than translations finish
-        ready(fresh)
-        assert "ablated=encoder.0.1_encoder.0.2&layer=0&" in fresh.url
-        assert re.search(rf"prefix=[\d.]+\.{second}&", fresh.url)
-        assert "layer 1, mean of its heads" in why(fresh)
-        assert fresh.evaluate("counted") == 3  # all heads; all heads with the forced token; the final choice
-        fresh.evaluate(PRESS, ["head encoder 0 3"])
-        ready(fresh)
-        assert fresh.evaluate("counted") == 5  # the translation with all heads is cached
-        fresh.evaluate(PRESS, ["all on", "head 2"])
-        ready(fresh)
-        assert "ablated" not in fresh.url
-        assert "layer 1, head 3" in why(fresh)
-
-
 def test_law_a_url_that_cannot_be_updated_does_not_stop_the_page(fresh: Page):
     fresh.evaluate("() => { history.replaceState = () => { throw new Error('too often'); }; }")
     fresh.get_by_role("group", name="Layer").first.get_by_label("1").check(force=True)
@@ -130,11 +109,7 @@ def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
     assert fresh.locator(".at-x-queries small").all_inner_texts() == ["forced"]
 
 
-def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
-    ids = ".".join(map(str, [*FRAME["target"]["ids"][:5], 509]))
-    go(fresh, f"{LINK}&prefix={ids}&step=5")
-    assert re.fullmatch(r"You forced \S+ at token 6\. Undo", fresh.inner_text(NOTICES))
-    assert f"prefix={ids}&forced=5&" in fresh.url
+def test_law_a_translation_that_is_cut_at_its_limit_says_so(fresh: Page):
     many = ".".join(["509"] * 99)  # more tokens than a translation may have
     go(fresh, f"#direction=en-de&text=No.&prefix={many}")
     count = fresh.locator(".at-x-queries li").count()
@@ -142,20 +117,6 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
     cut = f"The translation was cut: it was stopped at {count} tokens, the limit."
     assert fresh.inner_text(NOTICES) == cut
     assert cut in fresh.inner_text(".at-x [role=status]")
-    assert "prefix=" not in fresh.url
-
-
-def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
-    fresh.fill(".at-x-field input", "No.")
-    fresh.focus(".at-x-field input")
-    fresh.evaluate(
-        """() => {
-          document.querySelector(".at-x-form").requestSubmit();
-          document.querySelectorAll(".at-x-option")[1].click();
-        }"""
-    )
-    ready(fresh)
-    assert translation(fresh) == NO
     assert "prefix=" not in fresh.url
 
 
