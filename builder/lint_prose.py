@@ -13,14 +13,14 @@ from pathlib import Path
 
 from builder.chapters import written
 from builder.lint import absolutes, numbers, terms
-from builder.lint.source import read_file
+from builder.lint.source import parse_file
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 
 
 def report(source: Path) -> list[str]:
     """Return the report on one source, line by line."""
-    chapter, notebook = read_file(source), CHAPTERS / f"{source.stem}.ipynb"
+    chapter, notebook = parse_file(source), CHAPTERS / f"{source.stem}.ipynb"
     cells = json.loads(notebook.read_text("utf-8"))["cells"] if notebook.exists() else []
     lines = [f"== {source.name}"]
     for debt in absolutes.debts(chapter):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from builder.lint.source import Chapter, blank, sentences
+from builder.lint.source import Source, blank, sentences
 
 ABSOLUTE = re.compile(
     r"\b(?:every(?:where|thing|body|one)?|all|always|never|nothing|nobody|none|no one|nowhere|must|cannot|"
@@ -26,7 +26,7 @@ class Debt(NamedTuple):
     sentence: str
 
 
-def debts(chapter: Chapter) -> Iterator[Debt]:
+def debts(chapter: Source) -> Iterator[Debt]:
     """Return the sentences of a chapter that have absolute words and no claim nearby."""
     for paragraph in chapter.paragraphs():
         around = chapter.parts[max(0, paragraph.part - 1) : paragraph.part + 2]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from builder.lint.source import READERS, Chapter, Part, parse
+from builder.lint.source import READERS, Part, Source, parse
 from builder.reader import HIDDEN, SETUP
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
@@ -13,7 +13,7 @@ CELLS, LINES, COLUMNS = 12, 12, 88
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
 
-def cells(chapter: Chapter) -> Iterator[str]:
+def cells(chapter: Source) -> Iterator[str]:
     """Check that each code cell is short, narrow, separated by prose, and tagged if live."""
     for before, part in zip([None, *chapter.parts], chapter.parts, strict=False):
         if not part.code:
@@ -42,14 +42,14 @@ def cells(chapter: Chapter) -> Iterator[str]:
             yield f"{name}: prose must separate two visible code cells"
 
 
-def weight(chapter: Chapter) -> Iterator[str]:
+def weight(chapter: Source) -> Iterator[str]:
     """Check how many visible cells stand before the exercises."""
     shown = [part for part in before_exercises(chapter) if part.visible]
     if len(shown) > CELLS:
         yield f"{len(shown)} visible cells before the exercises, more than {CELLS}"
 
 
-def before_exercises(chapter: Chapter) -> list[Part]:
+def before_exercises(chapter: Source) -> list[Part]:
     """Return the parts before the exercises."""
     places = [i for i, part in enumerate(chapter.parts) if part.section.startswith("Exercises")]
     return chapter.parts[: places[0]] if places else chapter.parts

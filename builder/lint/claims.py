@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.lint.source import READERS, Chapter, Part, parse, read
+from builder.lint.source import READERS, Part, Source, parse, parse_source
 from builder.results import QUOTE, ROLE, checks_in
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -29,11 +29,11 @@ LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.Gene
 
 def lint(text: str, name: str) -> list[str]:
     """Return complaints about missing, duplicate, or unnamed claims, and missing or visible checks."""
-    chapter = read(text, name)
+    chapter = parse_source(text, name)
     return [*named(chapter), *summary(chapter), *checks(chapter)]
 
 
-def named(chapter: Chapter) -> Iterator[str]:
+def named(chapter: Source) -> Iterator[str]:
     """Compare the claims made with their names and with those that the prose quotes."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
@@ -66,7 +66,7 @@ def named(chapter: Chapter) -> Iterator[str]:
         yield "the front matter lists claims; each belongs to its section"
 
 
-def summary(chapter: Chapter) -> Iterator[str]:
+def summary(chapter: Source) -> Iterator[str]:
     """Look for too few or too many sentences in the list of what was shown, and for marks."""
     showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
     items = re.findall(r"^- ", "\n".join(showed), re.MULTILINE)
@@ -86,7 +86,7 @@ def _hides(claim: ast.Call) -> bool:
     return any(isinstance(operator, ast.Lt | ast.Gt) for node in compared for operator in node.ops)
 
 
-def checks(chapter: Chapter) -> Iterator[str]:
+def checks(chapter: Source) -> Iterator[str]:
     """Look for asserts, and for checks that are visible, cannot fail, or have been deleted."""
     count = 0
     for part in _own(chapter):
@@ -114,5 +114,5 @@ def asserts(code: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def _own(chapter: Chapter) -> list[Part]:
+def _own(chapter: Source) -> list[Part]:
     return [part for part in chapter.parts if part.code and not part.tags & READERS]

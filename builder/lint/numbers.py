@@ -24,7 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from builder.lint.source import READERS, Chapter, blank, parse, sentences
+from builder.lint.source import READERS, Source, blank, parse, sentences
 
 NUMBER = re.compile(
     r"(?<![\w.,{^])(?<![{^][-−])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?:\s?\\?%)?(?![\w]|[.,]\d)"
@@ -66,7 +66,7 @@ def measured(number: str) -> bool:
     return len(digits.replace(".", "").strip("0")) > 1
 
 
-def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
+def lint(chapter: Source, cells: list[dict[str, Any]]) -> list[str]:
     """Return a complaint for each number that looks measured and has no source."""
     return [
         f"line {typed.line}: {typed.number} is typed, and no cell prints it: {typed.sentence[:70]}"
@@ -75,7 +75,7 @@ def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
+def numbers(chapter: Source, cells: list[dict[str, Any]]) -> Iterator[Typed]:
     """Return each number in the prose, and why it passes; `cells` are those of the executed notebook."""
     known = {"printed": printed(cells, chapter.captions), "in the code": in_code(chapter)}
     above = ""
@@ -97,7 +97,7 @@ def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
     yield from _in_words(chapter, known)
 
 
-def ungrouped(chapter: Chapter) -> list[str]:
+def ungrouped(chapter: Source) -> list[str]:
     """Return a complaint for each whole number from 10,000 up that is written without commas."""
     texts = [(paragraph.text, paragraph.line) for paragraph in chapter.paragraphs()]
     texts += _words(chapter, "say", "claim")
@@ -109,7 +109,7 @@ def ungrouped(chapter: Chapter) -> list[str]:
     ]
 
 
-def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
+def _in_words(chapter: Source, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
     """Return the numbers typed into figures' words and the arguments of `say`."""
     for text, line in _words(chapter, "say"):
         for match in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
@@ -117,7 +117,7 @@ def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Type
             yield Typed(match[0], line, " ".join(text.split()), why)
 
 
-def _words(chapter: Chapter, *calls: str) -> Iterator[tuple[str, int]]:
+def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
     """Return the words of figures and of the first argument of each of these calls, with line numbers."""
     yield from ((text, 1) for text in chapter.captions)
     for part in chapter.parts:
@@ -163,7 +163,7 @@ def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[De
     return values
 
 
-def in_code(chapter: Chapter) -> set[Decimal]:
+def in_code(chapter: Source) -> set[Decimal]:
     """Return the numbers in a chapter's code, except in exercises."""
     code = [part.text for part in chapter.parts if part.code and not part.tags & READERS]
     nodes = [node for text in code for node in ast.walk(parse(text)) if isinstance(node, ast.Constant)]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from builder.lint.cells import cells, weight
-from builder.lint.source import READERS, Chapter, parse, read
+from builder.lint.source import READERS, Source, parse, parse_source
 from builder.site.rendering.folds import LATER
 
 # The beginnings of the section titles, in order; other sections may come between them.
@@ -33,18 +33,18 @@ SHOWN = ("show_figure", "show_slider", "show_drag", "show_curves", "show_explore
 
 def lint(text: str, name: str) -> list[str]:
     """Return complaints about a chapter's source."""
-    chapter = read(text, name)
+    chapter = parse_source(text, name)
     rules = (opening, order, sections, links, figures, exercises, cells, weight, terms)
     return [complaint for rule in rules for complaint in rule(chapter)]
 
 
 def lint_guide(text: str, name: str) -> list[str]:
     """Return complaints about a guide's source; its opening, cells, and figures follow a chapter's rules."""
-    chapter = read(text, name)
+    chapter = parse_source(text, name)
     return [complaint for rule in (opening, figures, cells) for complaint in rule(chapter)]
 
 
-def opening(chapter: Chapter) -> Iterator[str]:
+def opening(chapter: Source) -> Iterator[str]:
     """Check the opening: everything before the first section."""
     prose = "\n".join(part.text for part in chapter.parts if not part.code and not part.section)
     title = re.search(r"^# (.+)$", prose, re.MULTILINE)
@@ -61,7 +61,7 @@ def opening(chapter: Chapter) -> Iterator[str]:
         yield "the first code cell must call torch.set_num_threads(1): low bits depend on the thread count"
 
 
-def order(chapter: Chapter) -> Iterator[str]:
+def order(chapter: Source) -> Iterator[str]:
     """Check the headings and their order."""
     headings = re.findall(r"^## (.+)$", chapter.prose, re.MULTILINE)
     begins = [next((want for want in SECTIONS if heading.startswith(want)), None) for heading in headings]
@@ -75,7 +75,7 @@ def order(chapter: Chapter) -> Iterator[str]:
         yield f"the chapter must end with {SECTIONS[-1]}, not with {headings[-1]}"
 
 
-def sections(chapter: Chapter) -> Iterator[str]:
+def sections(chapter: Source) -> Iterator[str]:
     """Check the required content of each section."""
     code, prose = _by_section(chapter, code=True), _by_section(chapter, code=False)
     for section in prose | code:
@@ -96,7 +96,7 @@ def sections(chapter: Chapter) -> Iterator[str]:
                     yield f"{section}: an item without a URL: {item.strip()[:60]}"
 
 
-def links(chapter: Chapter) -> Iterator[str]:
+def links(chapter: Source) -> Iterator[str]:
     """Look for links that insert a chapter's whole title into a sentence."""
     for line in chapter.prose.splitlines():
         if not line.startswith(("|", "Next: ")):
@@ -104,7 +104,7 @@ def links(chapter: Chapter) -> Iterator[str]:
                 yield f"a link without its own text: write {{doc}}`chapter {int(name[:2])} <{name}>`"
 
 
-def figures(chapter: Chapter) -> Iterator[str]:
+def figures(chapter: Source) -> Iterator[str]:
     """Check how figures are numbered, linked, and shown, and that one comes early."""
     code = "\n".join(part.text for part in chapter.parts if part.code)
     ways = r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img"
@@ -132,7 +132,7 @@ def figures(chapter: Chapter) -> Iterator[str]:
         yield "no picture in the opening or the first section"
 
 
-def numbers(chapter: Chapter) -> Iterator[str]:
+def numbers(chapter: Source) -> Iterator[str]:
     """Return the number of each figure, in reading order."""
     for part in chapter.parts:
         if not part.code or part.tags & READERS:
@@ -144,7 +144,7 @@ def numbers(chapter: Chapter) -> Iterator[str]:
                 yield str(given.value) if isinstance(given, ast.Constant) else "(not written out)"
 
 
-def exercises(chapter: Chapter) -> Iterator[str]:
+def exercises(chapter: Source) -> Iterator[str]:
     """Check the number, kinds, and stars of the exercises."""
     kinds = []
     block = r"\{exercise(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
@@ -167,7 +167,7 @@ def exercises(chapter: Chapter) -> Iterator[str]:
         yield f"no exercise of the kind {', '.join(sorted(missing))}"
 
 
-def terms(chapter: Chapter) -> Iterator[str]:
+def terms(chapter: Source) -> Iterator[str]:
     """Check the terms that the chapter introduces."""
     introduced = chapter.header.get("terms")
     if not isinstance(introduced, dict) or not introduced:
@@ -178,7 +178,7 @@ def terms(chapter: Chapter) -> Iterator[str]:
             yield f"terms: {term} is not explained by a sentence"
 
 
-def _by_section(chapter: Chapter, *, code: bool) -> dict[str, str]:
+def _by_section(chapter: Source, *, code: bool) -> dict[str, str]:
     texts: dict[str, str] = {}
     for part in chapter.parts:
         if part.code is code:

@@ -58,7 +58,7 @@ class Paragraph(NamedTuple):
     part: int
 
 
-class Chapter(NamedTuple):
+class Source(NamedTuple):
     """A source: the number in its file name (None for a guide), its front matter, its parts, and the typed
     words of its figures' captions.
     """
@@ -81,16 +81,16 @@ class Chapter(NamedTuple):
                     yield Paragraph(text, part.line + line, index)
 
 
-def read(text: str, name: str = "") -> Chapter:
+def parse_source(text: str, name: str = "") -> Source:
     """Parse a source; `name` is its file name."""
     notebook = jupytext.reads(text, fmt="md:myst")
     number = int(name[:2]) if name[:2].isdigit() else None
-    return Chapter(number, dict(notebook.metadata), list(_parts(text, notebook.cells)))
+    return Source(number, dict(notebook.metadata), list(_parts(text, notebook.cells)))
 
 
-def read_file(path: Path) -> Chapter:
+def parse_file(path: Path) -> Source:
     """Parse a source file, with the captions of its figures."""
-    chapter = read(path.read_text("utf-8"), path.name)
+    chapter = parse_source(path.read_text("utf-8"), path.name)
     if path.parent.name != "src":
         return chapter
     return chapter._replace(captions=typed_words("G" if chapter.number is None else str(chapter.number)))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builder.chapters import read_chapters
-from builder.lint.source import Chapter, blank
+from builder.lint.source import Source, blank
 
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])([^*]+?)\*(?!\*)|(?<![\w\\])_(?![_\s])([^_]+?)_(?!\w)")
 AHEAD = re.compile(r"<!--\s*ahead:\s*(.*?)-->", re.DOTALL)
@@ -82,7 +82,7 @@ class Use(NamedTuple):
     marked: bool
 
 
-def uses(chapter: Chapter, homes: dict[str, Home]) -> Iterator[Use]:
+def uses(chapter: Source, homes: dict[str, Home]) -> Iterator[Use]:
     """Return the first use of each term that a later chapter introduces."""
     own = {key(term) for term in chapter.header.get("terms") or {}}
     if chapter.number is None or not homes:
@@ -108,7 +108,7 @@ def uses(chapter: Chapter, homes: dict[str, Home]) -> Iterator[Use]:
             yield Use(term, home, line, " ".join(text.split()), marked)
 
 
-def lint(chapter: Chapter, homes: dict[str, Home]) -> list[str]:
+def lint(chapter: Source, homes: dict[str, Home]) -> list[str]:
     """Return a complaint for each unmarked first use of a later chapter's term."""
     return [
         f"line {use.line}: chapter {use.home.number} introduces {use.term!r}; explain it at its first use "

@@ -57,8 +57,6 @@ NODES = {
     directives.chapter_cards: (directives.write_cards, None),
     folds.fold: (folds.visit_fold, folds.depart_fold),
     folds.fold_line: (folds.visit_line, folds.depart_line),
-    questions.question: (questions.visit_question, questions.depart_question),
-    questions.question_title: (questions.visit_title, questions.depart_title),
     **markup.NODES,
 }
 POST_TRANSFORMS = (

@@ -10,7 +10,7 @@ import pytest
 
 from builder.chapters import written
 from builder.lint import absolutes, numbers, terms
-from builder.lint.source import read, read_file, sentences
+from builder.lint.source import parse_file, parse_source, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = written(ROOT)
@@ -24,7 +24,7 @@ terms: {query: A vector.}
 
 
 def chapter(text, name="03_here.md"):
-    return read(HEADER + text, name)
+    return parse_source(HEADER + text, name)
 
 
 def cells(path):
@@ -42,7 +42,7 @@ def homes():
 
 @pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
 def test_law_later_terms_are_marked_measured_numbers_printed_and_large_numbers_grouped(path, homes):
-    page = read_file(path)
+    page = parse_file(path)
     assert numbers.ungrouped(page) == []
     if path in SOURCES:
         assert terms.lint(page, homes) == []
@@ -201,7 +201,7 @@ def test_law_a_large_number_without_commas_is_named_with_its_line_and_found_in_t
         assert complaints == [f"{number} has no commas" for number in found], text
     assert numbers.ungrouped(chapter("Few.\nBut 10000 keys.")) == ["line 7: 10000 has no commas"]
     header = HEADER.replace("A vector.", "One of 10000 vectors.")
-    assert numbers.ungrouped(read(header, "03_here.md")) == ["line 1: 10000 has no commas"]
+    assert numbers.ungrouped(parse_source(header, "03_here.md")) == ["line 1: 10000 has no commas"]
 
 
 # Absolute words.

@@ -5,17 +5,10 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from builder.site.rendering.folds import fold
+from builder.site.rendering.folds import fold, fold_line
 
 TITLE = "Questions readers ask"
-
-
-class question(nodes.Element):  # type: ignore[misc]
-    """A question with its answer: the visible line, and the folded content."""
-
-
-class question_title(nodes.TextElement):  # type: ignore[misc]
-    """The question itself."""
+ASKED = "at-asked"  # the class of a question with its answer
 
 
 class FoldQuestions(SphinxPostTransform):
@@ -41,30 +34,15 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
             if answer and isinstance(answer[0], nodes.Text):
                 answer[0] = nodes.Text(answer[0].lstrip())
             name = nodes.make_id(f"asked {title.astext()}")
-            line = question_title("", "", *title.children)
-            shown.append(question("", line, nodes.paragraph("", "", *answer), ids=[name]))
-        elif shown and isinstance(shown[-1], question) and not isinstance(block, fold):
+            line = fold_line("", "", *title.children)
+            shown.append(fold("", line, nodes.paragraph("", "", *answer), ids=[name], classes=[ASKED]))
+        elif shown and is_question(shown[-1]) and not isinstance(block, fold):
             shown[-1] += block
         else:
             shown.append(block)
     return shown
 
 
-def visit_question(translator: Any, node: question) -> None:
-    """Open a fold."""
-    translator.body.append(translator.starttag(node, "details", CLASS="at-asked"))
-
-
-def depart_question(translator: Any, node: question) -> None:
-    """Close a fold."""
-    translator.body.append("</details>\n")
-
-
-def visit_title(translator: Any, node: question_title) -> None:
-    """Open the line that stays visible."""
-    translator.body.append("<summary>")
-
-
-def depart_title(translator: Any, node: question_title) -> None:
-    """Close the line that stays visible."""
-    translator.body.append("</summary>\n")
+def is_question(node: nodes.Node) -> bool:
+    """Return whether a node is a question with its answer."""
+    return isinstance(node, fold) and ASKED in node["classes"]

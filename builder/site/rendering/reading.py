@@ -9,7 +9,6 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from builder.site.rendering.folds import fold
-from builder.site.rendering.questions import question
 
 WORDS_PER_MINUTE = 200
 FAR = 5  # minutes
@@ -26,7 +25,7 @@ def words_shown(node: nodes.Node) -> int:
         return 1
     if isinstance(node, nodes.raw):
         return sum(len(re.sub("<[^>]*>", " ", text).split()) for text in CAPTION.findall(node.astext()))
-    if isinstance(node, question | fold):
+    if isinstance(node, fold):
         return words_shown(node[0])
     if isinstance(node, HideCodeCellNode) or "dropdown" in node.get("classes", ()):
         return 0
