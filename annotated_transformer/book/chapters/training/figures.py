@@ -83,17 +83,25 @@ def draw_smoothing(smoothing: float) -> Figure:
 
 
 def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) -> Figure:
-    """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak."""
-    fig, ax = new_figure(height=3.2)
+    """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak.
+
+    On the first, a second mark shows where the rate is half as high: at four times as many steps.
+    """
+    fig, ax = new_figure(width=WIDE, height=3.0)
     steps = range(1, last + 1, last // 200)
     for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), cycle(LOOKS), strict=False):
         rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in steps]
         peak = 1e4 * learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
         ax.plot(list(steps), rates, color=color, ls=style, marker="", label=name)
-        ax.plot([warmup], [peak], color=color, ls="", marker="o")
+        ax.plot([warmup], [peak], color=color, ls="", marker="o", label="_peak")
+    d_model, warmup = next(iter(schedules.values()))
+    half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
+    ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
+    for text, spot in (("peak", (warmup, 2 * half[1])), ("4 × the step, ½ × the peak", half)):
+        ax.annotate(text, spot, (8, 7), textcoords="offset points", ha="left", va="bottom", weight="bold")
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
-    ax.legend(loc="upper right")
+    label_ends(ax)
     return fig
 
 
