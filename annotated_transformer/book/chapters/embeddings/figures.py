@@ -149,14 +149,16 @@ def draw_turned(
     alone = int(apart.min(dim=1).values.argmax())
     away = bool(german[alone, 0] > german[apart[alone].argmin(), 0])
     margin = 0.025 * (limits[1] - limits[0])
-    for place, ((x, y), (u, v), word) in enumerate(zip(english.tolist(), german.tolist(), words, strict=True)):
+    for place, ((x, y), (u, v), word) in enumerate(
+        zip(english.tolist(), german.tolist(), words, strict=True)
+    ):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
         outward = margin if x > 0 else -margin
         ax.text(x + outward, y, word, ha="left" if x > 0 else "right", va="center")
         if place == alone:
             ha = "left" if away else "right"
             ax.text(u + (margin if away else -margin), v, "German", ha=ha, va="center", weight="bold")
-            drop = 0.065 * (limits[3] - limits[2])
+            drop = 0.055 * (limits[3] - limits[2])
             ha = "left" if x > 0 else "right"
             ax.text(x + outward, y - drop, "English", ha=ha, va="center", weight="bold")
     _dots(ax, english, FIRST, "o", "English")

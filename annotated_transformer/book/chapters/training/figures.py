@@ -97,8 +97,11 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     d_model, warmup = next(iter(schedules.values()))
     half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
     ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
-    for text, spot in (("peak", (warmup, 2 * half[1])), ("4 × the step, ½ × the peak", half)):
-        ax.annotate(text, spot, (8, 7), textcoords="offset points", ha="left", va="bottom", weight="bold")
+    ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
+    ax.annotate(
+        "4 × the step, ½ × the peak", half, (4, -7), textcoords="offset points", ha="right", va="top",
+        weight="bold",
+    )  # fmt: skip
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
     label_ends(ax)
@@ -186,6 +189,10 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
     ratios = [mean / root for mean, root in zip(means, roots, strict=True)]
     bottom.bar(steps, ratios, facecolor=to_rgba(FIRST, 0.4), edgecolor=FIRST)
     bottom.set(ylabel="step / rate", xlabel="step", ylim=(-1.1, 1.1))
+    bottom.annotate(
+        "mean / root of squares", (1, 1), (-4, -2), xycoords="axes fraction", textcoords="offset points",
+        ha="right", va="top", weight="bold",
+    )  # fmt: skip
     bottom.axhline(0, color=MUTED, lw=1, ls="-", marker="")
     for ax in (top, bottom):
         ax.set_xlim(0, len(gradients) + 1)
@@ -224,11 +231,15 @@ def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
 
 
 def draw_steps(settings: Mapping[str, Sequence[float]], large: int) -> Figure:
-    """Draw the lengths of Adam's steps, a line per setting, with an arrow at the one large gradient."""
+    """Draw the lengths of Adam's steps, a line per setting, with an arrow to the effect of the large gradient."""
     fig, ax = new_figure(width=WIDE, height=2.7)
     for (name, lengths), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
         ax.plot(range(1, len(lengths) + 1), lengths, color=color, ls=style, marker="", label=name)
     ax.set(xlabel="step", ylabel="length / rate", ylim=(0, 1.15))
-    ax.annotate("one huge gradient", (large, 0.02), (large + 3, 0.55), arrowprops=DOWNWARD)
+    fallen = min(lengths[large - 1] for lengths in settings.values())
+    ax.annotate(
+        "one huge gradient", (large, fallen), (large + 3, fallen + 0.15), ha="left", va="center",
+        arrowprops=DOWNWARD,
+    )  # fmt: skip
     label_ends(ax)
     return fig
