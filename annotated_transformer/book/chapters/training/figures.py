@@ -117,7 +117,8 @@ def draw_sick_curves(
     """
     columns = min(4, len(curves))
     rows = math.ceil(len(curves) / columns)
-    fig, _ = new_figure(rows, columns, width=WIDE, height=2.3 * rows)
+    fig, _ = new_figure(rows, columns, width=WIDE, height=2.4 * rows)
+    fig.set_layout_engine("constrained", hspace=0.12)  # a symptom belongs to the panel above it
     for ax in fig.axes[len(curves) :]:
         ax.set_axis_off()
     for ax, (title, (training, validation)) in zip(fig.axes, curves.items(), strict=False):
@@ -231,7 +232,7 @@ def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
 
 
 def draw_steps(settings: Mapping[str, Sequence[float]], large: int) -> Figure:
-    """Draw the lengths of Adam's steps, a line per setting, with an arrow to the effect of the large gradient."""
+    """Draw the lengths of Adam's steps, a line per setting, with an arrow where the large gradient acts."""
     fig, ax = new_figure(width=WIDE, height=2.7)
     for (name, lengths), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
         ax.plot(range(1, len(lengths) + 1), lengths, color=color, ls=style, marker="", label=name)
