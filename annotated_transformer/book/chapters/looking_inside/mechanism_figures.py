@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.plotting.attention_map import SHADE, heat
 from annotated_transformer.plotting.figures import WIDE
@@ -24,6 +25,8 @@ from annotated_transformer.plotting.palette import (
     SECOND,
     VALUE,
 )
+
+PITCH, TALL = 4.2, 2.2  # of the rows of vectors in two runs, and how tall a vector is
 
 
 def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
@@ -104,39 +107,44 @@ def draw_streams(
 
     What the second run computes again is outlined only. The arrow runs between two rows.
     """
-    pitch, wide, tall = 4.2, 26.0 / len(clean), 2.2
-    fig, ax = new_canvas(64, pitch * depths + 6.0, width=WIDE)
-    lefts = 7.6, 37.8
-    for left, names, color, hatch in ((lefts[0], clean, FIRST, ""), (lefts[1], corrupted, SECOND, "///")):
+    wide = 26.0 / len(clean)
+    fig, ax = new_canvas(64, PITCH * depths + 6.0, width=WIDE)
+    bold = [one != other for one, other in zip(clean, corrupted, strict=True)]
+    lefts, top, y = (7.6, 37.8), PITCH * depths + 4.4, PITCH * depth + 2.8 + TALL
+    for left, names in zip(lefts, (clean, corrupted), strict=True):
         for place, name in enumerate(names):
             x = left + wide * place
-            differs = clean[place] != corrupted[place]
-            ax.text(x + wide / 2, 1.2, name, ha="center", va="center", weight="bold" if differs else "normal")
+            weight = "bold" if bold[place] else "normal"
+            ax.text(x + wide / 2, 1.2, name, ha="center", va="center", weight=weight)
             for level in range(depths):
                 second = left == lefts[1]
-                put, again = second and (level, place) == (depth, token), second and level > depth
-                look = (FIRST, "") if put else (color, "" if again else hatch)
-                corner = x + 0.1 * wide, pitch * level + 2.8
-                face = to_rgba(look[0], 0.0 if again else 0.45)
-                cell = Rectangle(
-                    corner, 0.8 * wide, tall, facecolor=face, edgecolor=look[0], hatch=look[1],
-                    lw=2.5 if put else 1.2, ls="--" if again else "-",
-                )  # fmt: skip
-                ax.add_patch(cell)
-    y = pitch * depth + 2.8 + tall
-    level = y + (pitch - tall) / 2
+                put = second and (level, place) == (depth, token)
+                spot = x + 0.1 * wide, PITCH * level + 2.8
+                _draw_cell(
+                    ax, spot, 0.8 * wide, first=put or not second, put=put, again=second and level > depth
+                )
+    above = y + (PITCH - TALL) / 2
     start, end = (left + wide * (token + 0.5) for left in lefts)
-    draw_line(ax, (start, y), (start, level), (end, level), color=INK)
+    draw_line(ax, (start, y), (start, above), (end, above))
     ax.lines[-1].set_linewidth(2.5)
-    draw_arrow(ax, (end, level), (end, y))
-    top = pitch * depths + 3.2
-    ax.text(lefts[0], top + 1.2, "run 1", ha="left", va="center", weight="bold", color=FIRST)
-    ax.text(lefts[1], top + 1.2, "run 2", ha="left", va="center", weight="bold")
+    draw_arrow(ax, (end, above), (end, y))
+    for left, name in zip(lefts, ("run 1", "run 2"), strict=True):
+        ax.text(left, top, name, ha="left", va="center", weight="bold")
     if depth + 1 < depths:
-        ax.text(lefts[1] + 6, top + 1.2, "dashed: recomputed", ha="left", va="center", color=MUTED)
+        ax.text(lefts[1] + 6, top, "dashed: recomputed", ha="left", va="center", color=MUTED)
     for level in range(depths):
-        ax.text(0.3, pitch * level + 2.8 + tall / 2, f"depth {level}", ha="left", va="center", color=MUTED)
+        ax.text(0.3, PITCH * level + 2.8 + TALL / 2, f"depth {level}", ha="left", va="center", color=MUTED)
     return fig
+
+
+def _draw_cell(ax: Axes, spot: Point, width: float, *, first: bool, put: bool, again: bool) -> None:
+    """Draw a vector of a run, hatched if it is of the second, outlined if it is computed again."""
+    color = FIRST if first else SECOND
+    cell = Rectangle(
+        spot, width, TALL, facecolor=to_rgba(color, 0.45) if first else "none", edgecolor=color,
+        hatch="" if first or again else "///", lw=2.5 if put else 1.2, ls="--" if again else "-",
+    )  # fmt: skip
+    ax.add_patch(cell)
 
 
 def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
