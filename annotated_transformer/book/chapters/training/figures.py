@@ -99,7 +99,7 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
     ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
     ax.annotate(
-        "4 × the step, ½ × the peak", half, (4, -7), textcoords="offset points", ha="right", va="top",
+        "4 × the step,\n½ × the peak", half, (8, 9), textcoords="offset points", ha="center", va="bottom",
         weight="bold",
     )  # fmt: skip
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
