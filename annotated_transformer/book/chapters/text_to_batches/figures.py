@@ -74,7 +74,7 @@ def draw_ranks(counts: Mapping[str, Sequence[int]]) -> Figure:
         label = f"{name}: {ordered.count(1):,} only once"
         ax.plot(range(1, len(ordered) + 1), ordered, color=color, ls=style, marker="", label=label)
     ax.set(xscale="log", yscale="log", xlabel="rank of the entry", ylabel="times in the text")
-    ax.set_ylim(0.6, None)
+    ax.set_ylim(0.3, None)
     label_ends(ax)
     return fig
 
