@@ -96,12 +96,13 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
         ax.plot([warmup], [peak], color=color, ls="", marker="o", label="_peak")
     d_model, warmup = next(iter(schedules.values()))
     half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
-    ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
-    ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
-    ax.annotate(
-        "4 × the step,\n½ × the peak", half, (8, 9), textcoords="offset points", ha="center", va="bottom",
-        weight="bold",
-    )  # fmt: skip
+    if half[0] <= last:
+        ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
+        ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
+        ax.annotate(
+            "4 × the step,\n½ × the peak", half, (8, 9), textcoords="offset points", ha="center", va="bottom",
+            weight="bold",
+        )  # fmt: skip
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
     label_ends(ax)
