@@ -3,6 +3,7 @@
     title: Masking
     part: "Part I: Attention"
     question: How do you keep a word from attending to padding, or to words that come after it?
+    here: [mask]              the parts of the model that it is about, which the map at its head marks
     terms: {causal mask: …}   what it introduces; the glossary is made of them
     prerequisites: [what a reader needs, in Markdown, with a link to where it is taught]
     planned: true             in a source that is nothing else yet: it has no page, and its terms are a list
@@ -27,7 +28,10 @@ NEEDED = {"title", "part", "question"}
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces."""
+    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces.
+
+    `here` has the parts of the model that it is about.
+    """
 
     number: int
     part: str
@@ -35,6 +39,7 @@ class Chapter:
     question: str
     file: str = ""
     terms: dict[str, str] = field(default_factory=dict)
+    here: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -54,8 +59,9 @@ def read_chapters(root: Path) -> list[Chapter]:
         if missing := NEEDED - head.keys():
             raise ExtensionError(f"the front matter of {source.name} has no {', '.join(sorted(missing))}")
         file = "" if head.get("planned") else f"chapters/{source.stem}"
+        here = tuple(head.get("here", []))
         given = {name: str(head[name]) for name in NEEDED}
-        found.append(Chapter(int(source.name[:2]), **given, file=file, terms=terms_of(head)))
+        found.append(Chapter(int(source.name[:2]), **given, file=file, terms=terms_of(head), here=here))
     return found
 
 

@@ -8,26 +8,27 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, Plot, new_plot
-from annotated_transformer.plotting.palette import LOOKS, NEUTRAL
+from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDE, Plot, new_plot
+from annotated_transformer.plotting.palette import LOOKS, MUTED, NEUTRAL
 from annotated_transformer.plotting.reports import Schedule, read_reports, read_schedule
 from annotated_transformer.training.metrics import EpochMetrics
 
 
 class Panel(NamedTuple):
-    """One part of the figure: its title, its height in inches, and the names of the numbers that it shows."""
+    """One part of the figure: its title and the names of the numbers that it shows."""
 
     title: str
-    height: float
     names: tuple[str, ...]
 
 
-PANELS = (
-    Panel("Loss (nats per token)", 1.6, ("training_loss", "validation_loss")),
-    Panel("Learning rate", 0.95, ("lr",)),
-    Panel("Gradient norm", 0.7, ("gradient_norm",)),
-    Panel("Health (near 1 is bad)", 1.0, ("encoder_cosine", "cross_attention_entropy")),
+PANELS = (  # the first is large; the others stand in a row below it, and their titles end in the last value
+    Panel("Loss (nats per token)", ("training_loss", "validation_loss")),
+    Panel("Learning\nrate", ("lr",)),
+    Panel("Gradient\nnorm", ("gradient_norm",)),
+    Panel("Encoder\ncosine", ("encoder_cosine",)),
+    Panel("Cross-attention\nentropy", ("cross_attention_entropy",)),
 )
+HEALTH = {"encoder_cosine", "cross_attention_entropy"}  # from 0 to 1, where 1 is bad
 LABELS = {
     "training_loss": "training loss",
     "validation_loss": "validation loss",
@@ -36,17 +37,15 @@ LABELS = {
     "encoder_cosine": "encoder cosine",
     "cross_attention_entropy": "cross-attention entropy",
 }
-SHORT = {  # beside the end of a line; the panel's title gives the rest
-    "training loss": "training",
-    "validation loss": "validation",
-    "encoder cosine": "cosine",
-    "cross-attention entropy": "entropy",
-}
 MARKS = 12  # roughly, per line: one for each of many epochs would merge into a band
 SAMPLES = 200  # of the schedule
 
-LEFT, RIGHT, ABOVE, BELOW = 0.74, 1.44, 0.4, 0.56  # inches around a panel; its title is above
-LINE = 0.21  # inches between two lines of text
+# In inches: the figure, and the large panel and the row of small ones (left, bottom, width, height).
+HEIGHT = 4.35
+LARGE = (0.6, 2.12, 4.3, 1.88)
+SMALL = (0.6, 0.1, 0.98, 0.75)
+PITCH = 1.53  # from one small panel to the next
+LINE = 0.21  # between two lines of text
 
 
 class Curve(NamedTuple):
@@ -95,23 +94,21 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
     """
     panels = _panels(reports)
     _refuse_another_schedule(reports, schedule)
-    height = sum(panel.height + ABOVE for panel in panels) + BELOW
-    fig, _ = new_plot(len(panels), 1, height=height)
-    top = height
+    fig, _ = new_plot(1, len(panels), width=WIDE, height=HEIGHT)
     fig.set_layout_engine("none")  # so that the axes line up whatever their labels
-    for ax, (panel, curves) in zip(fig.axes, panels.items(), strict=True):
-        top -= ABOVE + panel.height
-        box = (LEFT / WIDTH, top / height, 1 - (LEFT + RIGHT) / WIDTH, panel.height / height)
-        ax.set_position(box)
-        _draw_panel(ax, panel, curves, schedule)
+    for place, (ax, (panel, curves)) in enumerate(zip(fig.axes, panels.items(), strict=True)):
+        left, bottom, width, height = SMALL if place else LARGE
+        left += PITCH * max(0, place - 1)
+        ax.set_position((left / WIDE, bottom / HEIGHT, width / WIDE, height / HEIGHT))
+        _draw_lines(ax, curves, schedule)
         if schedule is not None:
             ax.axvspan(0, _warmup(schedule, reports[-1].step), color=NEUTRAL, alpha=0.2, linewidth=0)
         ax.set_xlim(0, reports[-1].step)
-        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
-        if ax is not fig.axes[-1]:
-            ax.tick_params(labelbottom=False)
-    fig.axes[-1].set_xlabel("training steps")
+        ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
+        if place:
+            _finish_small(ax, panel, curves[0])
+        else:
+            _finish_large(ax, panel, curves, schedule)
     return fig
 
 
@@ -196,27 +193,55 @@ def _warmup(schedule: Schedule, last: int) -> int:
     return max(range(1, last + 1), key=schedule)
 
 
-def _draw_panel(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
+def _draw_lines(ax: Axes, curves: list[Curve], schedule: Schedule | None) -> None:
     last = curves[0].steps[-1]
-    title = panel.title
     for curve, (color, style, mark) in zip(curves, LOOKS, strict=False):
         if curve.label == LABELS["lr"] and schedule is not None:
             top = _warmup(schedule, last)
             steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
             rates = [schedule(step) for step in steps]
             ax.plot(steps, rates, "-", label="schedule", color=color, marker="", clip_on=False)
-            title = f"{title}: warm-up to step {top:,}" if top < last else f"{title}: warm-up"
             style = "none"  # the markers stand on the schedule
         every = math.ceil(len(curve.steps) / MARKS)
         look: dict[str, Any] = {"color": color, "linestyle": style, "marker": mark, "markevery": every}
         ax.plot(curve.steps, curve.values, label=curve.label, clip_on=False, **look)
-    ax.set_title(title, loc="left", x=(0.08 - LEFT) / (WIDTH - LEFT - RIGHT), pad=9)
-    ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
-    if panel.names[0] == "encoder_cosine":
-        ax.set_ylim(top=1.0)
-    ax.yaxis.set_major_locator(MaxNLocator(4 if panel.height > 1 else 2, steps=[1, 2, 5, 10]))
+
+
+def _finish_large(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
+    """Name the lines of the losses, the warm-up, and where the validation loss was lowest."""
+    last = curves[0].steps[-1]
+    ax.set_title(panel.title, loc="left", x=(0.08 - LARGE[0]) / LARGE[2], pad=9)
+    ax.set_xlabel("training steps", loc="right")
+    ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
+    ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    _label_ends(ax, panel.height, curves)
+    _label_ends(ax, LARGE[3], curves)
+    if schedule is not None:
+        top = _warmup(schedule, last)
+        text = f"shaded: warm-up to step {top:,}" if top < last else "shaded: warm-up"
+        ax.set_title(text, loc="right", pad=9, weight="normal", color=MUTED)
+    losses = curves[-1]
+    lowest = losses.values.index(min(losses.values))
+    if 0 < lowest < len(losses.values) - 1:
+        spot = losses.steps[lowest], losses.values[lowest]
+        ax.annotate(
+            f"lowest {_short(spot[1])}", spot, (0, -9), textcoords="offset points", ha="center", va="top",
+            weight="bold",
+        )  # fmt: skip
+
+
+def _finish_small(ax: Axes, panel: Panel, curve: Curve) -> None:
+    """Write the last value into the title, and leave only the ends of the axes."""
+    title = f"{panel.title} {_short(curve.values[-1])}"
+    ax.set_title(title, loc="left", x=-0.12 / SMALL[2], pad=9, weight="normal")
+    ax.set_xticks([])
+    if panel.names[0] in HEALTH:
+        ax.set_ylim(top=1.0)
+        ax.set_yticks([0, 1], ["0", "bad 1"])
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(1, steps=[1, 2, 5, 10]))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
@@ -228,9 +253,8 @@ def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
         middle = max(middle, LINE / 2)
         inches = [middle + apart, middle - apart]
     for curve, y in zip(curves, inches, strict=True):
-        name = SHORT.get(curve.label, "")
         ax.annotate(
-            f"{name} {_short(curve.values[-1])}".strip(),
+            f"{curve.label.removesuffix(' loss')} {_short(curve.values[-1])}",
             (1, y / height),
             xycoords="axes fraction",
             xytext=(9, 0),

@@ -16,9 +16,9 @@ DECODER = "#8C6A53"  # brown: the hues are left to queries, keys, values and out
 NEUTRAL = "#9AA0A8"  # a box that plays none of the roles
 FIRST = "#7A68C4"  # two things compared that play no role: the first solid,
 SECOND = "#A6761D"  # the second dashed or hatched
-LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"), (NEUTRAL, ":", "D"))  # of four lines
 
 INK = "#1D2430"
+LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (INK, "-.", "^"), (NEUTRAL, ":", "D"))  # of four lines
 PAPER = "#FEFEFE"  # one step off white, so that pure white stays white in the dark
 MUTED = "#56606F"
 QUERY_TEXT = "#A84800"

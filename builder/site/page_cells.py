@@ -17,8 +17,7 @@ from nbformat.v4 import new_markdown_cell
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from annotated_transformer.book.drawing.machine import HERE
-from builder.chapters import read_source, source_of
+from builder.chapters import front_matter, read_source, source_of
 from builder.reader import SETUP
 from builder.results import checks_in, fill, line, named_claims
 
@@ -61,9 +60,9 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
     notebook.cells = list(page_cells(notebook.cells))
-    number = path.stem.partition("_")[0]
-    if number.isdecimal() and int(number) in HERE:
-        notebook.cells.insert(1, new_markdown_cell(f"```{{you-are-here}} {int(number)}\n```"))
+    if "here" in front_matter(source):
+        number = int(path.stem.partition("_")[0])
+        notebook.cells.insert(1, new_markdown_cell(f"```{{you-are-here}} {number}\n```"))
     content[0] = nbformat.writes(notebook)
 
 

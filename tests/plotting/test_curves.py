@@ -89,7 +89,7 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     ]
     figure = draw_curves(blind)
     assert set(lines(figure)) == {"training loss", "learning rate", "gradient norm"}
-    assert len(figure.axes) == len(drawn.axes) - 1
+    assert len(figure.axes) == len(drawn.axes) - 2
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
     assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
@@ -101,8 +101,8 @@ def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: F
     assert steps == list(range(1, 32))
     assert rates == [schedule(step) for step in steps]
     assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
-    assert "Learning rate: warm-up to step 23" in titles(figure)
-    assert "Learning rate" in titles(drawn)
+    assert figure.axes[0].get_title(loc="right") == "shaded: warm-up to step 23"
+    assert drawn.axes[0].get_title(loc="right") == ""
     for ax in figure.axes:
         (span,) = ax.patches
         assert (span.get_x(), span.get_width()) == (0, 23)
@@ -120,29 +120,39 @@ def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
     assert len(steps) <= 204
     assert rates == pytest.approx([rate(int(step)) for step in steps])
     ended = warmup < last
-    assert (f"Learning rate: warm-up to step {warmup:,}" in titles(figure)) is ended
+    step = f" to step {warmup:,}" if ended else ""
+    assert figure.axes[0].get_title(loc="right") == f"shaded: warm-up{step}"
     assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
 
 
-def test_law_each_line_is_named_at_its_end(drawn: Figure):
-    assert [end_labels(ax) for ax in drawn.axes] == [
-        ["training 3.5", "validation 3.2"],
-        ["0.002"],
-        ["0.88"],
-        ["entropy 0.5", "cosine -0.25"],
+def test_law_each_line_is_named_with_its_last_value(drawn: Figure):
+    assert end_labels(drawn.axes[0])[-2:] == ["training 3.5", "validation 3.2"]
+    assert titles(drawn) == [
+        "Loss (nats per token)",
+        "Learning\nrate 0.002",
+        "Gradient\nnorm 0.88",
+        "Encoder\ncosine -0.25",
+        "Cross-attention\nentropy 0.5",
     ]
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.21, 0.2), (0.0, 0.0)])
+def test_law_the_lowest_validation_loss_is_marked_unless_it_is_at_an_end(drawn: Figure):
+    (mark,) = (text for text in drawn.axes[0].texts if text.get_text().startswith("lowest"))
+    assert (mark.get_text(), mark.xy) == ("lowest 3", (23, 3.0))
+    falling = draw_curves([REPORTS[0], REPORTS[1]])
+    assert not any(text.get_text().startswith("lowest") for text in falling.axes[0].texts)
+
+
+@pytest.mark.parametrize(("first", "second"), [(2.1, 2.0), (0.0, 0.0)])
 def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
-    report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
+    report = dataclasses.replace(REPORTS[0], training_loss=first, validation_loss=second)
     figure = draw_curves([report])
-    ax = figure.axes[-1]
+    ax = figure.axes[0]
     height = ax.get_position().height * figure.get_figheight()
-    cosine, entropy = (text.xy[1] * height for text in ax.texts)
-    assert abs(cosine - entropy) >= LINE - 1e-9
-    assert first == second or bool(cosine > entropy) == (first > second)
-    assert min(cosine, entropy) >= -1e-9
+    training, validation = (text.xy[1] * height for text in ax.texts)
+    assert abs(training - validation) >= LINE - 1e-9
+    assert first == second or bool(training > validation) == (first > second)
+    assert min(training, validation) >= -1e-9
 
 
 def test_law_the_description_states_the_first_last_lowest_and_highest_values():

@@ -1,6 +1,6 @@
 """The map at the head of each chapter: the whole model as far as the reader knows it, and “you are here”."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
@@ -28,13 +28,7 @@ SINCE = {
     **dict.fromkeys(ATTENTIONS, 2), "mask": 6, "embedding": 7, "output": 7, "positions": 8,
     "norm": 9, "feed-forward": 10, "loss": 16, "loop": 18,
 }  # fmt: skip
-# The parts that a chapter is about.
-HERE: Mapping[int, Sequence[str]] = {
-    1: ("memory",), 2: ATTENTIONS, 3: ATTENTIONS, 4: ATTENTIONS[:2], 5: ATTENTIONS, 6: ATTENTIONS[1:2],
-    7: ("embedding", "output"), 8: ("positions",), 9: ("norm",), 10: ("feed-forward",), 11: ("encoder",),
-    12: ("cross-attention",), 13: ("decoder",), 14: ("encoder", "decoder"), 15: ("words",), 16: ("loss",),
-    17: ("words", "next"), 18: ("loop",), 19: ATTENTIONS,
-}  # fmt: skip
+PARTS = (*SINCE, "encoder", "decoder", "memory", "words", "next")
 NAMES = {
     "memory": "what passes from encoder to decoder", "mask": "the causal mask", "norm": "Add & Norm",
     "output": "the linear layer and the softmax", "loop": "the written word goes back in",
@@ -45,11 +39,11 @@ LOW, PITCH, HEIGHT = 2.75, 1.3, 0.8  # of a panel, between its sub-layers, of ea
 
 
 class Map:
-    """The drawing as a reader of `chapter` sees it."""
+    """The drawing as a reader of `chapter` sees it, which is about the parts in `here`."""
 
-    def __init__(self, chapter: int) -> None:
+    def __init__(self, chapter: int, here: Sequence[str]) -> None:
         self.chapter = chapter
-        self.here = HERE[chapter]
+        self.here = here
         self.fig, self.ax = new_canvas(14.0, 10.45)
 
     def knows(self, part: str) -> bool:
@@ -65,9 +59,8 @@ class Map:
         self.ax.text(*box.center, label, ha="center", va="center", color=color, weight=weight, zorder=4)
 
 
-def describe_machine(chapter: int) -> str:
-    """Return what the map of a chapter shows, for those who do not see it."""
-    here = HERE[chapter]
+def describe_machine(chapter: int, here: Sequence[str]) -> str:
+    """Return what the map of a chapter about the parts in `here` shows, for those who do not see it."""
     seen = [part for part, since in SINCE.items() if since <= chapter and part not in here]
     words = [", ".join(NAMES.get(part, part) for part in parts) for parts in (here, seen)]
     known = f" Known by now: {words[1]}." if seen else ""
@@ -78,15 +71,17 @@ def describe_machine(chapter: int) -> str:
     )
 
 
-def draw_machine(chapter: int) -> Figure:
+def draw_machine(chapter: int, here: Sequence[str]) -> Figure:
     """Draw the model as two stacks and what leads from one to the other, as far as up to `chapter`.
 
+    The parts in `here`, which the chapter is about, stand out.
+
     Raises:
-        ValueError: There is no such chapter on the map.
+        ValueError: The map has no such part.
     """
-    if chapter not in HERE:
-        raise ValueError(f"chapter={chapter} is not on the map; it has chapters {min(HERE)} to {max(HERE)}")
-    seen = Map(chapter)
+    if unknown := [part for part in here if part not in PARTS]:
+        raise ValueError(f"the map has no {', '.join(unknown)}; its parts are {', '.join(PARTS)}")
+    seen = Map(chapter, here)
     rows = (("encoder attention", "feed-forward"), ("decoder attention", "cross-attention", "feed-forward"))
     tops = [
         _draw_stack(seen, x, name, color, parts)

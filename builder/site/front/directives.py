@@ -50,8 +50,9 @@ class YouAreHere(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the map as HTML."""
-        chapter = int(self.arguments[0])
-        drawing = image(svg(draw_machine(chapter)), describe_machine(chapter))
+        number = int(self.arguments[0])
+        here = next(chapter.here for chapter in self.config.at_chapters if chapter.number == number)
+        drawing = image(svg(draw_machine(number, here)), describe_machine(number, here))
         figure = f'<figure class="at-figure at-machine" id="you-are-here">{drawing}{CAPTION}</figure>'
         return [nodes.raw("", figure, format="html")]
 

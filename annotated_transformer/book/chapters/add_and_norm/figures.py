@@ -299,9 +299,10 @@ def draw_neighbor(
 def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: Sequence[str]) -> Figure:
     """Draw the share of a stack's output that each part contributes: a panel for each group of stacks.
 
-    A panel's first group of bars belongs to the input; `parts` names the horizontal axes.
+    A panel's first group of bars belongs to the input; `parts` names the horizontal axes. The name of a stack
+    stands where its bar is highest above those of the others.
     """
-    fig, axes = new_figure(len(stacks), 1, height=2.75 * len(stacks))
+    fig, axes = new_figure(len(stacks), 1, height=2.4 * len(stacks))
     for ax, (title, groups), part in zip(axes, stacks.items(), parts, strict=True):
         width = 0.8 / len(groups)
         for place, ((name, values), color, hatch) in enumerate(
@@ -309,14 +310,18 @@ def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: S
         ):
             left = [number - 0.4 + (place + 0.5) * width for number in range(len(values))]
             face = to_rgba(color, 0.75)
-            label = name if len(groups) > 1 else None
-            ax.bar(left, values, width, label=label, facecolor=face, edgecolor=INK, hatch=hatch, lw=0.6)
+            ax.bar(left, values, width, facecolor=face, edgecolor=INK, hatch=hatch, lw=0.6)
+            others = [other for other in groups if other != name]
+            if others:
+                leads = [value - max(groups[other][n] for other in others) for n, value in enumerate(values)]
+                spot = leads.index(max(leads))
+                ha = "left" if spot == 0 else "right" if spot == len(values) - 1 else "center"
+                edge = {"left": -0.5, "right": 0.5, "center": 0.0}[ha] * width
+                ax.text(left[spot] + edge, values[spot] + 0.012, name, ha=ha, va="bottom", weight="bold")
         count = len(next(iter(groups.values())))
         ax.set_xticks(range(count), ["in", *(str(number) for number in range(1, count))])
-        ax.set_ylim(0, 0.5)
-        ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
+        ax.set_ylim(0, 0.36)
+        ax.set_yticks([0, 0.25], ["0", "¼"])
         ax.set_title(title, loc="left")
         ax.set_xlabel(part)
-        if len(groups) > 1:
-            ax.legend(loc="upper center", ncols=2)
     return fig

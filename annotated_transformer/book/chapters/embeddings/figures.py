@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -141,19 +142,31 @@ def draw_turned(
     """Draw words of two languages in a plane, each joined to its translation.
 
     The labels stand outside: to the left of the English words with a negative x, to the right of the others.
+    The pair whose German word stands most alone names the two languages.
     """
-    fig, ax = new_figure(height=4.6)
-    for (x, y), (u, v), word in zip(english.tolist(), german.tolist(), words, strict=True):
+    fig, ax = new_figure(height=4.3)
+    apart = torch.cdist(german, german).fill_diagonal_(torch.inf)
+    alone = int(apart.min(dim=1).values.argmax())
+    away = bool(german[alone, 0] > german[apart[alone].argmin(), 0])
+    margin = 0.025 * (limits[1] - limits[0])
+    for place, ((x, y), (u, v), word) in enumerate(
+        zip(english.tolist(), german.tolist(), words, strict=True)
+    ):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
-        outward = 0.025 * (limits[1] - limits[0]) * (1 if x > 0 else -1)
+        outward = margin if x > 0 else -margin
         ax.text(x + outward, y, word, ha="left" if x > 0 else "right", va="center")
+        if place == alone:
+            ha = "left" if away else "right"
+            ax.text(u + (margin if away else -margin), v, "German", ha=ha, va="center", weight="bold")
+            drop = 0.055 * (limits[3] - limits[2])
+            ha = "left" if x > 0 else "right"
+            ax.text(x + outward, y - drop, "English", ha=ha, va="center", weight="bold")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
     ax.set(xlim=limits[:2], ylim=limits[2:])
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, borderaxespad=0.2)
     return fig
 
 

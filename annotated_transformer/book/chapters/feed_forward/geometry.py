@@ -85,5 +85,5 @@ def draw_corners(letters: Mapping[tuple[int, ...], str]) -> Figure:
             color, _, mark = LOOKS[sign < 0]
             ax.plot(*spot, color=color, marker=mark, ls="", markersize=15, zorder=3)
             name = letters.get(corner, "") if count == 3 else ""
-            ax.text(spot[0] + 0.5, spot[1] + 0.42, name, ha="center", va="center", style="italic")
+            ax.text(spot[0] + 0.62, spot[1] - 0.15, name, ha="center", va="center", style="italic")
     return fig

@@ -1,12 +1,12 @@
 """The drawings of the chapter on looking inside a trained model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import draw_weight
@@ -19,6 +19,7 @@ from annotated_transformer.plotting.palette import (
     HEAT_INK_HIGH,
     HEAT_INK_LOW,
     HEAT_SWITCH,
+    INK,
     LOOKS,
     MASKED,
     MUTED,
@@ -26,8 +27,16 @@ from annotated_transformer.plotting.palette import (
     SECOND,
 )
 
+SHARPLY = 0.05  # heads whose entropies differ by less are equally sharp
 LEAST = 0.03  # lighter cells of small maps are left out
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
+Spots = list[tuple[float, float]]
+# At which of its marks a kind's name stands, and how many points away.
+NAMED_AT: Mapping[str, tuple[Callable[[Spots], tuple[float, float]], tuple[int, int]]] = {
+    "encoder": (lambda spots: spots[-1], (4, 24)),
+    "decoder": (lambda spots: spots[0], (34, 24)),
+    "cross": (lambda spots: max(spots, key=lambda spot: spot[1]), (-32, 0)),
+}
 
 
 def draw_stripes(
@@ -87,40 +96,86 @@ def draw_wall(
 
 
 def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw a mark for each head: the entropy of its map, and the BLEU that is lost without it."""
-    fig, ax = new_figure(height=3.6)
+    """Draw a mark for each head: the entropy of its map, and the BLEU that is lost without it.
+
+    An arrow joins the two heads, among those with nearly the same entropy, whose losses differ most.
+    """
+    fig, ax = new_figure(height=3.7)
     for (kind, name), (color, _, mark) in zip(KIND_NAMES.items(), cycle(LOOKS), strict=False):
-        own = [row for row in rows if row["kind"] == kind]
-        across, up = ([round(row[part], 2) for row in own] for part in ("entropy", "lost"))
+        own = sorted((round(row["entropy"], 2), round(row["lost"], 2)) for row in rows if row["kind"] == kind)
+        if not own:
+            continue
+        across, up = zip(*own, strict=True)
         ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
-    ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
-    ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost", xlim=(0, None))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, 1.2), ncols=3, columnspacing=0.8, handletextpad=0.1)
+        place, offset = NAMED_AT[kind]
+        ax.annotate(name, place(own), offset, textcoords="offset points", ha="center", va="center")
+    ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=0)
+    ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost without the head", xlim=(0, None))
+    needed, spare = alike(rows)
+    ends = [(round(row["entropy"], 2), round(row["lost"], 2)) for row in (needed, spare)]
+    arrow = FancyArrowPatch(
+        *ends, arrowstyle="<->", mutation_scale=14, color=INK, lw=1.5, shrinkA=5, shrinkB=5
+    )
+    ax.add_patch(arrow)
+    gap = f"equally sharp,\n{needed['lost'] - spare['lost']:.1f} BLEU apart"
+    middle = sum(end[0] for end in ends) / 2, sum(end[1] for end in ends) / 2
+    ax.annotate(gap, middle, (-12, 10), textcoords="offset points", ha="right", va="center", weight="bold")
     return fig
 
 
+def alike(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the two heads whose losses differ most among those whose entropies differ by less than 0.05."""
+    pairs = [
+        (one, other) for one in rows for other in rows if abs(one["entropy"] - other["entropy"]) < SHARPLY
+    ]
+    return max(pairs, key=lambda pair: pair[0]["lost"] - pair[1]["lost"])
+
+
 def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range."""
-    fig, ax = new_figure(height=3.4)
-    for (name, runs), (color, style, mark) in zip(orders.items(), cycle(LOOKS), strict=False):
+    """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range.
+
+    The names of the orders stand at their lines where half of the heads are off, with the BLEU there.
+    """
+    fig, ax = new_figure(width=WIDE, height=3.4)
+    half = len(counts) // 2
+    ax.axvline(counts[half], color=MUTED, lw=1, ls=":", marker="", zorder=0)
+    places = ((14, 46), (60, 18), (-70, -42))  # of the names, in points from the lines
+    for (name, runs), (color, style, mark), place in zip(
+        orders.items(), cycle(LOOKS), cycle(places), strict=False
+    ):
         columns = [sorted(values) for values in zip(*runs, strict=True)]
         middle = [round(values[len(values) // 2], 1) for values in columns]
         if len(runs) > 1:
             low, high = ([round(values[end], 1) for values in columns] for end in (0, -1))
-            ax.fill_between(counts, low, high, color=color, alpha=0.25, lw=0)
+            ax.fill_between(counts, low, high, color=color, alpha=0.12, lw=0)
         ax.plot(counts, middle, color=color, ls=style, marker=mark, label=name, clip_on=False, markersize=5)
+        ax.annotate(
+            f"{name}: {middle[half]:.0f} BLEU", (counts[half], middle[half]), place,
+            textcoords="offset points", ha="left" if place[0] > 0 else "right", va="center",
+            arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 1, "shrinkA": 2, "shrinkB": 4},
+        )  # fmt: skip
     ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
+    ax.annotate(
+        "half of the heads off", (counts[half], 1), (6, -2), xycoords=("data", "axes fraction"),
+        textcoords="offset points", ha="left", va="top", color=MUTED,
+    )  # fmt: skip
     ax.set_xlabel(f"heads switched off, of {counts[-1]}")
-    ax.legend(loc="upper right")
     return fig
 
 
 def draw_restored(
     panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
 ) -> Figure:
-    """Draw the fraction that each patch restores, for each pair of sentences: depths down, tokens across."""
-    fig, _ = new_figure(len(panels), 1, height=2.75 * len(panels))
-    for ax, (title, shares), names in zip(fig.axes, panels.items(), words, strict=True):
+    """Draw the fraction that each patch restores, for each pair of sentences: the lowest depth at the bottom.
+
+    An arrow leads from the token that restores most at the bottom to the one that does at the top.
+    """
+    rows = (len(panels) + 1) // 2
+    fig, axes = new_figure(rows, 2, width=WIDE, height=2.9 * rows)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (title, shares), names in zip(axes.flat, panels.items(), words, strict=False):
+        depths, tokens = shares.shape
         for depth, values in enumerate(shares.tolist()):
             for token, share in enumerate(values):
                 shown = round(share, 1) + 0.0  # without a negative zero
@@ -129,14 +184,27 @@ def draw_restored(
                 cell.set_gid(f"{SHADE}|{weight}")
                 ax.add_patch(cell)
                 ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
-                text = f"{shown:.1f}".replace("-", "−")
-                ax.text(token + 0.5, depth + 0.5, text, ha="center", va="center", color=ink)
-        depths, tokens = shares.shape
-        ax.set(xlim=(0, tokens), ylim=(depths, 0), ylabel="depth")
-        ax.set_title(title, loc="left", pad=24)
+                if shown:
+                    text = f"{shown:.1f}".replace("-", "−")
+                    ax.text(token + 0.5, depth + 0.5, text, ha="center", va="center", color=ink)
+        start, end = int(shares[0].argmax()), int(shares[-1].argmax())
+        ax.set(xlim=(0, tokens), ylim=(0, depths + 0.1))
+        ax.set_title(title, loc="left", pad=26)
+        stays = f"stays at “{names[end]}”" if start == end else f"from “{names[start]}” to “{names[end]}”"
+        ax.annotate(
+            stays, (0, 1), (0, 10), xycoords="axes fraction", textcoords="offset points", ha="left",
+            va="center", color=MUTED,
+        )  # fmt: skip
+        if start != end:
+            ends = (end + 0.5, 1.0), (start + (0.05 if end < start else 0.95), 0.4)
+            bend = -0.4 if end < start else 0.4
+            bent = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={bend}", "color": SECOND, "lw": 2.5}
+            ax.annotate("", *ends, arrowprops=bent)
         ax.set_xticks([token + 0.5 for token in range(tokens)], names)
+        first = ax is axes.flat[0]
         ax.set_yticks([depth + 0.5 for depth in range(depths)], [str(depth) for depth in range(depths)])
-        ax.tick_params(length=0, labeltop=True, labelbottom=False)
+        ax.tick_params(length=0, labelleft=first)
+        ax.set_ylabel("depth" if first else "")
         ax.spines[:].set_visible(False)
     return fig
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.plotting.attention_map import SHADE, heat
 from annotated_transformer.plotting.figures import WIDE
@@ -24,6 +25,8 @@ from annotated_transformer.plotting.palette import (
     SECOND,
     VALUE,
 )
+
+PITCH, TALL = 4.2, 2.2  # of the rows of vectors in two runs, and how tall a vector is
 
 
 def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
@@ -46,8 +49,13 @@ def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
 def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence[str], word: str) -> Figure:
     """Draw where one word looks in each layer, the lowest at the bottom: a bar for each head."""
     layers, heads, tokens = maps.shape
-    wide = 57.0 / tokens
-    fig, ax = new_canvas(64, 6.0 * layers + 5.5, width=WIDE)
+    wide, high = 57.0 / tokens, 6.0 * layers
+    fig, ax = new_canvas(64, high + 6.0, width=WIDE)
+    for key, text, ha in ((keys.index(word), "itself", "center"), (tokens - 1, "the end", "right")):
+        x, mean = 7 + wide * key, float(maps[..., key].mean())
+        spot = x + (wide / 2 if ha == "center" else wide), high + 4.8
+        ax.add_patch(Rectangle((x, 3.6), wide, high, facecolor=to_rgba(NEUTRAL, 0.25), lw=0, zorder=0))
+        ax.text(*spot, f"{text}: {mean:.0%}", ha=ha, va="center", weight="bold")
     for layer in range(layers):
         y = 6.0 * layer + 4.0
         ax.text(0.3, y + 1.5, f"layer {layer + 1}", ha="left", va="center", color=MUTED)
@@ -55,9 +63,9 @@ def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence
         for head in range(heads):
             for key in range(tokens):
                 bar = 0.82 * wide / heads
-                high = 5.0 * round(float(maps[layer, head, key]), 2)
                 x = 7 + wide * key + 0.09 * wide + bar * head
-                ax.add_patch(Rectangle((x, y), 0.8 * bar, high, facecolor=FIRST, edgecolor="none"))
+                tall = 5.0 * round(float(maps[layer, head, key]), 2)
+                ax.add_patch(Rectangle((x, y), 0.8 * bar, tall, facecolor=FIRST, edgecolor="none"))
     for key, name in enumerate(keys):
         own = "bold" if name == word else "normal"
         ax.text(7 + wide * (key + 0.5), 2.0, name, ha="center", va="center", weight=own)
@@ -95,44 +103,71 @@ def draw_lens_words(
 def draw_streams(
     clean: Sequence[str], corrupted: Sequence[str], *, depths: int, depth: int, token: int
 ) -> Figure:
-    """Draw the vectors of two runs, one column for each token, and one vector that is put into the other."""
-    wide = 29.0 / len(clean)
-    fig, ax = new_canvas(64, 3.0 * depths + 6.5, width=WIDE)
-    for left, names, color, hatch in ((0.5, clean, FIRST, ""), (34.5, corrupted, SECOND, "///")):
+    """Draw the vectors of two runs, one column for each token, and one vector that is put into the other.
+
+    What the second run computes again is outlined only. The arrow runs between two rows.
+    """
+    wide = 26.0 / len(clean)
+    fig, ax = new_canvas(64, PITCH * depths + 6.0, width=WIDE)
+    bold = [one != other for one, other in zip(clean, corrupted, strict=True)]
+    lefts, top, y = (7.6, 37.8), PITCH * depths + 4.4, PITCH * depth + 2.8 + TALL
+    for left, names in zip(lefts, (clean, corrupted), strict=True):
         for place, name in enumerate(names):
             x = left + wide * place
-            differs = clean[place] != corrupted[place]
-            weight = "bold" if differs else "normal"
+            weight = "bold" if bold[place] else "normal"
             ax.text(x + wide / 2, 1.2, name, ha="center", va="center", weight=weight)
             for level in range(depths):
-                put = left > 30 and (level, place) == (depth, token)
-                look = (FIRST, "") if put else (color, hatch)
-                corner = x + 0.12 * wide, 3.0 * level + 2.8
-                face = to_rgba(look[0], 0.45)
-                cell = Rectangle(corner, 0.76 * wide, 2.0, facecolor=face, edgecolor=look[0], hatch=look[1])
-                ax.add_patch(cell)
-    y = 3.0 * depth + 3.8
-    start, end = (0.5 + wide * (token + 0.5), y + 1.0), (34.5 + wide * (token + 0.5), y + 1.0)
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "connectionstyle": "arc3,rad=-0.25",
-                "color": INK, "lw": 2.5, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-    top = 3.0 * depths + 3.6
-    ax.text(0.8, top + 1.6, "run 1", ha="left", va="center", weight="bold", color=INK)
-    ax.text(34.8, top + 1.6, "run 2, with one vector of run 1", ha="left", va="center", weight="bold")
+                second = left == lefts[1]
+                put = second and (level, place) == (depth, token)
+                spot = x + 0.1 * wide, PITCH * level + 2.8
+                _draw_cell(
+                    ax, spot, 0.8 * wide, first=put or not second, put=put, again=second and level > depth
+                )
+    above = y + (PITCH - TALL) / 2
+    start, end = (left + wide * (token + 0.5) for left in lefts)
+    draw_line(ax, (start, y), (start, above), (end, above))
+    ax.lines[-1].set_linewidth(2.5)
+    draw_arrow(ax, (end, above), (end, y))
+    for left, name in zip(lefts, ("run 1", "run 2"), strict=True):
+        ax.text(left, top, name, ha="left", va="center", weight="bold")
+    if depth + 1 < depths:
+        ax.text(lefts[1] + 6, top, "dashed: recomputed", ha="left", va="center", color=MUTED)
+    for level in range(depths):
+        ax.text(0.3, PITCH * level + 2.8 + TALL / 2, f"depth {level}", ha="left", va="center", color=MUTED)
     return fig
+
+
+def _draw_cell(ax: Axes, spot: Point, width: float, *, first: bool, put: bool, again: bool) -> None:
+    """Draw a vector of a run, hatched if it is of the second, outlined if it is computed again."""
+    color = FIRST if first else SECOND
+    cell = Rectangle(
+        spot, width, TALL, facecolor=to_rgba(color, 0.45) if first else "none", edgecolor=color,
+        hatch="" if first or again else "///", lw=2.5 if put else 1.2, ls="--" if again else "-",
+    )  # fmt: skip
+    ax.add_patch(cell)
 
 
 def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
     """Draw how two layers continue a repetition: the last symbol has an earlier copy at place `copy`."""
-    wide = 46.0 / (len(symbols) + 1)
-    fig, ax = new_canvas(46, 21)
-    rows = [
-        [draw_box(ax, 1 + wide * place, y, 0.8 * wide, 3.2, name) for place, name in enumerate(symbols)]
-        for y in (1.0, 9.0)
-    ]
-    low, high = rows
-    draw_arrow(ax, low[copy].top, high[copy + 1].bottom, color=FIRST)
-    last = draw_box(ax, high[-1].x, 17.0, 0.8 * wide, 3.2, symbols[copy + 1], color=SECOND)
-    draw_arrow(ax, high[copy + 1].top, last.left, color=SECOND)
-    ax.text(high[copy + 1].x + wide, 6.6, f"layer 1: after {symbols[copy]}", ha="left", va="center")
-    ax.text(1, 18.6, f"layer 2: what came after {symbols[copy]}?", ha="left", va="center")
+    wide, left, size = 37.5 / len(symbols), 9.3, 3.4
+    fig, ax = new_canvas(47, 25.5)
+    last = len(symbols) - 1
+    middles = [left + wide * (place + 0.5) for place in range(len(symbols))]
+    for y, name in ((1.0, "input"), (10.5, "layer 1"), (20.0, "layer 2")):
+        ax.text(0.2, y + size / 2, name, ha="left", va="center", color=MUTED)
+    for place, name in enumerate(symbols):
+        lit = FIRST if place == copy + 1 else NEUTRAL
+        draw_box(ax, middles[place] - 0.46 * wide, 1.0, 0.92 * wide, size, name)
+        text = f"{name}\nafter {symbols[place - 1]}" if place else name
+        draw_box(ax, middles[place] - 0.46 * wide, 10.5, 0.92 * wide, 1.5 * size, text, color=lit)
+        if place:
+            color = FIRST if place == copy + 1 else NEUTRAL
+            draw_arrow(ax, (middles[place - 1], 1.0 + size), (middles[place], 10.5), color=color)
+    answer = draw_box(
+        ax, middles[last] - 0.46 * wide, 20.0, 0.92 * wide, size, symbols[copy + 1], color=SECOND
+    )
+    draw_arrow(ax, (middles[copy + 1], 10.5 + 1.5 * size), answer.left, color=SECOND)
+    ax.text(
+        left, 20.0 + size / 2, f"{symbols[last]} looks for “after {symbols[copy]}”", ha="left", va="center"
+    )
     return fig

@@ -74,8 +74,8 @@ def draw_errors(
     ax.add_patch(Rectangle((left, low), half - left, high - low, facecolor=to_rgba(FIRST, 0.12), lw=0))
     draw_line(ax, (left, low), (right, low))
     ax.plot([half, half], [low, high], color=INK, lw=1.5, ls=":", marker="")
-    note = "out of reach for one head in one layer"
-    ax.text(half - 0.2, high + 0.5, note, ha="right", va="center")
+    note = "out of reach\nfor one head\nin one layer"
+    ax.text((left + half) / 2 - 0.2, high - 1.7, note, ha="center", va="center", color=MUTED)
     for x, label in ((left, "0"), (half, "½"), (right, "1")):
         ax.text(x, low - 0.25, label, ha="center", va="top")
     ax.text(half, 0.35, "share of the variance lost", ha="center", va="center")
@@ -121,11 +121,11 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
         logs = [round(math.log10(max(value, LEAST)), 1) for value in values]
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
         name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
-        ax.text(-6, logs[0], name, ha="right", va="center", color=color)
+        ax.text(-6, logs[0], name, ha="right", va="center")
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
     ax.set_xlim(-90, max(len(values) for values in gaps.values()))
     ax.set_xticks([0, mark, 300, 400])
-    ax.set_yticks([-15, -10, -5, 0], ["1e−15", "1e−10", "1e−5", "1"])
+    ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "1"])
     return fig
 
 

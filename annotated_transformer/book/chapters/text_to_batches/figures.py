@@ -63,14 +63,18 @@ def draw_tokens_per_word(
 
 
 def draw_ranks(counts: Mapping[str, Sequence[int]]) -> Figure:
-    """Draw how often each entry of a vocabulary occurs, the most frequent first, on logarithmic axes."""
-    fig, ax = new_figure(height=3.1)
+    """Draw how often each entry of a vocabulary occurs, the most frequent first, on logarithmic axes.
+
+    At the end of a line stands how many entries occur only once.
+    """
+    fig, ax = new_figure(width=WIDE, height=3.0)
     looks = ((FIRST, "-"), (SECOND, "--"))
     for (name, values), (color, style) in zip(counts.items(), looks, strict=True):
         ordered = sorted(values, reverse=True)
-        ax.plot(range(1, len(ordered) + 1), ordered, color=color, ls=style, marker="", label=name)
+        label = f"{name}: {ordered.count(1):,} only once"
+        ax.plot(range(1, len(ordered) + 1), ordered, color=color, ls=style, marker="", label=label)
     ax.set(xscale="log", yscale="log", xlabel="rank of the entry", ylabel="times in the text")
-    ax.set_ylim(0.6, None)
+    ax.set_ylim(0.3, None)
     label_ends(ax)
     return fig
 

@@ -83,17 +83,29 @@ def draw_smoothing(smoothing: float) -> Figure:
 
 
 def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) -> Figure:
-    """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak."""
-    fig, ax = new_figure(height=3.2)
+    """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak.
+
+    On the first, a second mark shows where the rate is half as high: at four times as many steps.
+    """
+    fig, ax = new_figure(width=WIDE, height=3.0)
     steps = range(1, last + 1, last // 200)
     for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), cycle(LOOKS), strict=False):
         rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in steps]
         peak = 1e4 * learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
         ax.plot(list(steps), rates, color=color, ls=style, marker="", label=name)
-        ax.plot([warmup], [peak], color=color, ls="", marker="o")
+        ax.plot([warmup], [peak], color=color, ls="", marker="o", label="_peak")
+    d_model, warmup = next(iter(schedules.values()))
+    half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
+    if half[0] <= last:
+        ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
+        ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
+        ax.annotate(
+            "4 × the step,\n½ × the peak", half, (8, 9), textcoords="offset points", ha="center", va="bottom",
+            weight="bold",
+        )  # fmt: skip
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
-    ax.legend(loc="upper right")
+    label_ends(ax)
     return fig
 
 
@@ -106,7 +118,8 @@ def draw_sick_curves(
     """
     columns = min(4, len(curves))
     rows = math.ceil(len(curves) / columns)
-    fig, _ = new_figure(rows, columns, width=WIDE, height=2.3 * rows)
+    fig, _ = new_figure(rows, columns, width=WIDE, height=2.4 * rows)
+    fig.set_layout_engine("constrained", hspace=0.12)  # a symptom belongs to the panel above it
     for ax in fig.axes[len(curves) :]:
         ax.set_axis_off()
     for ax, (title, (training, validation)) in zip(fig.axes, curves.items(), strict=False):
@@ -178,6 +191,10 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
     ratios = [mean / root for mean, root in zip(means, roots, strict=True)]
     bottom.bar(steps, ratios, facecolor=to_rgba(FIRST, 0.4), edgecolor=FIRST)
     bottom.set(ylabel="step / rate", xlabel="step", ylim=(-1.1, 1.1))
+    bottom.annotate(
+        "mean / root of squares", (1, 1), (-4, -2), xycoords="axes fraction", textcoords="offset points",
+        ha="right", va="top", weight="bold",
+    )  # fmt: skip
     bottom.axhline(0, color=MUTED, lw=1, ls="-", marker="")
     for ax in (top, bottom):
         ax.set_xlim(0, len(gradients) + 1)
@@ -216,11 +233,15 @@ def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
 
 
 def draw_steps(settings: Mapping[str, Sequence[float]], large: int) -> Figure:
-    """Draw the lengths of Adam's steps, a line per setting, with an arrow at the one large gradient."""
+    """Draw the lengths of Adam's steps, a line per setting, with an arrow where the large gradient acts."""
     fig, ax = new_figure(width=WIDE, height=2.7)
     for (name, lengths), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
         ax.plot(range(1, len(lengths) + 1), lengths, color=color, ls=style, marker="", label=name)
     ax.set(xlabel="step", ylabel="length / rate", ylim=(0, 1.15))
-    ax.annotate("one huge gradient", (large, 0.02), (large + 3, 0.55), arrowprops=DOWNWARD)
+    fallen = min(lengths[large - 1] for lengths in settings.values())
+    ax.annotate(
+        "one huge gradient", (large, fallen), (large + 3, fallen + 0.15), ha="left", va="center",
+        arrowprops=DOWNWARD,
+    )  # fmt: skip
     label_ends(ax)
     return fig

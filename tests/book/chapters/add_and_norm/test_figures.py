@@ -68,6 +68,9 @@ def test_law_each_share_has_a_bar():
     heights = [[bar.get_height() for bar in ax.patches] for ax in fig.axes]
     assert heights == [[0.1, 0.9, 0.4, 0.6], [0.2, 0.3, 0.5]]
     assert [bar.get_hatch() for bar in fig.axes[0].patches] == ["", "", "///", "///"]
+    names = {text.get_text(): text.get_position()[0] for text in fig.axes[0].texts}
+    assert names["post"] > 0.5 > names["pre"]  # where each is the larger
+    assert not fig.axes[1].texts
 
 
 def test_law_maps_of_long_sentences_do_not_overlap():

@@ -59,7 +59,14 @@ def test_law_each_word_is_joined_to_its_translation():
     ends = [[*line.get_xdata(), *line.get_ydata()] for line in joins]
     assert ends == [pytest.approx([0.1, 0.5, 0.2, 0.6]), pytest.approx([-0.3, 0.7, 0.4, 0.8])]
     assert list(second.get_xdata()) == pytest.approx([0.5, 0.7])
-    assert texts(fig) == ["dog", "cat"]
+    assert texts(fig) == ["dog", "German", "English", "cat"]
+
+
+def test_law_the_most_distant_german_word_names_the_languages():
+    german = torch.tensor([[0.1, 0.1], [0.15, 0.1], [0.5, 0.5], [0.1, 0.2]])
+    english = torch.tensor([[0.2, 0.1], [0.3, 0.1], [0.7, 0.5], [0.2, 0.3]])
+    fig = figures.draw_turned(english, german, words=list("abcd"), limits=(-1.0, 1.0, 0.0, 1.0))
+    assert texts(fig) == ["a", "b", "c", "German", "English", "d"]
 
 
 def test_law_each_token_has_its_id_and_a_column_of_shades():

@@ -45,17 +45,32 @@ def test_law_a_mark_shows_entropy_and_loss_of_each_head():
         {"kind": "encoder", "entropy": 0.5, "lost": 0.1},
         {"kind": "cross", "entropy": 2.0, "lost": -0.1},
     ]
-    (ax,) = figures.draw_maps_and_losses(rows).axes
-    assert marks(ax) == [[0.5], [], [1.0, 2.0]]
-    assert [line.get_label() for line in ax.lines[:3]] == ["encoder", "decoder, self", "cross"]
-    assert [list(line.get_ydata()) for line in ax.lines[:3]] == [[0.1], [], [3.5, -0.1]]
+    fig = figures.draw_maps_and_losses(rows)
+    (ax,) = fig.axes
+    assert marks(ax) == [[0.5], [1.0, 2.0]]
+    assert [line.get_label() for line in ax.lines[:2]] == ["encoder", "cross"]
+    assert [list(line.get_ydata()) for line in ax.lines[:2]] == [[0.1], [3.5, -0.1]]
+    assert texts(fig)[:2] == ["encoder", "cross"]  # at the marks
+
+
+def test_law_the_arrow_joins_equally_sharp_heads_that_differ_most():
+    rows = [
+        {"kind": "cross", "entropy": entropy, "lost": lost}
+        for entropy, lost in [(1.0, 0.5), (1.04, 3.0), (1.08, 0.1), (1.2, -5.0), (0.97, 0.25)]
+    ]
+    needed, spare = figures.alike(rows)
+    assert (needed["lost"], spare["lost"]) == (3.0, 0.1)  # 1.08 is nearer to 1.04 than 0.05, 0.97 is not
+    assert "equally sharp,\n2.9 BLEU apart" in texts(figures.draw_maps_and_losses(rows))
 
 
 def test_law_several_runs_of_an_order_have_their_middle_and_their_range():
     orders = {"measured": [[9.0, 7.0, 0.0]], "random": [[9.0, 3.0, 0.0], [9.0, 5.0, 1.0], [9.0, 4.0, 2.0]]}
-    (ax,) = figures.draw_pruning([0, 5, 10], orders).axes
-    assert curves(ax) == [[9.0, 7.0, 0.0], [9.0, 4.0, 1.0]]
-    assert [line.get_label() for line in ax.lines] == ["measured", "random"]
+    fig = figures.draw_pruning([0, 5, 10], orders)
+    (ax,) = fig.axes
+    assert curves(ax)[1:] == [[9.0, 7.0, 0.0], [9.0, 4.0, 1.0]]
+    assert [line.get_label() for line in ax.lines[1:]] == ["measured", "random"]
+    assert list(ax.lines[0].get_xdata()) == [5, 5]  # half of the heads
+    assert texts(fig) == ["measured: 7 BLEU", "random: 4 BLEU", "half of the heads off"]
     (band,) = ax.collections
     corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist() if x == 5}
     assert corners == {(5.0, 3.0), (5.0, 5.0)}
@@ -65,11 +80,19 @@ def test_law_several_runs_of_an_order_have_their_middle_and_their_range():
 def test_law_each_share_is_printed_at_its_depth_and_token():
     shares = torch.tensor([[0.0, 1.04], [-0.21, 0.46], [-0.01, 0.9]])
     fig = figures.draw_restored({"one": shares, "two": shares}, [["a", "b"], ["c", "d"]])
-    assert texts(fig) == ["0.0", "1.0", "−0.2", "0.5", "0.0", "0.9"] * 2
+    shown = ["1.0", "−0.2", "0.5", "0.9"]  # without zeros
+    assert texts(fig)[:5] == [*shown, "stays at “b”"]
     assert [[t.get_text() for t in ax.get_xticklabels()] for ax in fig.axes] == [["a", "b"], ["c", "d"]]
-    assert all(ax.yaxis_inverted() for ax in fig.axes)  # depth 0 is on top
+    assert not any(ax.yaxis_inverted() for ax in fig.axes)  # depth 0 is at the bottom
     shades = [cell.get_facecolor()[:3] for cell in fig.axes[0].patches[:2]]
     assert shades == [pytest.approx(to_rgb(heat(share))) for share in (0.0, 1.0)]
+
+
+def test_law_the_panel_says_where_the_largest_share_moves():
+    shares = torch.tensor([[0.1, 0.7, 0.2], [0.8, 0.3, 0.1]])
+    fig = figures.draw_restored(dict.fromkeys("xyz", shares), [["a", "b", "c"]] * 3)
+    assert texts(fig).count("from “b” to “a”") == 3
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["x", "y", "z", ""]  # two in a row
 
 
 def test_law_the_lens_has_a_line_for_the_input_and_one_for_the_prediction():

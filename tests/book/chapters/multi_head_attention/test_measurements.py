@@ -25,7 +25,9 @@ def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
     heads = [patch.get_width() for patch in ax.patches if patch.get_zorder() == 3]
     assert heads == pytest.approx([heads[0], heads[0] / 4, heads[0] / 4])
     assert sum(len(line.get_xdata()) == 4 for line in ax.lines) == 1  # the residual of the first kind
-    assert {"one", "two", "0.49 to 0.51", "0.00", "out of reach for one head in one layer"} <= set(texts(fig))
+    assert {"one", "two", "0.49 to 0.51", "0.00", "out of reach\nfor one head\nin one layer"} <= set(
+        texts(fig)
+    )
 
 
 def test_law_each_line_of_the_parting_figure_is_a_logarithm_and_names_its_start():

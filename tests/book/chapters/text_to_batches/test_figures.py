@@ -16,7 +16,7 @@ def test_law_each_piece_is_a_box_with_its_letters_and_only_whole_words_are_color
 def test_law_ranks_fall_from_the_most_frequent():
     fig = figures.draw_ranks({"words": [1, 5, 2], "pieces": [3, 4]})
     assert curves(fig.axes[0]) == [[5, 2, 1], [4, 3]]
-    assert texts(fig) == ["words", "pieces"]
+    assert texts(fig) == ["words: 1 only once", "pieces: 0 only once"]
 
 
 def test_law_the_merged_pair_stands_first():

@@ -58,11 +58,14 @@ def test_law_each_schedule_has_its_peak_marked():
     fig = figures.draw_rates({"base": (512, 4000), "wide": (2048, 16_000)})
     texts(fig)
     marks = [line for line in fig.axes[0].lines if line.get_marker() == "o"]
-    assert [line.get_xdata()[0] for line in marks] == [4000, 16_000]
-    assert [line.get_ydata()[0] for line in marks] == pytest.approx([6.9877, 6.9877 / 4], rel=1e-4)
+    # the peaks, and where the first rate has fallen to half of its own
+    assert [line.get_xdata()[0] for line in marks] == [4000, 16_000, 16_000]
+    assert [line.get_ydata()[0] for line in marks] == pytest.approx(
+        [6.9877, 6.9877 / 4, 6.9877 / 2], rel=1e-4
+    )
     rates = [line.get_ydata() for line in fig.axes[0].lines if line.get_marker() != "o"]
     assert [max(shown) for shown in rates] == pytest.approx([6.9877, 6.9877 / 4], rel=0.02)
-    assert [line.get_label() for line in fig.axes[0].lines[::2]] == ["base", "wide"]
+    assert [line.get_label() for line in fig.axes[0].lines[:4:2]] == ["base", "wide"]
 
 
 def test_law_each_panel_has_training_and_validation_lines_and_its_symptom():
