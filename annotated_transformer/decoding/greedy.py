@@ -145,7 +145,8 @@ def length_limits(
             f"src of shape {tuple(src.shape)} has an empty source: every row needs a "
             f"token that is not padding (pad_id={config.pad_id}), at least EOS"
         )
-    return (real.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
+    words = real & (src != config.bos_id)  # a prompt begins with BOS, which is no part of the target
+    return (words.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
 
 
 def refuse_nan(values: Tensor) -> None:
