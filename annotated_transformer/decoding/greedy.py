@@ -105,7 +105,7 @@ def starting(
     src: Int[Tensor, "batch src_tokens"],
     decoder: MakeDecoder,
     extra_tokens: int = EXTRA_TOKENS,
-) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"], Int[Tensor, " batch"]]]:
+) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch tgt_tokens"], Int[Tensor, " batch"]]]:
     """Yield what computes the steps, the tokens that targets begin with, and the maximum lengths.
 
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.

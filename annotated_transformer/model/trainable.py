@@ -57,7 +57,7 @@ class TrainableModel(nn.Module):
 
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
-    ) -> tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"]]:
+    ) -> tuple[StepDecoder, Int[Tensor, "batch tgt_tokens"]]:
         """Return what computes the steps of decoding, and the prompt: how each target begins.
 
         A prompt begins with BOS; a shorter one is padded at its end. The prompts of a language model are
