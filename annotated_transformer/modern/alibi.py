@@ -18,7 +18,7 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " heads"]:
     """
     power = 2 ** int(math.log2(num_heads))
     exponents = torch.arange(1, power + 1) * (8 / power)
-    between = torch.arange(1, 2 * (num_heads - power), 2) * (4 / power)
+    between = (2 * torch.arange(num_heads - power) + 1) * (4 / power)
     return 2.0 ** -torch.cat([exponents, between])
 
 

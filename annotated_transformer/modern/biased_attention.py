@@ -17,6 +17,8 @@ class BiasedAttention(nn.Module):
     Layers may share one, as those of T5 do. (T5 also leaves out the division by $\sqrt{d_k}$.)
     """
 
+    cacheable = True  # the last query gets the same alone as with the others
+
     def __init__(self, bias: nn.Module) -> None:
         """Take the bias, and create the identity that hooks can observe."""
         super().__init__()

@@ -19,6 +19,8 @@ class GroupedQueryAttention(MultiHeadAttention):
     $h / h_{kv}$ times fewer numbers.
     """
 
+    cacheable = True  # the last query gets the same alone as with the others
+
     def __init__(
         self,
         d_model: int,

@@ -80,6 +80,8 @@ class RotaryAttention(nn.Module):
     A cache holds keys as they were before the rotation, so it need not know about positions.
     """
 
+    cacheable = True  # the last query gets the same alone as with the others
+
     def __init__(self, positions: RotaryPositions, attention: nn.Module | None = None) -> None:
         """Take the rotation, and the attention that follows."""
         super().__init__()

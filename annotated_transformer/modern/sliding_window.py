@@ -26,6 +26,8 @@ class SlidingWindowAttention(nn.Module):
     one, it has two sides.
     """
 
+    cacheable = True  # the last query gets the same alone as with the others
+
     def __init__(self, window: int, attention: nn.Module | None = None) -> None:
         """Take the window, which counts the token itself, and the attention that follows.
 
