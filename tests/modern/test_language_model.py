@@ -10,7 +10,8 @@ from annotated_transformer.decoding.sampling import TopK
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
-from annotated_transformer.modern.language_model import DecoderOnlyCache, generate, next_token_loss
+from annotated_transformer.modern.cache import DecoderOnlyCache
+from annotated_transformer.modern.language_model import generate, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.parts import PaperParts
 from annotated_transformer.modern.single_stack import DecoderOnly

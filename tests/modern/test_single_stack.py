@@ -6,7 +6,8 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.parts import PaperParts
-from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly, SingleStack
+from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly
+from annotated_transformer.modern.stack import SingleStack
 
 CONFIG = TransformerConfig(
     vocab_size=13, max_length=17, num_layers=2, d_model=12, d_ff=10, num_heads=3, dropout=0.0
