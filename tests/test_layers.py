@@ -16,7 +16,7 @@ MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
 FAST = ("config", *MODEL, "fast", "fast.*")
 INSPECTION = (*FAST, *TEXT, "inspection", "inspection.*")
-CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
+CHECKPOINTING = ("config", "registry", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
     *INSPECTION,
     *FAST,
