@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.toy.tasks import FIRST_SYMBOL, reverse_pairs
+from annotated_transformer.checkpointing.checkpoint import load, save
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.sampling import TopK, sample
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
@@ -13,6 +14,7 @@ from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
+from tests.checkpointing.small_models import make_tokenizer
 
 SYMBOLS, LENGTH = 5, 3
 SEPARATOR = FIRST_SYMBOL + SYMBOLS
@@ -36,10 +38,10 @@ def questions(texts: list[Pair]) -> torch.Tensor:
 def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_sample():
     torch.manual_seed(0)
     model, rng = ModernModel(CONFIG), torch.Generator().manual_seed(0)
-    settings = TrainingConfig(steps=200, batch_tokens=512, warmup_steps=50, max_lr=5e-3, label_smoothing=0.0)
+    settings = TrainingConfig(steps=250, batch_tokens=256, warmup_steps=30, max_lr=5e-3, label_smoothing=0.0)
     held_out = reversals(200, seed=2)
-    metrics = train(model, reversals(4000, seed=1), settings, generator=rng, validation=held_out)
-    assert metrics[-1].step == 200
+    metrics = train(model, reversals(2000, seed=1), settings, generator=rng, validation=held_out)
+    assert metrics[-1].step == 250
     assert metrics[-1].validation_loss < metrics[0].validation_loss
     src, wanted = questions(held_out), [text[1:] for _, text in held_out]
     for found in (
@@ -48,6 +50,16 @@ def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_samp
     ):
         answers = [[token for token in row if token != 0] for row in found.tolist()]
         assert sum(map(list.__eq__, answers, wanted)) > 0.9 * len(wanted)
+
+
+def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
+    torch.manual_seed(0)
+    model = ModernModel(ModernConfig(vocab_size=263, d_model=24, num_kv_heads=1))
+    save(tmp_path / "model", model, make_tokenizer())
+    loaded, _ = load(tmp_path / "model", ModernModel)
+    assert loaded.config == model.config
+    ids = torch.randint(3, 263, (2, 7))
+    assert torch.equal(loaded(ids), model.eval()(ids))
 
 
 def test_law_the_config_fixes_every_shape():
