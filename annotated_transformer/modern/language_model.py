@@ -1,0 +1,68 @@
+"""The loss of the next tokens, without a trainer, and generation, without the decoding package."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.model.inference import evaluating, suppress_tokens
+from annotated_transformer.modern.cache import DecoderOnlyCache
+from annotated_transformer.modern.single_stack import DecoderOnly
+
+
+def next_token_loss(
+    model: DecoderOnly,
+    ids: Int[Tensor, "batch tokens"],
+    counted: Bool[Tensor, "batch tokens"] | None = None,
+) -> Float[Tensor, ""]:
+    r"""Return $-\log p(x_t \mid x_{<t})$ in nats, the mean over all tokens but the first and padding.
+
+    `counted` is True for the tokens whose prediction counts; by default, all. The tokens of a question, say,
+    are read, and need not be predicted.
+    """
+    logits, labels = model(ids[:, :-1]), ids[:, 1:]
+    if counted is not None:
+        labels = labels.masked_fill(~counted[:, 1:], model.config.pad_id)
+    return model.cross_entropy(logits, labels)
+
+
+def generate(
+    model: DecoderOnly,
+    prompt: Int[Tensor, "batch tokens"],
+    *,
+    steps: int,
+    generator: torch.Generator | None = None,
+    logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
+) -> Int[Tensor, "batch longer"]:
+    """Return each prompt with up to `steps` more tokens, ended by `eos_id` and padded.
+
+    With a `generator`, tokens are drawn from the model's distribution, after `logits_processors` such as
+    `(Temperature(0.7), TopK(10))` have changed it; without one, the most likely token follows.
+
+    Raises:
+        ValueError: If a prompt is empty or has padding: prompts of one length go together.
+    """
+    config = model.config
+    if prompt.size(1) == 0 or (prompt == config.pad_id).any():
+        raise ValueError(
+            f"a prompt of {tuple(prompt.shape)} is empty or has padding (pad_id={config.pad_id}); "
+            f"give prompts of one length, each with bos_id={config.bos_id} at least"
+        )
+    ids, ended = prompt, torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
+    with evaluating(model):
+        texts = DecoderOnlyCache(model, len(prompt))
+        for _ in range(steps):
+            logits = suppress_tokens(texts.read(ids[:, texts.length :]), config)
+            for process in logits_processors:
+                logits = process(logits)
+            if generator is None:
+                token = logits.argmax(dim=-1)
+            else:
+                token = torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
+            token = token.masked_fill(ended, config.pad_id)
+            ids = torch.cat([ids, token[:, None]], dim=1)
+            ended |= token == config.eos_id
+            if ended.all():
+                break
+    return ids

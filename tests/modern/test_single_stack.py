@@ -1,0 +1,105 @@
+"""Decoder-only and encoder-only: the mask is the only difference."""
+
+import pytest
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.modern.modern_parts import ModernParts
+from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly
+from annotated_transformer.modern.stack import SingleStack
+from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.training.loss import label_smoothed_cross_entropy
+
+CONFIG = TransformerConfig(
+    vocab_size=13, max_length=17, num_layers=2, d_model=12, d_ff=10, num_heads=3, dropout=0.0
+)
+IDS = torch.tensor([[1, 5, 6, 7, 8], [1, 9, 10, 11, 12]])
+both_parts = pytest.mark.parametrize("parts", [PaperParts, ModernParts])
+
+
+def new(kind, parts):
+    torch.manual_seed(0)
+    return kind(CONFIG, parts(CONFIG)).double()
+
+
+@both_parts
+def test_law_later_tokens_change_an_encoder_and_not_a_decoder(parts):
+    changed = IDS.clone()
+    changed[:, 3] = 4
+    for kind, sees in ((DecoderOnly, False), (EncoderOnly, True)):
+        model = new(kind, parts)
+        gap = (model(IDS) - model(changed)).abs().amax(dim=(0, 2))
+        assert (gap[:3].max() > 1e-6) == sees
+        assert gap[4] > 1e-6
+
+
+@both_parts
+def test_law_the_two_are_one_model_with_another_mask(parts):
+    decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
+    encoder.load_state_dict(decoder.state_dict())
+    torch.testing.assert_close(decoder(IDS)[:, -1:], decoder.logits(decoder.hidden(IDS)[:, -1:]))
+    assert (decoder(IDS) - encoder(IDS)).abs().max() > 1e-3
+    encoder.mask = decoder.mask
+    assert torch.equal(decoder(IDS), encoder(IDS))
+
+
+@both_parts
+@pytest.mark.parametrize("kind", [DecoderOnly, EncoderOnly])
+def test_law_padding_changes_nothing(kind, parts):
+    model = new(kind, parts)
+    padded = torch.nn.functional.pad(IDS, (0, 3))
+    torch.testing.assert_close(model(padded)[:, :5], model(IDS), rtol=1e-12, atol=1e-12)
+
+
+def test_law_with_rotary_positions_padding_may_come_first():
+    """Added positions would move the text; distances between its tokens stay."""
+    padded = torch.nn.functional.pad(IDS, (3, 0))
+    for parts, same in ((ModernParts, True), (PaperParts, False)):
+        model = new(DecoderOnly, parts)
+        assert torch.allclose(model(padded)[:, 3:], model(IDS), rtol=0, atol=1e-10) == same
+
+
+@pytest.mark.message
+def test_message_a_single_stack_needs_a_mask():
+    with pytest.raises(
+        NotImplementedError, match=r"^SingleStack has no mask; use DecoderOnly or EncoderOnly$"
+    ):
+        SingleStack(CONFIG)(IDS)
+
+
+def batch(pairs: list[Pair]) -> Batch:
+    (found,) = make_batches(pairs, batch_tokens=99)
+    return found
+
+
+@both_parts
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
+    decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
+    texts = batch([([], [1, 5, 6, 7, 2]), ([], [1, 8, 9, 2])])
+    tagged = batch([([5, 3, 7], [1, 5, 6, 7]), ([8, 3], [1, 8, 9])])
+    for model, logits, given in (
+        (decoder, decoder(texts.tgt[:, :-1]), texts),
+        (encoder, encoder(tagged.src), tagged),
+    ):
+        expected = label_smoothed_cross_entropy(logits, given.labels, smoothing=smoothing, pad_id=0)
+        torch.testing.assert_close(model.loss(given, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.message
+def test_message_a_decoder_only_model_reads_one_text():
+    sentence = (
+        r"^the batch has sources of 2 tokens, and a decoder-only model reads one text; give .* of the t"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        new(DecoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 2])]), smoothing=0.0)
+
+
+@pytest.mark.message
+def test_message_an_encoder_only_model_needs_a_label_for_each_token():
+    sentence = (
+        r"^the batch has tokens of shape \(1, 2\) and labels of \(1, 3\); give as many labels as tokens, a"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        new(EncoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 7, 8])]), smoothing=0.0)
