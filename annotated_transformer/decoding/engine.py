@@ -5,7 +5,7 @@ may be, and what becomes of them is the same as with `greedy_search` and `beam_s
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -29,6 +29,7 @@ class Candidate(NamedTuple):
     log_prob: float
 
 
+@runtime_checkable
 class Engine(Protocol):
     """A library that searches with its own copy of a model."""
 

@@ -78,7 +78,8 @@ def test_law_an_engine_that_searches_as_we_do_gives_our_results(translator, with
     settings = {"beam_size": beam_size, "batch_size": 2, "length_penalty": PlainLength(0.7)}
     translations = with_engine.translate(texts, **settings)
     assert translations == translator.translate(texts, **settings)
-    assert len(set(translations)) == len(texts) and "🙂" in translations[0]
+    assert len(set(translations)) == len(texts)
+    assert "🙂" in translations[0]
     own, other = (x.explain(texts, **settings) for x in (translator, with_engine))
     assert [each.text for each in own] == [each.text for each in other] == translations
     assert [each.log_prob for each in own] == pytest.approx([each.log_prob for each in other])
