@@ -2,14 +2,15 @@
 
 import copy
 import dataclasses
-import io
 import json
+import logging
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
 from annotated_transformer.checkpointing.files import write_together
@@ -21,7 +22,11 @@ from annotated_transformer.text.sentence_pairs import Languages, refuse_one_lang
 from annotated_transformer.text.tokenizer import Tokenizer
 
 ENCODER, STEP, CONFIG = "encoder.onnx", "step.onnx", "config.json"
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float32}  # of what is not a matrix
+DTYPES = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "int8": torch.float32,
+}  # of what is not a matrix
 OPSET = 20
 CACHES = ("past_key", "past_value", "memory_key", "memory_value")  # names of inputs, each with `_LAYER`
 
@@ -90,7 +95,9 @@ def _encoder(model: Transformer) -> bytes:
 
 def _step(model: Transformer) -> bytes:
     c, dtype = model.config, model.embedding.weight.dtype
-    rows, src_tokens, capacity = (torch.export.Dim(name, min=1) for name in ("rows", "src_tokens", "capacity"))
+    rows, src_tokens, capacity = (
+        torch.export.Dim(name, min=1) for name in ("rows", "src_tokens", "capacity")
+    )
     d_k, d_v = (width or c.d_model // c.num_heads for width in (c.d_k, c.d_v))
     sizes = [(7, d_k), (7, d_v), (5, d_k), (5, d_v)]
     caches = [torch.zeros(3, c.num_heads, *own, dtype=dtype) for own in sizes for _ in range(c.num_layers)]
@@ -99,7 +106,13 @@ def _step(model: Transformer) -> bytes:
         *(torch.full((3,), c.bos_id), torch.tensor(1)),
         *(torch.zeros(7, dtype=dtype), torch.zeros(3, 1, 1, 5, dtype=dtype), caches),
     )
-    shapes = ({0: rows}, {}, {0: capacity}, {0: rows, 3: src_tokens}, [{0: rows, 2: own} for own in lengths])
+    shapes: Any = (
+        {0: rows},
+        {},
+        {0: capacity},
+        {0: rows, 3: src_tokens},
+        [{0: rows, 2: own} for own in lengths],
+    )
     names = ["tokens", "position", "past_mask", "memory_mask", *cache_names(CACHES, c.num_layers)]
     return _export(StepGraph(model), inputs, shapes, names, ["logits", "new_keys", "new_values"])
 
@@ -107,24 +120,36 @@ def _step(model: Transformer) -> bytes:
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:
     for name in ("onnx", "onnxscript"):
         library(name)
-    program = torch.onnx.export(
-        graph,
-        inputs,
-        dynamo=True,
-        dynamic_shapes=shapes,
-        input_names=names,
-        output_names=outputs,
-        opset_version=OPSET,
-        external_data=False,
-        verbose=False,
-    )
-    return program.model_proto.SerializeToString(deterministic=True)
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # misses torchvision
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of PyTorch about PyTorch, and about names of equal sizes
+            program: Any = torch.onnx.export(
+                graph.eval(),
+                inputs,
+                dynamo=True,
+                dynamic_shapes=shapes,
+                input_names=names,
+                output_names=outputs,
+                opset_version=OPSET,
+                external_data=False,
+                verbose=False,
+            )
+    finally:
+        logger.setLevel(level)
+    data: bytes = program.model_proto.SerializeToString(deterministic=True)
+    return data
 
 
 def _quantized(graph: bytes) -> bytes:
-    quantization = library("onnxruntime.quantization")
+    """Return a graph whose matrix products have weights in int8, with one scale for each output."""
+    quantization, onnx = library("onnxruntime.quantization"), library("onnx")
+    model = onnx.load_model_from_string(graph)
+    # What this names has been done by the exporter; without it, onnxruntime logs that it should be.
+    model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     with TemporaryDirectory() as folder:
-        before, after = Path(folder, "before.onnx"), Path(folder, "after.onnx")
-        before.write_bytes(graph)
-        quantization.quantize_dynamic(before, after, op_types_to_quantize=["MatMul", "Gemm"])
-        return after.read_bytes()
+        path = Path(folder, "quantized.onnx")
+        quantization.quantize_dynamic(model, path, op_types_to_quantize=["MatMul", "Gemm"], per_channel=True)
+        return path.read_bytes()

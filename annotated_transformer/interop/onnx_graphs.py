@@ -8,6 +8,7 @@ matrix product for queries, keys and values, and with PyTorch's layer normalizat
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch
@@ -39,8 +40,8 @@ class EncoderGraph(nn.Module):
         hidden = (src == self.model.config.pad_id)[:, None, None, :]
         mask = torch.zeros_like(hidden, dtype=x.dtype).masked_fill(hidden, torch.finfo(x.dtype).min)
         for layer in cast(list[EncoderLayer], list(self.model.encoder.layers)):
-            x = add_norm(layer.add_norm_1, x, lambda x, layer=layer: attend(layer.self_attention, x, mask))
-            x = add_norm(layer.add_norm_2, x, lambda x, layer=layer: feed_forward(layer.feed_forward, x))
+            x = add_norm(layer.add_norm_1, x, partial(attend, layer.self_attention, mask=mask))
+            x = add_norm(layer.add_norm_2, x, partial(feed_forward, layer.feed_forward))
         memory = norm(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
         pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
@@ -63,19 +64,19 @@ class StepGraph(nn.Module):
         memory_mask: Float[Tensor, "rows 1 1 src_tokens"],
         caches: list[Tensor],
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits, new keys (layers, rows, heads, d_k), and new values.
+        """Return logits, new keys (layers, rows, heads, 1, d_k), and new values.
 
         `caches` are the keys of earlier tokens of each layer, their values, the keys of the source, and its
         values.
         """
         layers = decoder_layers(self.model.decoder)
-        of_layers = zip(*(caches[i :: 1][: len(layers)] for i in range(0, 4 * len(layers), len(layers))), strict=True)
+        of_layers = zip(*(caches[i * len(layers) : (i + 1) * len(layers)] for i in range(4)), strict=True)
         x = embed(self.model, tokens, cast(Tensor, self.model.positions.table)[position])
         new_keys, new_values = [], []
         for layer, (keys, values, memory_keys, memory_values) in zip(layers, of_layers, strict=True):
             x, key, value = self._read_past(layer, x, keys, values, past_mask)
             x = self._read_memory(layer, x, memory_keys, memory_values, memory_mask)
-            x = add_norm(layer.add_norm_3, x, lambda x, layer=layer: feed_forward(layer.feed_forward, x))
+            x = add_norm(layer.add_norm_3, x, partial(feed_forward, layer.feed_forward))
             new_keys.append(key)
             new_values.append(value)
         logits = F.linear(norm(self.model.decoder.final_norm, x), self.model.embedding.weight)
@@ -84,19 +85,20 @@ class StepGraph(nn.Module):
     def _read_past(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, past_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        own, normed = layer.self_attention, before(layer.add_norm_1, x)
-        query, key, value = project(normed[:, None], own.num_heads, own.to_query, own.to_key, own.to_value)
+        own, parts = layer.self_attention, layer.add_norm_1
+        query, key, value = side_by_side(before(parts, x), own.to_query, own.to_key, own.to_value)
+        query, key, value = (part.unflatten(-1, (own.num_heads, 1, -1)) for part in (query, key, value))
         query = query / math.sqrt(query.size(-1))
         earlier = query @ keys.transpose(-2, -1) + past_mask
         weights = torch.cat([earlier, (query * key).sum(-1, keepdim=True)], dim=-1).softmax(dim=-1)
         heads = weights[..., :-1] @ values + weights[..., -1:] * value
-        return after(layer.add_norm_1, x, own.to_output(heads.flatten(1))), key[:, :, 0], value[:, :, 0]
+        return after(parts, x, own.to_output(heads.flatten(1))), key, value
 
     def _read_memory(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor
     ) -> Tensor:
         cross = layer.cross_attention
-        (query,) = project(before(layer.add_norm_2, x)[:, None], cross.num_heads, cross.to_query)
+        query = cross.to_query(before(layer.add_norm_2, x)).unflatten(-1, (cross.num_heads, 1, -1))
         scores = (query / math.sqrt(query.size(-1))) @ keys.transpose(-2, -1) + mask
         return after(layer.add_norm_2, x, cross.to_output((scores.softmax(dim=-1) @ values).flatten(1)))
 
@@ -115,13 +117,16 @@ def attend(attention: MultiHeadAttention, x: Tensor, mask: Tensor) -> Tensor:
     return cast(Tensor, attention.to_output(heads.transpose(1, 2).flatten(2)))
 
 
-def project(x: Float[Tensor, "batch tokens d_model"], heads: int, *linears: nn.Linear) -> tuple[Tensor, ...]:
-    """Return several projections, each (batch, heads, tokens, width), by one matrix product."""
+def project(x: Float[Tensor, "batch tokens d_model"], heads: int, *linears: nn.Linear) -> list[Tensor]:
+    """Return several projections, each (batch, heads, tokens, width)."""
+    return [part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in side_by_side(x, *linears)]
+
+
+def side_by_side(x: Float[Tensor, "*batch d_model"], *linears: nn.Linear) -> tuple[Tensor, ...]:
+    """Return several linear maps of `x`, computed by one matrix product."""
     weight = torch.cat([linear.weight for linear in linears])
     bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
-    widths = [linear.out_features for linear in linears]
-    parts = F.linear(x, weight, bias).split(widths, dim=-1)
-    return tuple(part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in parts)
+    return F.linear(x, weight, bias).split([linear.out_features for linear in linears], dim=-1)
 
 
 def feed_forward(network: FeedForward, x: Tensor) -> Tensor:
