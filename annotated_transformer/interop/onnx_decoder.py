@@ -1,7 +1,8 @@
 """Our searches on onnxruntime: a decoder whose steps run the graphs of `onnx`.
 
-Buffers are bound to the inputs and outputs of a graph once, and used again in the next step. The number of
-rows changes when a target has ended, and the space for keys every 16 steps; only then are buffers replaced.
+Buffers are bound to the inputs and outputs of a graph once, and used again in the next step, all but the
+logits, which belong to the caller. The number of rows changes when a target has ended, and the space for keys
+every 16 steps; only then are buffers replaced.
 """
 
 import json
@@ -15,7 +16,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.libraries import library
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
-from annotated_transformer.model.id_checks import check_ids, check_step
+from annotated_transformer.model.id_checks import check_step, foreign_ids
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
@@ -59,10 +60,10 @@ class OnnxDecoder:
 
         Raises:
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions or are not on the CPU, or the model has a different
-                config than the exported one.
+            ValueError: If they do not have two dimensions, are not in the vocabulary or not on the CPU, or if
+                the model has a different config than the exported one.
         """
-        check_ids(src, "source ids")
+        foreign_ids(model.embedding, src)
         if src.device.type != "cpu":
             raise ValueError(
                 f"source ids are on {src.device}, and OnnxDecoder computes on the CPU; move them"
@@ -113,20 +114,28 @@ class OnnxSteps:
         self.past_mask = self._empty(0)
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the logits of the next, valid until the next step."""
+        """Append one token to each target, and return the logits of the next token.
+
+        Raises:
+            ValueError: If there is not one token for each target, the targets are as long as the model
+                allows, or a token is not in the vocabulary.
+        """
         check_step(tokens, len(self.memory_mask), self.length, self.config.max_length)
+        self._refuse_foreign(tokens)
         if self.length == len(self.past_mask):
             self._extend()
         if self.binding is None:
             self.binding = self._bind(len(tokens))
         self.tokens.copy_(tokens)
         self.position.fill_(self.length)
+        logits = self._empty(len(tokens), self.config.vocab_size)  # the caller's, so a new one in each step
+        bind(self.binding.bind_output, "logits", logits)
         self.session.run_with_iobinding(self.binding)
         for past, new in zip(self.past, self.new, strict=True):
             past[:, :, :, self.length : self.length + 1] = new
         self.past_mask[self.length] = 0
         self.length += 1
-        return self.logits
+        return logits
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
@@ -136,6 +145,15 @@ class OnnxSteps:
         self.memory = [own.index_select(1, rows) for own in self.memory]
         self.past = [own.index_select(1, rows) for own in self.past]
         self.binding = None
+
+    def _refuse_foreign(self, tokens: Tensor) -> None:
+        """Refuse ids without an embedding; a graph would count negative ones from the end."""
+        low, high = (int(id_) for id_ in tokens.aminmax())
+        if not 0 <= low <= high < self.config.vocab_size:
+            raise ValueError(
+                f"tokens {low} to {high} are not all in the vocabulary of {self.config.vocab_size} tokens; "
+                f"give ids of this model's tokenizer"
+            )
 
     def _extend(self) -> None:
         """Make space for another block of keys, which are masked until there is one."""
@@ -149,14 +167,13 @@ class OnnxSteps:
         """Make buffers for this number of rows, and bind all inputs and outputs of a step."""
         c = self.config
         self.tokens, self.position = torch.empty(rows, dtype=torch.int64), torch.empty((), dtype=torch.int64)
-        self.logits = self._empty(rows, c.vocab_size)
         self.new = [self._empty(c.num_layers, rows, c.num_heads, 1, width) for width in self.widths]
         binding = self.session.io_binding()
         for name in ("tokens", "position", "past_mask", "memory_mask"):
             bind(binding.bind_input, name, getattr(self, name))
         self._bind_caches(binding.bind_input, CACHES[:2], self.past)
         self._bind_caches(binding.bind_input, CACHES[2:], self.memory)
-        for name, buffer in zip(("logits", "new_keys", "new_values"), (self.logits, *self.new), strict=True):
+        for name, buffer in zip(("new_keys", "new_values"), self.new, strict=True):
             bind(binding.bind_output, name, buffer)
         return binding
 

@@ -45,7 +45,9 @@ class EncoderGraph(nn.Module):
         memory = norm(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
         pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
-        return mask, *(key for key, _ in pairs), *(value for _, value in pairs)
+        # Values of padding are zeros, so attention to a source of padding alone returns zeros.
+        values = [value.masked_fill(hidden.transpose(-2, -1), 0.0) for _, value in pairs]
+        return mask, *(key for key, _ in pairs), *values
 
 
 class StepGraph(nn.Module):
