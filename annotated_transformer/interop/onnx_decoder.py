@@ -109,7 +109,8 @@ class OnnxSteps:
         bind(binding.bind_output, "memory_mask", self.memory_mask)
         self._bind_caches(binding.bind_output, CACHES[2:], self.memory)
         decoder.encoder.run_with_iobinding(binding)
-        self.length, self.binding = 0, None
+        self.length = 0
+        self.binding: Any = None  # until there are buffers of the right sizes
         self.past = [self._empty(c.num_layers, batch, c.num_heads, 0, width) for width in self.widths]
         self.past_mask = self._empty(0)
 
