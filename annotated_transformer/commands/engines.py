@@ -38,7 +38,7 @@ def with_engine(options: argparse.Namespace, translator: Translator) -> Translat
     model, tokenizer = translator.model, translator.tokenizer
     dtype = options.engine_dtype or ENGINE_DTYPES[0]
     try:
-        engine = CTranslate2Engine.from_model(model, tokenizer, dtype=dtype)
+        engine = CTranslate2Engine.from_model(model, dtype=dtype)
     except ModuleNotFoundError as error:
         raise ValueError(str(error)) from error
     return Translator(model, tokenizer, engine=engine, languages=translator.languages)

@@ -21,10 +21,10 @@ from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
 DTYPES = ("float32", "float16", "bfloat16", "int8")
-CONFIG, VOCABULARY = "config.json", "shared_vocabulary.json"  # as CTranslate2 names them
+CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
 
 def to_ctranslate2(
@@ -50,7 +50,12 @@ def to_ctranslate2(
             together, there is no such `dtype`, or both languages are the same.
         OSError: If the files cannot be written.
     """
-    write_together(Path(folder), _files(model, tokenizer, languages, dtype))
+    model = unwrap(model)
+    refuse_custom_model(model)
+    check_tokenizer(model.config, tokenizer)
+    vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
+    files = _files(model, sorted(vocabulary, key=vocabulary.__getitem__), languages, dtype)
+    write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
 class CTranslate2Engine:
@@ -61,28 +66,38 @@ class CTranslate2Engine:
 
         Args:
             folder: The folder of the model.
-            threads: The number of threads of one matrix product. More than one made a small model slower.
+            threads: The number of threads of one matrix product; a small model is fastest with one.
 
         Raises:
             ModuleNotFoundError: If CTranslate2 is not installed.
             FileNotFoundError: If the folder is not that of a model.
-            ValueError: If CTranslate2 cannot read it.
+            ValueError: If a file is damaged, or to_ctranslate2 did not write it.
         """
         folder = Path(folder)
-        missing = [name for name in ("model.bin", CONFIG, VOCABULARY) if not (folder / name).is_file()]
+        missing = [name for name in FILES if not (folder / name).is_file()]
         if missing:
             raise FileNotFoundError(
                 f"{folder} has no {' and no '.join(missing)}; give a folder that to_ctranslate2 wrote"
             )
-        self._load({path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}, threads)
+        files = {name: (folder / name).read_bytes() for name in FILES}
+        try:
+            self._load(files, threads)
+        except (ValueError, KeyError, RuntimeError) as error:
+            raise ValueError(
+                f"{folder} has damaged files, or files that to_ctranslate2 did not write ({error}); export "
+                f"the model again"
+            ) from error
 
     @classmethod
     def from_model(
-        cls, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "float32", threads: int = 1
+        cls, model: Transformer, *, dtype: str = "float32", threads: int = 1
     ) -> "CTranslate2Engine":
         """Convert a model in memory; the arguments and errors are those of `to_ctranslate2`."""
+        model = unwrap(model)
+        refuse_custom_model(model)
         engine = cls.__new__(cls)
-        engine._load(_files(model, tokenizer, None, dtype), threads)
+        tokens = [f"<{id_}>" for id_ in range(model.config.vocab_size)]  # any names: searches take ids
+        engine._load(_files(model, tokens, None, dtype), threads)
         return engine
 
     def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
@@ -129,21 +144,16 @@ class CTranslate2Engine:
 
 
 def _files(
-    model: Transformer, tokenizer: Tokenizer, languages: tuple[str, str] | None, dtype: str
+    model: Transformer, tokens: list[str], languages: tuple[str, str] | None, dtype: str
 ) -> dict[str, bytes]:
-    """Return the files of the model in CTranslate2's format."""
-    model = unwrap(model)
-    refuse_custom_model(model)
-    check_tokenizer(model.config, tokenizer)
+    """Return the files of the model in CTranslate2's format; `tokens` are the names of the ids."""
     _refuse_unknown(model.config, dtype)
     spec = _specification(model)
-    vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
-    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
     spec.register_source_vocabulary(tokens)
     spec.register_target_vocabulary(tokens)
     config = model.config
     names = {"pad_token": config.pad_id, "bos_token": config.bos_id, "eos_token": config.eos_id}
-    for name, id_ in (names | {"decoder_start_token": config.bos_id}).items():
+    for name, id_ in (names | {"decoder_start_token": config.bos_id, "unk_token": UNK_ID}).items():
         spec.config.add_attribute(name, tokens[id_])
     if languages is not None:
         refuse_one_language(*languages)
@@ -151,7 +161,7 @@ def _files(
             spec.config.add_attribute(f"{name}_language", language)
     spec.validate()
     spec.optimize(quantization=dtype)
-    return written_by(spec.save) | {TOKENIZER: tokenizer.to_json().encode() + b"\n"}
+    return written_by(spec.save)
 
 
 def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:

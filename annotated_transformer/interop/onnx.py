@@ -54,16 +54,16 @@ def to_onnx(
             there is no such `dtype`, or both languages are the same.
         OSError: If the files cannot be written.
     """
-    write_together(Path(folder), onnx_files(model, tokenizer, languages, dtype))
+    refuse_custom_model(model)
+    check_tokenizer(unwrap(model).config, tokenizer)
+    files = onnx_files(model, languages, dtype)
+    write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
-def onnx_files(
-    model: Transformer, tokenizer: Tokenizer, languages: tuple[str, str] | None, dtype: str
-) -> dict[str, bytes]:
-    """Return the files that `to_onnx` writes; the errors are the same."""
+def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
+    """Return the files that `to_onnx` writes, all but the tokenizer's; the errors are the same."""
     model = unwrap(model)
     refuse_custom_model(model)
-    check_tokenizer(model.config, tokenizer)
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}
@@ -74,11 +74,7 @@ def onnx_files(
     graphs = {ENCODER: _encoder(model), STEP: _step(model)}
     if dtype == "int8":
         graphs = {name: _quantized(graph) for name, graph in graphs.items()}
-    return {
-        TOKENIZER: tokenizer.to_json().encode() + b"\n",
-        **graphs,
-        CONFIG: json.dumps(settings, indent=2).encode() + b"\n",
-    }
+    return graphs | {CONFIG: json.dumps(settings, indent=2).encode() + b"\n"}
 
 
 def cache_names(kinds: tuple[str, ...], layers: int) -> list[str]:

@@ -18,7 +18,6 @@ from annotated_transformer.interop.libraries import library
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
 from annotated_transformer.model.id_checks import check_step, foreign_ids
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
 
 BLOCK = 16  # space for keys grows by it
 TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16"}  # NumPy's names
@@ -47,12 +46,10 @@ class OnnxDecoder:
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
 
     @classmethod
-    def from_model(
-        cls, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "float32", threads: int = 1
-    ) -> "OnnxDecoder":
+    def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":
         """Export a model in memory, which takes seconds; arguments and errors are those of `to_onnx`."""
         decoder = cls.__new__(cls)
-        decoder._load(onnx_files(model, tokenizer, None, dtype), threads)
+        decoder._load(onnx_files(model, None, dtype), threads)
         return decoder
 
     def __call__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "OnnxSteps":

@@ -30,7 +30,7 @@ def shipped() -> tuple[Transformer, Tokenizer]:
 def translations(shipped: tuple[Transformer, Tokenizer], count: int, **engine: str) -> list[tuple[str, str]]:
     """Return our greedy translation of each sentence, and CTranslate2's."""
     texts = sentences("en-de", count)
-    theirs = Translator(*shipped, engine=CTranslate2Engine.from_model(*shipped, **engine))
+    theirs = Translator(*shipped, engine=CTranslate2Engine.from_model(shipped[0], **engine))
     return list(zip(Translator(*shipped).translate(texts), theirs.translate(texts), strict=True))
 
 
@@ -55,7 +55,7 @@ def test_oracle_rounded_weights_change_few_of_200_translations(shipped, dtype: s
 @pytest.mark.slow
 def test_oracle_the_other_beam_search_finds_hypotheses_as_good_as_ours(shipped):
     texts = sentences("en-de", 200)
-    engine = CTranslate2Engine.from_model(*shipped)
+    engine = CTranslate2Engine.from_model(shipped[0])
     ours, theirs = (Translator(*shipped, engine=one).nbest(texts, 1) for one in (None, engine))
     pairs = [(one, two) for (one,), (two,) in zip(ours, theirs, strict=True)]
     assert sum(two.penalized_log_prob < one.penalized_log_prob - 1e-3 for one, two in pairs) <= 4
@@ -67,7 +67,7 @@ def test_oracle_each_kind_of_model_has_the_same_targets_and_log_probabilities(ki
     model = varied_model(**KINDS[kind])
     ours, theirs = (
         Translator(model, tokenizer(), engine=engine)
-        for engine in (None, CTranslate2Engine.from_model(model, tokenizer()))
+        for engine in (None, CTranslate2Engine.from_model(model))
     )
     found = theirs.nbest(TEXTS, 1, beam_size=1)
     for (one,), (two,) in zip(ours.nbest(TEXTS, 1, beam_size=1), found, strict=True):
@@ -90,7 +90,7 @@ def test_law_ids_and_limits_are_ours(tmp_path: Path):
     with torch.no_grad():
         model.embedding.weight[2] = 0
         model.embedding.weight[2, 0] = -9  # EOS is never the most likely token
-    engine = CTranslate2Engine.from_model(model, tokenizer())
+    engine = CTranslate2Engine.from_model(model)
     for beam_size in (1, 3):
         found = engine.search(endless, limits=[31, 29, 37], beam_size=beam_size)
         lengths = [max(len(ids) for ids, _ in own) for own in found]
@@ -102,7 +102,7 @@ def test_law_ids_and_limits_are_ours(tmp_path: Path):
 def test_law_a_source_is_read_to_its_end():
     """CTranslate2 would cut it after 1,024 tokens by default."""
     model = varied_model(max_length=1103)
-    engine = CTranslate2Engine.from_model(model, tokenizer())
+    engine = CTranslate2Engine.from_model(model)
     source = torch.randint(4, 260, (1101,)).tolist()
     one, two = (engine.search([[*source, last, 2]], limits=[11], beam_size=1) for last in (5, 77))
     assert one[0][0].log_prob != two[0][0].log_prob
@@ -121,7 +121,7 @@ def test_law_a_folder_is_enough_to_translate_without_this_package(shipped, tmp_p
 
 def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
     to_ctranslate2(*shipped, tmp_path, dtype="int8")
-    loaded, made = CTranslate2Engine(tmp_path), CTranslate2Engine.from_model(*shipped, dtype="int8")
+    loaded, made = CTranslate2Engine(tmp_path), CTranslate2Engine.from_model(shipped[0], dtype="int8")
     source = shipped[1].encode_source(["The weather is nice today."])
     found = [engine.search(source, limits=[40], beam_size=2) for engine in (loaded, made)]
     assert found[0] == found[1]
@@ -131,8 +131,19 @@ def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
 @pytest.mark.message
 def test_message_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "config.json").write_text("{}")
-    words = r"has no model\.bin and no shared_vocabulary\.json; give a folder that to_ctranslate2 wrote"
+    words = r"has no shared_vocabulary\.json and no model\.bin; give a folder that to_ctranslate2 wrote"
     with pytest.raises(FileNotFoundError, match=words):
+        CTranslate2Engine(tmp_path)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("file", ["model.bin", "shared_vocabulary.json", "config.json"])
+@pytest.mark.parametrize("content", [b"", b"{}"])
+def test_message_a_damaged_folder(tmp_path: Path, file: str, content: bytes):
+    to_ctranslate2(varied_model(), tokenizer(), tmp_path)
+    (tmp_path / file).write_bytes(content)
+    words = r"has damaged files, or files that to_ctranslate2 did not write \(.*\); export the model again"
+    with pytest.raises(ValueError, match=words):
         CTranslate2Engine(tmp_path)
 
 
@@ -180,4 +191,4 @@ def test_message_a_missing_library_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     words = r"needs ctranslate2, which is not installed: pip install 'annotated-transformer\[interop\]'"
     with pytest.raises(ModuleNotFoundError, match=words):
-        CTranslate2Engine.from_model(varied_model(), tokenizer())
+        CTranslate2Engine.from_model(varied_model())
