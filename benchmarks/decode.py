@@ -13,13 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from annotated_transformer.decoding.engine import engine_search
 from annotated_transformer.decoding.greedy import generate
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.interop.ctranslate2 import CTranslate2Engine
+from annotated_transformer.interop.onnx_decoder import OnnxDecoder
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -30,6 +34,7 @@ from benchmarks.synthetic import multi30k_like
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
 Decode = Callable[[Tensor], Tensor]  # from sources to targets
+ONNX = ("onnx", "onnxruntime", "onnxscript")
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,32 @@ def ours(work: Work, decoder: MakeDecoder) -> Decode:
     """Return our greedy search; the model has no more positions than the steps need."""
     model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
     return lambda src: generate(model, src, choose, decoder)
+
+
+def by_onnxruntime(work: Work, dtype: str) -> Decode:
+    """Return our greedy search on onnxruntime."""
+    model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
+    decoder = OnnxDecoder.from_model(model, dtype=dtype)
+    return lambda src: generate(model, src, choose, decoder)
+
+
+class Forced:
+    """CTranslate2's translator, which generates `steps` tokens."""
+
+    def __init__(self, translator: Any, steps: int) -> None:
+        self.translator, self.steps = translator, steps
+
+    def translate_batch(self, sources: list[list[str]], **options: Any) -> Any:
+        """Return the results of the search."""
+        return self.translator.translate_batch(sources, min_decoding_length=self.steps, **options)
+
+
+def by_ctranslate2(work: Work, dtype: str) -> Decode:
+    """Return what a `Translator` with CTranslate2 as its engine searches by."""
+    config = dataclasses.replace(comparable(work.size), max_length=work.steps)
+    engine = CTranslate2Engine.from_model(Transformer(config).eval(), dtype=dtype)
+    engine.translator = Forced(engine.translator, work.steps)
+    return lambda src: engine_search(engine, config, src, beam_size=1).ids
 
 
 def torch_recomputing(work: Work) -> Decode:
@@ -148,6 +179,10 @@ def contestants(work: Work) -> list[Contestant]:
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
         "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
+        "ours, by onnxruntime": (partial(by_onnxruntime, dtype="float32"), ONNX),
+        "ours, by onnxruntime, int8": (partial(by_onnxruntime, dtype="int8"), ONNX),
+        "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
+        "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
         "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
         "HF MarianMTModel": (marian, ("transformers",)),
         "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.decoding import check_sampling_options, sampler, search_options
+from annotated_transformer.commands.engines import check_engine_options, with_engine
 from annotated_transformer.commands.loading import (
     describe_device,
     known_languages,
@@ -57,7 +58,7 @@ def translate_command(options: argparse.Namespace) -> None:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
     search = search_options(options)
     known_languages(options, default=EN_DE)  # it refuses another --source
-    translator = load_translator(options, default=EN_DE)
+    translator = with_engine(options, load_translator(options, default=EN_DE))
     translate = _translate(options, translator)
     if interactive:
         log(f"Translating on {describe_device(translator.device)}.")
@@ -82,6 +83,7 @@ def translate_command(options: argparse.Namespace) -> None:
 
 def _check_options(options: argparse.Namespace) -> None:
     check_sampling_options(options)
+    check_engine_options(options)
     if options.texts and options.input:
         raise ValueError(f"there are texts and --input {options.input}; give one or the other")
     if options.input is not None:

@@ -5,6 +5,9 @@ import argparse
 from annotated_transformer.commands.decoding_options import add_sampling_options, add_search_options
 from annotated_transformer.commands.options import add_model_options, describe_command, path
 
+ENGINES = ("ctranslate2",)
+ENGINE_DTYPES = ("float32", "int8", "bfloat16", "float16")
+
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `translate`."""
@@ -62,3 +65,15 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         "best, without it)",
     )
     add_sampling_options(command)
+    engine = command.add_argument_group("engine")
+    engine.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="library that searches instead of this package, on the CPU; its beam search is a different one, "
+        "and it needs pip install 'annotated-transformer[interop]' (default: this package)",
+    )
+    engine.add_argument(
+        "--engine-dtype",
+        choices=ENGINE_DTYPES,
+        help="with --engine, type that the weights are rounded to (default: float32)",
+    )

@@ -64,6 +64,22 @@ def beam_search(
             source is empty.
         FloatingPointError: If the model's logits are NaN.
     """
+    penalty = check_beam(beam_size, nbest, length_penalty)
+    with searching(model, src, decoder) as (targets, tokens, limit):
+        refuse_unsearchable(model.config, limit, beam_size, penalty)
+        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
+        while len(beams.tokens):
+            targets.select(beams.grow(targets.step(beams.tokens)))
+    return beams.result()
+
+
+def check_beam(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
+    """Return the length penalty, by default the paper's, if a search with these settings is possible.
+
+    Raises:
+        TypeError: If the length penalty is not a function.
+        ValueError: If `beam_size` is less than 1, or `nbest` is not between 1 and `beam_size`.
+    """
     if not isinstance(beam_size, int) or beam_size < 1:
         message = "{beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         raise ValueError(Message(message, beam_size=beam_size))
@@ -73,13 +89,7 @@ def beam_search(
             f"length_penalty={length_penalty!r} is not a function of lengths; give "
             f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
         )
-    penalty = length_penalty or GnmtLength()
-    with searching(model, src, decoder) as (targets, tokens, limit):
-        _refuse_unsearchable(model.config, limit, beam_size, penalty)
-        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
-        while len(beams.tokens):
-            targets.select(beams.grow(targets.step(beams.tokens)))
-    return beams.result()
+    return length_penalty or GnmtLength()
 
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:
@@ -97,9 +107,15 @@ def check_nbest(nbest: int, beam_size: int | None) -> None:
         raise ValueError(Message(message, enough, nbest=nbest, beam_size=beam_size))
 
 
-def _refuse_unsearchable(
+def refuse_unsearchable(
     config: TransformerConfig, limit: Int[Tensor, " batch"], beam_size: int, penalty: LengthPenalty
 ) -> None:
+    """Refuse a search that does not fit into memory, or has no finite penalty.
+
+    Raises:
+        ValueError: If the beam is too large for the batch, or the penalty of the longest target is not a
+            positive number.
+    """
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
     if candidates > CANDIDATES:
         message = (

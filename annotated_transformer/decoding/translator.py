@@ -19,7 +19,8 @@ from annotated_transformer.checkpointing.checkpoint import (
     pretrained_folder,
     read_languages,
 )
-from annotated_transformer.decoding.beam import beam_search, check_nbest
+from annotated_transformer.decoding.beam import Hypotheses, beam_search, check_nbest
+from annotated_transformer.decoding.engine import Engine, engine_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
@@ -111,6 +112,7 @@ class Translator:
         device: torch.device | str | None = None,
         fast: bool | None = None,
         decoder: MakeDecoder | None = None,
+        engine: Engine | None = None,
         languages: tuple[str, str] | None = None,
     ) -> None:
         """Check that the two belong together, and move the model to `device`.
@@ -123,12 +125,15 @@ class Translator:
                 rather than `KeyValueCache` (default: on a CPU, for which it is made, unless a module is
                 changed or has hooks; not on CUDA).
             decoder: What computes the steps of decoding, instead of one of these two.
+            engine: A library that searches with its own copy of the model, such as
+                `interop.ctranslate2.CTranslate2Engine`. Then `sample` is refused, and `explain` observes
+                how `model` reads what the engine found.
             languages: The codes of the languages to translate from and into.
 
         Raises:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
-            ValueError: If they differ in vocabulary size or special ids, there is no such device, or both
-                `fast` and `decoder` are given.
+            ValueError: If they differ in vocabulary size or special ids, the engine has another vocabulary
+                size, there is no such device, or two of `fast`, `decoder`, and `engine` are given.
         """
         model = unwrap(model)
         if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
@@ -137,12 +142,20 @@ class Translator:
                 f"{type(tokenizer).__name__}; give them in this order"
             )
         check_tokenizer(model.config, tokenizer)
-        if fast is not None and decoder is not None:
-            raise ValueError(f"fast={fast} and a decoder both say how to decode; give one of them")
+        words = {f"fast={fast}": fast, "a decoder": decoder, "an engine": engine}
+        given = [word for word, value in words.items() if value is not None]
+        if len(given) > 1:
+            raise ValueError(f"{given[0]} and {given[1]} both say how to decode; give one of them")
+        if engine is not None and engine.vocab_size != model.config.vocab_size:
+            raise ValueError(
+                f"the engine has vocab_size={engine.vocab_size}, and the model {model.config.vocab_size}; "
+                f"give an engine made from this model"
+            )
         self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
         self.fast = fast
         self.decoder = decoder
+        self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
     @classmethod
@@ -212,14 +225,7 @@ class Translator:
         check_nbest(nbest, beam_size)
         beam_size = max(4, nbest) if beam_size is None else beam_size
         translations: dict[int, list[RankedTranslation]] = {}
-        search = partial(
-            beam_search,
-            self.model,
-            beam_size=beam_size,
-            nbest=nbest,
-            length_penalty=length_penalty,
-            decoder=self._decoder(),
-        )
+        search = partial(self._beam_search(), beam_size=beam_size, nbest=nbest, length_penalty=length_penalty)
         for rows, src, around in self._batches(texts, batch_size):
             best = search(src)
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
@@ -242,7 +248,15 @@ class Translator:
 
         See the function `sample`. The `generator` must be on the model's device. The errors are
         those of `translate`.
+
+        Raises:
+            ValueError: If this translator has an engine.
         """
+        if self.engine is not None:
+            raise ValueError(
+                "an engine searches, and does not sample; sample with a Translator of the same model without "
+                "engine"
+            )
         draw = partial(
             sample,
             self.model,
@@ -260,7 +274,10 @@ class Translator:
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
     ) -> list[Translation]:
-        """Return what `translate` returns, each with its log-probability, tokens and attention."""
+        """Return what `translate` returns, each with its log-probability, tokens and attention.
+
+        The last three are those of `model`, even if an engine found the translation.
+        """
         translations: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
         for rows, src, around in self._batches(texts, batch_size):
@@ -302,10 +319,16 @@ class Translator:
         return self.decoder or {None: fast_or_plain, True: FastKeyValueCache, False: KeyValueCache}[self.fast]
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
-        search = partial(beam_search, self.model, length_penalty=length_penalty, decoder=self._decoder())
-        if beam_size == 1:
+        if beam_size == 1 and self.engine is None:
             return partial(greedy_search, self.model, decoder=self._decoder())
-        return lambda src: search(src, beam_size=beam_size).ids
+        search = partial(self._beam_search(), beam_size=beam_size, length_penalty=length_penalty)
+        return lambda src: search(src).ids
+
+    def _beam_search(self) -> Callable[..., Hypotheses]:
+        """Return `beam_search` with this model, or the engine's."""
+        if self.engine is None:
+            return partial(beam_search, self.model, decoder=self._decoder())
+        return partial(engine_search, self.engine, self.model.config)
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}

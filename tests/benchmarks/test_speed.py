@@ -17,8 +17,13 @@ from benchmarks import decode, train
 from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
 from benchmarks.tables import decode_table, train_table
 
-PEERS = "transformers", "ctranslate2"
-TWINS = [[partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache)]]
+PEERS = "transformers", "ctranslate2", "onnx"
+OURS = [partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache)]
+EXPORTED = [OURS[0], partial(decode.by_onnxruntime, dtype="float32")]
+TWINS = [
+    [*OURS, partial(decode.by_ctranslate2, dtype="float32")],
+    pytest.param(EXPORTED, marks=pytest.mark.slow),  # exporting takes seconds
+]
 if all(map(importlib.util.find_spec, PEERS)):
     TWINS.append([decode.marian, decode.ctranslate2])
 WORK = decode.Work(size="toy", batch_size=3, batches=2, steps=7, seed=23)
@@ -77,8 +82,8 @@ def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(maker
         torch.manual_seed(WORK.seed)
         decoded = make(WORK)
         said.append([decoded(src) for src in WORK.make()])
-    for first, again in zip(*said, strict=True):
-        assert torch.equal(first, again)
+    for first, *others in zip(*said, strict=True):
+        assert all(torch.equal(first, again) for again in others)
         assert first.shape == (3, 7)
         assert not (first == EOS_ID).any()
 

@@ -1,0 +1,91 @@
+"""A saved model in NumPy: weights from `model.safetensors`, shape from `config.json`, and a forward pass.
+
+It reads one sentence at a time, so nothing is padded, and it has no cache. PyTorch is not used.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+Array = NDArray[np.float32]
+
+
+class NumpyModel:
+    """The model in a folder that `train`, `save`, or `to_safetensors` wrote, in float32."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Read the config and the weights."""
+        self.config = json.loads(Path(folder, "config.json").read_text("utf-8"))
+        stored = load_file(Path(folder, "model.safetensors"))
+        self.weights: dict[str, Array] = {name: array.astype(np.float32) for name, array in stored.items()}
+
+    def __call__(self, src: list[int], tgt: list[int]) -> Array:
+        """Return the logits of the token that follows each one of `tgt`, which begins with BOS."""
+        x, y, causal = self.embed(src), self.embed(tgt), np.tri(len(tgt), dtype=bool)
+        for i in range(self.config["num_layers"]):
+            x = self.residual(f"encoder.layers.{i}", 1, "self_attention", x)
+            x = self.residual(f"encoder.layers.{i}", 2, "feed_forward", x)
+        memory = self.norm("encoder.final_norm", x)
+        for i in range(self.config["num_layers"]):
+            y = self.residual(f"decoder.layers.{i}", 1, "self_attention", y, mask=causal)
+            y = self.residual(f"decoder.layers.{i}", 2, "cross_attention", y, memory)
+            y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
+        return self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+
+    def embed(self, ids: list[int]) -> Array:
+        """Return scaled embeddings plus positions (3.4 and 3.5)."""
+        embedded = self.weights["embedding.weight"][ids] * np.float32(math.sqrt(self.config["d_model"]))
+        return embedded + self.weights.get("positions.table", sinusoids(*embedded.shape))[: len(ids)]
+
+    def residual(
+        self, layer: str, i: int, part: str, x: Array, memory: Array | None = None, mask: Array | None = None
+    ) -> Array:
+        """Return Add & Norm number `i` of a layer, around one of its parts; the norm is last or first."""
+        norm, pre = f"{layer}.add_norm_{i}.norm", self.config["norm"] == "pre"
+        h = self.norm(norm, x) if pre else x
+        if part == "feed_forward":
+            h = self.linear(
+                f"{layer}.{part}.contract", self.activate(self.linear(f"{layer}.{part}.expand", h))
+            )
+        else:
+            h = self.attend(f"{layer}.{part}", h, h if memory is None else memory, mask)
+        return x + h if pre else self.norm(norm, x + h)
+
+    def attend(self, name: str, x: Array, memory: Array, mask: Array | None) -> Array:
+        """Return what each token of `x` reads from `memory` in all heads (3.2)."""
+        inputs = {"query": x, "key": memory, "value": memory}
+        q, k, v = (self.linear(f"{name}.to_{part}", tokens) for part, tokens in inputs.items())
+        q, k, v = (a.reshape(len(a), self.config["num_heads"], -1).swapaxes(0, 1) for a in (q, k, v))
+        scores = q @ k.swapaxes(1, 2) / np.float32(math.sqrt(q.shape[-1]))
+        scores = scores if mask is None else np.where(mask, scores, -np.inf)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        heads = weights / weights.sum(axis=-1, keepdims=True) @ v
+        return self.linear(f"{name}.to_output", heads.swapaxes(0, 1).reshape(len(x), -1))
+
+    def linear(self, name: str, x: Array) -> Array:
+        """Return a linear map, with its bias if there is one."""
+        return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", np.float32(0))
+
+    def activate(self, x: Array) -> Array:
+        """Return max(0, x), or x times the normal distribution function (GELU)."""
+        if self.config["activation"] == "relu":
+            return np.maximum(x, 0)
+        return (x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2).astype(np.float32)
+
+    def norm(self, name: str, x: Array) -> Array:
+        """Return each token centered and scaled (5.4), or as it is if there is no such norm."""
+        if f"{name}.gain" not in self.weights:
+            return x
+        centered = x - x.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt(np.square(centered).mean(axis=-1, keepdims=True) + np.float32(1e-5))
+        return self.weights[f"{name}.gain"] * centered / deviation + self.weights[f"{name}.bias"]
+
+
+def sinusoids(length: int, d_model: int) -> Array:
+    """Return the paper's positional encoding: a sine and a cosine of each angle, side by side (3.5)."""
+    angle = np.arange(length)[:, None] / 10_000 ** (np.arange(0, d_model, 2) / d_model)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, -1).astype(np.float32)

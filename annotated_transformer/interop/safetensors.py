@@ -1,0 +1,34 @@
+"""A folder that other programs read without PyTorch: safetensors, JSON, and the tokenizer's own format."""
+
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.checkpointing.checkpoint import save
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def to_safetensors(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    languages: tuple[str, str] | None = None,
+    dtype: str = "float32",
+) -> None:
+    """Write what `save` writes, with the weights in the given type: it is the format for other programs, too.
+
+    `NumpyModel` reads it in NumPy, which has no bfloat16. The tied embedding is stored once, and sinusoids
+    are not stored.
+
+    Raises:
+        TypeError: If `save` would raise it.
+        ValueError: If `save` would raise it, or there is no such `dtype`.
+        OSError: If the files cannot be written.
+    """
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype={dtype!r} is not a type of stored weights; choose from {tuple(DTYPES)}")
+    save(folder, model, tokenizer, stored=DTYPES[dtype], languages=languages)

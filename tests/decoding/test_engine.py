@@ -1,0 +1,191 @@
+"""A translator with an engine: it ranks, decodes and refuses as with its own search."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from annotated_transformer.config import TINY
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.engine import Candidate, engine_search
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child", "Men are running, and dogs, too."]
+
+
+class Ours:
+    """An engine that searches with our own search, and remembers what it was asked for."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.vocab_size = model, model.config.vocab_size
+        self.asked: list[tuple[list[list[int]], list[int], int]] = []
+
+    def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
+        self.asked.append((sources, limits, beam_size))
+        found = []
+        for ids in sources:
+            best = beam_search(self.model, torch.tensor([ids]), beam_size=beam_size, nbest=beam_size)
+            rows = zip(best.ids.tolist(), best.log_probs.tolist(), strict=True)
+            own = [Candidate([id_ for id_ in row if id_ != 0], log_prob) for row, log_prob in rows]
+            found.append(own[::-1])  # in any order
+        return found
+
+
+class Scripted:
+    """An engine that finds the same hypotheses for each source."""
+
+    def __init__(self, *candidates: tuple[list[int], float], vocab_size: int = 11) -> None:
+        self.candidates, self.vocab_size = [Candidate(*own) for own in candidates], vocab_size
+
+    def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
+        return [list(self.candidates) for _ in sources]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    tokenizer = Tokenizer.train(TEXTS, vocab_size=271).cleaning()
+    torch.manual_seed(0)
+    shape = {"num_layers": 1, "d_model": 20, "max_length": 43, "vocab_size": tokenizer.vocab_size}
+    model = Transformer(dataclasses.replace(TINY, **shape))
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.weight *= 4  # an untrained model repeats its input: the residual dominates
+    return Translator(model.double().eval(), tokenizer, languages=("en", "de"))
+
+
+@pytest.fixture
+def engine(translator: Translator) -> Ours:
+    return Ours(translator.model)
+
+
+@pytest.fixture
+def with_engine(translator: Translator, engine: Ours) -> Translator:
+    return Translator(translator.model, translator.tokenizer, engine=engine)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_law_an_engine_that_searches_as_we_do_gives_our_results(translator, with_engine, beam_size: int):
+    texts = ["🙂 A child, two dogs.", *TEXTS, "• Dogs."]
+    settings = {"beam_size": beam_size, "batch_size": 2, "length_penalty": PlainLength(0.7)}
+    translations = with_engine.translate(texts, **settings)
+    assert translations == translator.translate(texts, **settings)
+    assert len(set(translations)) == len(texts)
+    assert "🙂" in translations[0]
+    own, other = (x.explain(texts, **settings) for x in (translator, with_engine))
+    assert [each.text for each in own] == [each.text for each in other] == translations
+    assert [each.log_prob for each in own] == pytest.approx([each.log_prob for each in other])
+    nbest = with_engine.nbest(texts, beam_size, **settings)
+    for found, ranked in zip(nbest, translator.nbest(texts, beam_size, **settings), strict=True):
+        assert [each.text for each in found] == [each.text for each in ranked]
+        for one, two in zip(found, ranked, strict=True):
+            assert one.log_prob == pytest.approx(two.log_prob)
+            assert one.penalized_log_prob == pytest.approx(two.penalized_log_prob)
+
+
+def test_law_an_engine_gets_sources_without_padding_their_limits_and_the_beam(
+    translator, with_engine, engine
+):
+    with_engine.translate(TEXTS)
+    with_engine.nbest(TEXTS, 5)
+    ((greedy_sources, limits, _), (sources, _, _)) = engine.asked
+    assert [beam_size for _, _, beam_size in engine.asked] == [1, 5]
+    assert sorted(greedy_sources) == sorted(sources) == sorted(translator.tokenizer.encode_source(TEXTS))
+    assert limits == [min(len(ids) + EXTRA_TOKENS, 43) for ids in greedy_sources]
+
+
+def test_law_candidates_are_ranked_by_the_length_penalty(model: Transformer):
+    src, short, long = torch.tensor([[4, EOS_ID], [5, EOS_ID]]), [7, EOS_ID], [7, 8, 9, 4, 5, 6, EOS_ID]
+    engine = Scripted((short, -3.0), (long, -4.0), ([9], -math.inf))
+    found = engine_search(engine, model.config, src, nbest=4, length_penalty=GnmtLength(0.6))
+    padded = short + [0] * 5
+    assert found.ids.tolist() == [long, padded, [0] * 7, [0] * 7] * 2
+    assert found.log_probs.tolist() == [-4.0, -3.0, -math.inf, -math.inf] * 2
+    expected = [-4 / 2**0.6, -3 / (7 / 6) ** 0.6]
+    assert found.penalized_log_probs.tolist()[:2] == pytest.approx(expected)
+    flat = engine_search(engine, model.config, src, length_penalty=GnmtLength(0))
+    assert flat.ids.tolist() == [short] * 2
+    assert flat.penalized_log_probs.tolist() == [-3.0, -3.0]
+
+
+def test_law_a_beam_of_one_is_greedy_search(model: Transformer, sources: list[list[int]]):
+    for ids in sources:
+        src = torch.tensor([ids])
+        found = engine_search(Ours(model), model.config, src, beam_size=1)
+        assert found.ids.tolist() == greedy_search(model, src).tolist()
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("candidates", [[], [([7, EOS_ID], -math.inf)], [([7], -1.0), ([8], math.nan)]])
+def test_message_an_engine_without_a_hypothesis_has_damaged_weights(model: Transformer, candidates: list):
+    with pytest.raises(FloatingPointError, match=r"probability 0 or NaN; .* or export it in float32"):
+        engine_search(Scripted(*candidates), model.config, torch.tensor([[4, EOS_ID]]))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"beam_size": 0}, "beam_size=0 keeps no hypothesis; give 1 "),
+        ({"beam_size": 2, "nbest": 3}, "nbest=3 hypotheses are more than beam_size=2 finds"),
+        ({"length_penalty": PlainLength(1e4)}, "the length penalty of 23 tokens is inf"),
+    ],
+)
+def test_message_an_engine_is_not_asked_for_an_impossible_search(model, settings: dict, words: str):
+    with pytest.raises(ValueError, match=words):
+        engine_search(Scripted(), model.config, torch.tensor([[4, EOS_ID]]), **settings)
+
+
+@pytest.mark.message
+def test_message_a_penalty_is_a_function_for_an_engine_too(model: Transformer):
+    with pytest.raises(TypeError, match=r"length_penalty=0.6 is not a function of lengths; give GnmtLength"):
+        engine_search(Scripted(), model.config, torch.tensor([[4, EOS_ID]]), length_penalty=0.6)
+
+
+@pytest.mark.message
+def test_message_an_engine_does_not_sample(with_engine: Translator):
+    with pytest.raises(
+        ValueError, match=r"an engine searches, and does not sample; sample with a Translator"
+    ):
+        with_engine.sample(TEXTS, generator=torch.Generator())
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("both", "words"),
+    [
+        ({"fast": True}, "fast=True and an engine both say how to decode; give one of them"),
+        ({"decoder": KeyValueCache}, "a decoder and an engine both say how to decode; give one of them"),
+    ],
+)
+def test_message_one_thing_decodes(translator: Translator, engine: Ours, both: dict, words: str):
+    with pytest.raises(ValueError, match=words):
+        Translator(translator.model, translator.tokenizer, engine=engine, **both)
+
+
+@pytest.mark.message
+def test_message_an_engine_of_another_vocabulary(translator: Translator):
+    with pytest.raises(ValueError, match=r"the engine has vocab_size=11, and the model 27\d; give an engine"):
+        Translator(translator.model, translator.tokenizer, engine=Scripted())
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("text", ["", "two\nlines", "a " * 60])
+def test_message_the_texts_that_are_refused_are_the_same(
+    translator: Translator, with_engine: Translator, text: str
+):
+    messages: list[str] = []
+    methods: list[Callable[[list[str]], object]] = [translator.translate, with_engine.translate]
+    for method in methods:
+        with pytest.raises(ValueError, match=r"text 0 of 1 ") as caught:
+            method([text])
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]

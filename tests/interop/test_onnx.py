@@ -1,0 +1,81 @@
+"""ONNX: exported files, and what cannot be exported. What the graphs compute is in `test_onnx_decoder`."""
+
+import copy
+import json
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from annotated_transformer.interop.onnx import to_onnx
+from annotated_transformer.model.masks import padding_mask
+from annotated_transformer.text.batching import pad
+from tests.interop.varied_models import TEXTS, tokenizer, varied_model
+
+pytestmark = pytest.mark.usefixtures("unchecked", "one_thread")
+
+
+@pytest.mark.slow
+def test_law_a_folder_is_enough_to_run_the_graphs_without_this_package(tmp_path: Path, caplog, recwarn):
+    """The encoder's mask, keys and values, for sizes that the export has not seen."""
+    model = varied_model(num_layers=1, d_k=4, d_v=7, attention_bias=True)
+    before = copy.deepcopy(model.state_dict())
+    to_onnx(model, tokenizer(), tmp_path, languages=("en", "de"), dtype="int8")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("config.json", "encoder.onnx", "step.onnx", "tokenizer.json")
+    ]
+    settings = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    assert (settings["source"], settings["target"], settings["dtype"]) == ("en", "de", "int8")
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert not recwarn.list
+    src = pad(tokenizer().encode_source(TEXTS))
+    outputs = onnxruntime.InferenceSession(tmp_path / "encoder.onnx").run(None, {"src": src.numpy()})
+    mask = padding_mask(src, model.config.pad_id)
+    with torch.no_grad():
+        memory = model.encode(src, mask)
+        keys, values = model.decoder.layers[0].cross_attention.project_memory(memory, memory)
+    assert ((outputs[0] == 0) == mask.numpy()).all()
+    real = mask[:, 0, 0].numpy()
+    for found, expected in zip(outputs[1:], (keys, values), strict=True):
+        gap = np.abs(found - expected.numpy()).transpose(0, 2, 1, 3)[real]
+        assert gap.max() < 0.15 * expected.std()
+        assert gap.max() > 0  # in int8
+
+
+@pytest.mark.message
+def test_message_an_unknown_type_of_weights(tmp_path: Path):
+    with pytest.raises(
+        ValueError, match=r"dtype='bfloat16' is not a type of exported .* \('float32', 'float16'"
+    ):
+        to_onnx(varied_model(), tokenizer(), tmp_path, dtype="bfloat16")
+
+
+@pytest.mark.message
+def test_message_a_changed_part_cannot_be_exported(tmp_path: Path):
+    model = varied_model()
+    model.encoder.layers[0].add_norm_1.norm.eps = 1e-3
+    with pytest.raises(
+        ValueError, match=r"encoder\.layers\.0\.add_norm_1\.norm has eps=0\.001 and not 1e-05"
+    ):
+        to_onnx(model, tokenizer(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.message
+def test_message_a_model_translates_between_two_languages(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"source and target are both 'de', .*; give two languages"):
+        to_onnx(varied_model(), tokenizer(), tmp_path, languages=("de", "de"))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("missing", ["onnx", "onnxscript"])
+def test_message_a_missing_library_is_named_with_its_command(monkeypatch, tmp_path: Path, missing: str):
+    monkeypatch.setitem(sys.modules, missing, None)
+    words = rf"needs {missing}, which is not installed: pip install 'annotated-transformer\[interop\]'"
+    with pytest.raises(ModuleNotFoundError, match=words):
+        to_onnx(varied_model(), tokenizer(), tmp_path)

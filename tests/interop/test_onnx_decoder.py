@@ -1,0 +1,173 @@
+"""onnxruntime computes our steps: the same logits, and the same translations by our own searches."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.interop.onnx import to_onnx
+from annotated_transformer.interop.onnx_decoder import OnnxDecoder
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import Tokenizer
+from tests.decoder_steps import decode
+from tests.explorer_sentences import sentences
+from tests.interop.varied_models import KINDS, TEXTS, tokenizer, varied_model
+
+pytestmark = pytest.mark.usefixtures("unchecked", "one_thread")
+STEPS = 19  # more than there is space for at once
+Shipped = tuple[Transformer, Tokenizer]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Shipped:
+    return load(pretrained_folder("en-de"))
+
+
+@pytest.fixture(scope="module")
+def folder(shipped: Shipped, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the shipped model; an export takes seconds."""
+    path = tmp_path_factory.mktemp("onnx")
+    to_onnx(*shipped, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def exported(folder: Path) -> OnnxDecoder:
+    return OnnxDecoder(folder)
+
+
+def some_targets(rows: int, vocab_size: int) -> Tensor:
+    rng = torch.Generator().manual_seed(0)
+    tgt = torch.randint(3, vocab_size, (rows, STEPS), generator=rng)
+    tgt[:, 0] = 1
+    return tgt
+
+
+def sources(of: Tokenizer) -> Tensor:
+    return pad(of.encode_source(TEXTS))
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_oracle_our_searches_find_the_same_translations(shipped, exported, beam_size: int):
+    texts = sentences("en-de", 10)
+    translator = Translator(*shipped, decoder=exported)
+    assert translator.translate(texts, beam_size=beam_size) == Translator(*shipped).translate(
+        texts, beam_size=beam_size
+    )
+
+
+def test_oracle_steps_give_the_logits_of_one_full_pass(shipped, exported):
+    model, src = shipped[0], sources(shipped[1])
+    tgt = some_targets(len(src), model.config.vocab_size)
+    found = decode(exported, model, src, tgt)
+    with torch.no_grad():
+        torch.testing.assert_close(found, model(src, tgt), rtol=0, atol=1e-4)
+    assert found.std(dim=(0, 1)).min() > 1e-3  # the logits differ between rows and steps
+
+
+@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], [0, 1, 2, 3, 4]])
+def test_law_rows_can_be_reordered_repeated_and_omitted(shipped, exported, rows: list[int]):
+    model, src = shipped[0], sources(shipped[1])
+    tgt, chosen = some_targets(len(src), model.config.vocab_size), torch.tensor(rows)
+    with evaluating(model):
+        targets = exported(model, src)
+        for tokens in tgt[:, :17].unbind(1):
+            targets.step(tokens)
+        targets.select(chosen)
+        new = some_targets(len(rows), model.config.vocab_size)[:, 5]
+        found = targets.step(new)
+        expected = model(src[chosen], torch.cat([tgt[chosen, :17], new[:, None]], dim=1))[:, -1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+
+
+def test_law_attention_to_a_source_of_padding_alone_is_zero(shipped, exported):
+    model, src = shipped[0], torch.tensor([[4, 5, 2], [0, 0, 0]])
+    tgt = some_targets(2, model.config.vocab_size)
+    expected = decode(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(decode(exported, model, src, tgt), expected, rtol=0, atol=1e-4)
+
+
+def test_law_a_search_without_open_targets_takes_no_step(shipped, exported):
+    with evaluating(shipped[0]):
+        targets = exported(shipped[0], sources(shipped[1]))
+        targets.step(torch.ones(5, dtype=torch.long))
+        targets.select(torch.tensor([], dtype=torch.long))
+    assert len(targets.memory_mask) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "least"), [("float32", 200), ("float16", 197), ("int8", 170)])
+def test_oracle_200_translations_are_the_same_or_nearly_so(shipped, dtype: str, least: int):
+    texts, decoder = sentences("en-de", 200), OnnxDecoder.from_model(shipped[0], dtype=dtype)
+    pairs = zip(*(Translator(*shipped, decoder=one).translate(texts) for one in (None, decoder)), strict=True)
+    assert sum(ours == theirs for ours, theirs in pairs) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*KINDS, "unequal heads"])
+def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
+    model, src = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7})), sources(tokenizer())
+    decoder = OnnxDecoder.from_model(model)
+    for rows in (5, 1):
+        tgt = some_targets(rows, model.config.vocab_size)
+        found = decode(decoder, model, src[:rows], tgt)
+        with torch.no_grad():
+            torch.testing.assert_close(found, model(src[:rows], tgt), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.message
+def test_message_a_folder_without_a_model(tmp_path: Path):
+    (tmp_path / "config.json").write_text("{}")
+    words = r"has no encoder\.onnx and no step\.onnx; give a folder that to_onnx wrote"
+    with pytest.raises(FileNotFoundError, match=words):
+        OnnxDecoder(tmp_path)
+
+
+@pytest.mark.message
+def test_message_another_model_than_the_exported_one(shipped, exported):
+    other = Transformer(dataclasses.replace(shipped[0].config, num_layers=3))
+    words = (
+        r"the exported model has TransformerConfig\(.*num_layers=4.* and this one .*num_layers=3.*; export"
+    )
+    with pytest.raises(ValueError, match=words):
+        greedy_search(other, torch.tensor([[4, 2]]), decoder=exported)
+
+
+@pytest.mark.message
+def test_message_sources_on_another_device(shipped, exported):
+    model = Transformer(shipped[0].config).to("meta")
+    with pytest.raises(
+        ValueError, match=r"source ids are on meta, and OnnxDecoder computes on the CPU; move"
+    ):
+        exported(model, torch.tensor([[4, 2]], device="meta"))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("id_", [-1, 6000])
+def test_message_an_id_outside_the_vocabulary(shipped, exported, id_: int):
+    with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 6000"):
+        exported(shipped[0], torch.tensor([[id_, 2]]))
+    targets = exported(shipped[0], torch.tensor([[4, 2], [5, 2]]))
+    with pytest.raises(
+        ValueError, match=rf"tokens .*{id_}.* are not all in the vocabulary of 6000 tokens; give"
+    ):
+        targets.step(torch.tensor([7, id_]))
+    with pytest.raises(ValueError, match=r"tokens have shape \(1,\), and there are 2 targets"):
+        targets.step(torch.tensor([7]))
+
+
+@pytest.mark.message
+def test_message_a_missing_library_is_named_with_its_command(folder: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    words = r"needs onnxruntime, which is not installed: pip install 'annotated-transformer\[interop\]'"
+    with pytest.raises(ModuleNotFoundError, match=words):
+        OnnxDecoder(folder)
