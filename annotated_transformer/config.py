@@ -1,6 +1,7 @@
 """The shape of a Transformer, as varied in table 3 of the paper."""
 
 from dataclasses import asdict, dataclass, fields
+from types import NoneType
 from typing import Literal, get_args, get_origin
 
 from annotated_transformer.messages import Message, argument
@@ -98,7 +99,7 @@ class TransformerConfig:
         for name in ("attention_bias", "output_bias"):
             if not isinstance(value := getattr(self, name), bool):
                 raise ValueError(Message("{}; choose True or False", argument(name, value)))
-        if not (self.final_norm is None or isinstance(self.final_norm, bool)):
+        if type(self.final_norm) not in (bool, NoneType):
             message = "{}; choose True, False, or None"
             raise ValueError(Message(message, argument("final_norm", self.final_norm)))
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}

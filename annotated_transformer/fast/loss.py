@@ -120,7 +120,8 @@ class FastLoss(nn.Module):
         """Return the mean over the labels that are not padding, in nats."""
         with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
             hidden = self.model.hidden(src, decoder_input)
-        weight, real = self.model.embedding.weight, labels != self.model.config.pad_id
+        weight: Tensor = self.model.embedding.weight
+        real = labels != self.model.config.pad_id
         hidden, labels, bias = hidden[real], labels[real], self.model.output_bias
         if bias is not None:  # as one more column, which multiplies ones
             hidden = torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
