@@ -28,7 +28,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     Both look their pieces up in one vocabulary. What is not in it becomes `<unk>`, so decoding does not
     always give the normalized text, unlike that of byte-pair encoding. A code such as `>>deu<<` at the
-    start of a source is one token: some models need it to know the language of the target.
+    start of a text is one token: some models need it to know the language of the target.
     """
 
     def __init__(self, vocabulary: Sequence[str], source: Backend, target: Backend) -> None:
@@ -50,15 +50,10 @@ class SentencePieceTokenizer(Tokenizer):
 
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""
-        check_texts(texts, "a Tokenizer")
-        parts = [_split_code(text) for text in texts]
-        encoded = self._encode_side("source", [text for _, text in parts])
-        codes = [[self._ids.get(code, UNK_ID)] if code else [] for code, _ in parts]
-        return [[*code, *ids, EOS_ID] for code, ids in zip(codes, encoded, strict=True)]
+        return [[*ids, EOS_ID] for ids in self._encode_side("source", texts)]
 
     def encode_target(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text between BOS and EOS: the input and the labels of the decoder."""
-        check_texts(texts, "a Tokenizer")
         return [[BOS_ID, *ids, EOS_ID] for ids in self._encode_side("target", texts)]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
@@ -97,9 +92,12 @@ class SentencePieceTokenizer(Tokenizer):
         return cls(parts["vocabulary"], *(Backend.from_str(json.dumps(parts[name])) for name in SIDES))
 
     def _encode_side(self, side: str, texts: list[str]) -> list[list[int]]:
+        check_texts(texts, "a Tokenizer")
         refuse_surrogates(texts)
-        encoded = self._sides[side].encode_batch(texts, add_special_tokens=False)
-        return [[self._ids.get(piece, UNK_ID) for piece in encoding.tokens] for encoding in encoded]
+        codes, rests = zip(*map(_split_code, texts), strict=True) if texts else ((), ())
+        encoded = self._sides[side].encode_batch(rests, add_special_tokens=False)
+        pieces = ([*code, *encoding.tokens] for code, encoding in zip(codes, encoded, strict=True))
+        return [[self._ids.get(piece, UNK_ID) for piece in own] for own in pieces]
 
 
 def has_two_sides(text: str) -> bool:
@@ -107,10 +105,10 @@ def has_two_sides(text: str) -> bool:
     return text.startswith('{"vocabulary": ')
 
 
-def _split_code(text: str) -> tuple[str, str]:
-    """Return the code of a language at the start of a text, or "", and the rest."""
+def _split_code(text: str) -> tuple[list[str], str]:
+    """Return the code of a language at the start of a text, if there is one, and the rest."""
     start, end = CODE
     if text.startswith(start) and end in text:
         code, _, rest = text.partition(end)
-        return code + end, rest
-    return "", text
+        return [code + end], rest
+    return [], text
