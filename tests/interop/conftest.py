@@ -101,15 +101,16 @@ def make_marian(pieces: Path, tmp_path: Path) -> Callable[..., Path]:
 
 @torch.no_grad()
 def stir(model: nn.Module) -> None:
-    """Randomize all parameters but the positions, so that translations vary, and end."""
+    """Randomize all parameters but the positions, so that tokens and lengths of translations vary."""
     rng = torch.Generator().manual_seed(0)
     for name, parameter in model.named_parameters():
         drawn = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
         if parameter.ndim == 1:
             parameter.add_(drawn, alpha=0.1)  # 0 or 1 before
-        elif "embed" not in name and "lm_head" not in name and "shared" not in name:
-            parameter.copy_(drawn).mul_(2 * parameter.size(1) ** -0.5)
-        elif "positions" not in name:
-            parameter.copy_(drawn).mul_(0.1)  # small, or the current token decides the next
+        elif "shared" in name or "embed_tokens" in name:
+            parameter.copy_(drawn).mul_(0.5)
+        elif "proj" in name or "fc" in name:  # without a constant part, which would repeat one token
+            scale = (0.3 if "out_proj" in name else 2) * parameter.size(1) ** -0.5
+            parameter.copy_(drawn - drawn.mean(dim=1, keepdim=True)).mul_(scale)
     model.final_logits_bias.normal_(generator=rng).mul_(0.1)
-    model.final_logits_bias[0, 0] += 0.3  # of EOS
+    model.final_logits_bias[0, 0] += 1.5  # of EOS

@@ -247,7 +247,8 @@ def test_oracle_an_imported_model_generates_the_same_tokens(make_marian, sentenc
     found = greedy_search(model, pad(tokenizer.encode_source(texts)))
     assert [row[: len(wanted)] for row, wanted in zip(found.tolist(), expected, strict=True)] == expected
     assert len({tuple(row) for row in expected}) > many / 2
-    assert any(len(row) < length for row in expected)
+    assert sum(len(set(row)) for row in expected) > 5 * many
+    assert many / 4 < sum(len(row) < length for row in expected) < many  # some ended
 
 
 def test_law_an_imported_model_is_saved_trained_and_translates(make_marian, tmp_path: Path):
