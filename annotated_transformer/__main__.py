@@ -1,4 +1,4 @@
-"""The command line: download a corpus, train a model, evaluate it, and translate with it.
+"""The command line: download a corpus, train a model, evaluate it, translate with it, and carry it over.
 
 Each command has two files in `commands`: its options and its help, `NAME_options`, and what it does, which
 is imported only when it runs. This file runs the commands and reports errors. Nothing that `--help`,
@@ -18,7 +18,9 @@ from annotated_transformer import __version__
 from annotated_transformer.commands.curves_options import add_curves_options
 from annotated_transformer.commands.download_options import add_download_options
 from annotated_transformer.commands.evaluate_options import add_evaluate_options
+from annotated_transformer.commands.export_options import add_export_options
 from annotated_transformer.commands.grade_options import add_grade_options
+from annotated_transformer.commands.import_options import add_import_options
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
@@ -87,6 +89,18 @@ def _grade(options: argparse.Namespace) -> None:
     grade_command(options)
 
 
+def _export(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.export import export_command
+
+    export_command(options)
+
+
+def _import(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.import_ import import_command
+
+    import_command(options)
+
+
 COMMANDS = {
     "translate": Command(
         "translate texts, the lines of a file, or standard input", add_translate_options, _translate
@@ -99,6 +113,8 @@ COMMANDS = {
         "compute BLEU and other metrics of a model or a file", add_evaluate_options, _evaluate
     ),
     "curves": Command("plot the metrics of a training run", add_curves_options, _curves),
+    "export": Command("write a model in the format of another library", add_export_options, _export),
+    "import": Command("save a model of another library as one of ours", add_import_options, _import),
     "grade": Command("grade the exercises in readers' notebooks", add_grade_options, _grade),
 }
 

@@ -1,6 +1,7 @@
 """The shape of a Transformer, as varied in table 3 of the paper."""
 
 from dataclasses import asdict, dataclass, fields
+from types import NoneType
 from typing import Literal, get_args, get_origin
 
 from annotated_transformer.messages import Message, argument
@@ -30,12 +31,16 @@ class TransformerConfig:
         dropout: Dropout probability on sub-layer outputs and embedding sums, P_drop.
         norm: Where layers are normalized: `"post"`, after the residual sum, as in the paper; `"pre"`,
             before the sub-layer.
-        activation: Activation of the feed-forward networks; `"relu"` in the paper.
+        final_norm: Normalize the output of encoder and decoder once more; `None` means only with
+            `norm="pre"`. `nn.Transformer` always does.
+        activation: Activation of the feed-forward networks; `"relu"` in the paper. `"swish"`, also
+            called SiLU, is that of many models from Marian.
         positions: Positional encoding: `"sinusoidal"`, as in the base model, or `"learned"` (table 3,
             row E).
         attention: How attention is computed: `"scaled_dot_product"`, by our module, whose weights can
             be observed; `"fused"`, by PyTorch's kernel. A name from `register_attention` means yours.
         attention_bias: Add biases to the attention projections; in the paper they have none.
+        output_bias: Add a learned bias to the logit of each token; in the paper they have none.
         pad_id: Id of padding after the shorter sentences of a batch.
         bos_id: Id at the beginning of every target.
         eos_id: Id at the end of every sentence.
@@ -51,10 +56,12 @@ class TransformerConfig:
     d_v: int | None = None
     dropout: float = 0.1
     norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu"] = "relu"
+    final_norm: bool | None = None
+    activation: Literal["relu", "gelu", "swish"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     attention: Attention | str = "scaled_dot_product"
     attention_bias: bool = False
+    output_bias: bool = False
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
@@ -95,16 +102,23 @@ class TransformerConfig:
                 "{max_length}, {num_layers}, {d_model} or {d_ff} smaller"
             )
             raise ValueError(Message(message, self._weights(), MOST_WEIGHTS, **asdict(self)))
-        if not isinstance(self.attention_bias, bool):
-            raise ValueError(
-                Message("{attention_bias}; choose True or False", attention_bias=self.attention_bias)
-            )
+        for name in ("attention_bias", "output_bias"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ValueError(Message("{}; choose True or False", argument(name, value)))
+        if type(self.final_norm) not in (bool, NoneType):
+            message = "{}; choose True, False, or None"
+            raise ValueError(Message(message, argument("final_norm", self.final_norm)))
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             type(id_) is int and 0 <= id_ < self.vocab_size for id_ in special.values()
         ):
             message = "{} are not three different ids below {vocab_size}; choose other ids"
             raise ValueError(Message(message, special, vocab_size=self.vocab_size))
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether encoder and decoder end with a norm."""
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     def _weights(self) -> int:
         """Count the weights of the matrices: three attentions and two networks per pair of layers."""

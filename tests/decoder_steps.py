@@ -16,6 +16,8 @@ KINDS = {
     "the paper's": {},
     "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},
     "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
+    "other libraries'": {"final_norm": True, "activation": "swish", "output_bias": True},
+    "pre-norm without a final norm": {"norm": "pre", "final_norm": False},
 }
 
 

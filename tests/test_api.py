@@ -1,4 +1,4 @@
-"""The public API: the names that the package and four of its parts export, each imported on first use."""
+"""The public API: the names that the package and five of its parts export, each imported on first use."""
 
 import ast
 import pickle
@@ -15,7 +15,7 @@ from annotated_transformer.lazy_names import names_of
 from tests.run_reports import write_run
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("training", "decoding", "evaluation", "plotting")
+PARTS = ("training", "decoding", "evaluation", "plotting", "interop")
 
 
 def listed_names(part: str) -> set[str]:

@@ -423,7 +423,7 @@ def test_law_the_help_has_groups_and_examples_that_the_command_accepts(command: 
     with pytest.raises(SystemExit, match="0"):
         command_line.main([command, "--help"])
     text = capsys.readouterr().out.replace("\\\n", "")
-    groups = {"train": "corpus", "evaluate": "metrics", "translate": "texts"}
+    groups = {"train": "corpus", "evaluate": "metrics", "translate": "texts", "export": "model"}
     assert f"\n{groups.get(command, 'positional arguments')}:\n" in text
     found = re.findall(r"^(?:Example:)? *(annotated-transformer .+)", text, re.MULTILINE)
     lines = [shlex.split(line) for line in found]

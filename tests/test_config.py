@@ -56,8 +56,9 @@ def test_oracle_base_and_big_are_the_rows_of_table_3():
     for config in (BASE, BIG):
         assert config.vocab_size == 37_000  # section 5.1
         assert config.d_model // config.num_heads == 64
-        choices = config.norm, config.activation, config.positions, config.attention_bias
-        assert choices == ("post", "relu", "sinusoidal", False)
+        choices = config.norm, config.activation, config.positions
+        assert choices == ("post", "relu", "sinusoidal")
+        assert (config.attention_bias, config.output_bias, config.has_final_norm) == (False, False, False)
 
 
 SIZES = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v")
@@ -84,7 +85,7 @@ def test_message_dropout_is_a_probability_below_one(dropout):
     ("field", "choices"),
     [
         ("norm", "'post', 'pre'"),
-        ("activation", "'relu', 'gelu'"),
+        ("activation", "'relu', 'gelu', 'swish'"),
         ("positions", "'sinusoidal', 'learned'"),
         ("attention", "'scaled_dot_product', 'fused'"),
     ],
@@ -155,7 +156,15 @@ def test_message_a_size_that_is_too_large(name: str):
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("name", ["attention_bias", "output_bias"])
 @pytest.mark.parametrize("value", ["no", 0, None])
-def test_message_a_bias_that_is_neither_true_nor_false(value: object):
-    with pytest.raises(ValueError, match=f"attention_bias={value!r}; choose True or False"):
-        TransformerConfig(attention_bias=value)
+def test_message_a_bias_that_is_neither_true_nor_false(name: str, value: object):
+    with pytest.raises(ValueError, match=f"{name}={value!r}; choose True or False"):
+        TransformerConfig(**{name: value})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("value", ["no", 0, 1])
+def test_message_a_final_norm_that_is_neither_true_nor_false(value: object):
+    with pytest.raises(ValueError, match=f"^final_norm={value!r}; choose True, False, or None$"):
+        TransformerConfig(final_norm=value)

@@ -69,7 +69,7 @@ class FastKeyValueCache:
         self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in layers]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
-        self.to_logits = OutputProjection(self.embedding)
+        self.to_logits, self.output_bias = OutputProjection(self.embedding), model.output_bias
         self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 
@@ -97,7 +97,8 @@ class FastKeyValueCache:
         for layer in self.layers:
             x = layer.step(x, self.length, self.tgt_mask, self.memory_mask)
         self.length += 1
-        return self.to_logits(self.final_norm(x))
+        logits = self.to_logits(self.final_norm(x))
+        return logits if self.output_bias is None else logits + self.output_bias
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""

@@ -120,9 +120,14 @@ class FastLoss(nn.Module):
         """Return the mean over the labels that are not padding, in nats."""
         with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
             hidden = self.model.hidden(src, decoder_input)
-        weight, real = self.model.embedding.weight, labels != self.model.config.pad_id
+        weight: Tensor = self.model.embedding.weight
+        real = labels != self.model.config.pad_id
+        hidden, labels, bias = hidden[real], labels[real], self.model.output_bias
+        if bias is not None:  # as one more column, which multiplies ones
+            hidden = torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
+            weight = torch.cat([weight, bias[:, None]], dim=1)
         dtype = torch.bfloat16 if self.bf16 else weight.dtype
-        return loss_in_chunks(hidden[real], weight, labels[real], smoothing=self.smoothing, dtype=dtype)
+        return loss_in_chunks(hidden, weight, labels, smoothing=self.smoothing, dtype=dtype)
 
 
 def refuse_other_logits(model: Transformer) -> None:

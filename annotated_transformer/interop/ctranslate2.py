@@ -16,7 +16,7 @@ from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_toke
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.libraries import library
+from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -118,7 +118,7 @@ class CTranslate2Engine:
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
         self.never = [[config["pad_token"]], [config["bos_token"]]]
-        self.translator: Any = library("ctranslate2").Translator(
+        self.translator: Any = needed("ctranslate2").Translator(
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1
         )
 
@@ -177,14 +177,14 @@ def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     """Return CTranslate2's description of the model, with its weights."""
-    specs, c = library("ctranslate2.specs"), model.config
-    activations = library("ctranslate2.specs.common_spec").Activation
+    specs, c = needed("ctranslate2.specs"), model.config
+    activations = needed("ctranslate2.specs.common_spec").Activation
     settings = {
         "pre_norm": c.norm == "pre",
         "activation": {"relu": activations.RELU, "gelu": activations.GELU}[c.activation],
         "head_dim": c.d_k,
     }
-    stacks = library("ctranslate2.specs.transformer_spec")
+    stacks = needed("ctranslate2.specs.transformer_spec")
     encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
     decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
     spec = specs.TransformerSpec(encoder, decoder)

@@ -8,6 +8,7 @@ from annotated_transformer.model.checks import other_inputs, refuses
 ACTIVATIONS = {
     "relu": nn.ReLU,
     "gelu": nn.GELU,
+    "swish": nn.SiLU,
 }  # to add one, name it in `TransformerConfig` as well
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -70,6 +71,8 @@ class Transformer(nn.Module):
         self.decoder = Decoder(
             (build.decoder_layer() for _ in layers), build.final_norm()
         )
+        zeros = torch.zeros(config.vocab_size) if config.output_bias else None
+        self.output_bias = None if zeros is None else nn.Parameter(zeros)
         initialize(self)
 
     def forward(
@@ -129,7 +132,8 @@ class Transformer(nn.Module):
         self, hidden: Float[Tensor, "batch tokens d_model"]
     ) -> Float[Tensor, "batch tokens vocab"]:
         """Return a logit for each token of the vocabulary, using the shared matrix."""
-        return self.embedding.logits(hidden)
+        logits = self.embedding.logits(hidden)
+        return logits if self.output_bias is None else logits + self.output_bias
 
     def _apply(
         self, fn: Callable[[Tensor], Tensor], recurse: bool = True
@@ -193,4 +197,4 @@ class _Parts:
         return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
 
     def final_norm(self) -> LayerNorm | None:
-        return LayerNorm(self.config.d_model) if self.config.norm == "pre" else None
+        return LayerNorm(self.config.d_model) if self.config.has_final_norm else None

@@ -33,7 +33,12 @@ def check_texts(texts: object, who: str) -> None:
             )
 
 
-def _refuse_surrogates(texts: Sequence[str]) -> None:
+def refuse_surrogates(texts: Sequence[str]) -> None:
+    """Refuse texts that UTF-8 cannot encode.
+
+    Raises:
+        ValueError: If a text has half of a surrogate pair.
+    """
     for index, text in enumerate(texts):
         try:
             text.encode()
@@ -55,6 +60,21 @@ def _refuse_other_than_lists(sequences: object) -> None:
         kind, way_out = f"{kind} of {type(sequences[0]).__name__}", "[ids] for one sequence"
     if way_out:
         raise TypeError(f"sequences are of type {kind}, not a list of lists of int; give {way_out}")
+
+
+def cleaning_steps() -> list[normalizers.Normalizer]:
+    """Return what normalizes a text as `clean` does, one step after another."""
+    variants: dict[str, str] = {}  # of each plain form
+    for variant, plain in VARIANTS.items():
+        variants[plain] = variants.get(plain, "") + variant
+    return [
+        normalizers.Replace(Regex(INVISIBLE), ""),
+        *(normalizers.Replace(Regex(f"[{forms}]"), plain) for plain, forms in variants.items()),
+        normalizers.NFC(),
+        normalizers.Replace(Regex(LONE_MARKS), ""),
+        normalizers.Replace(Regex(f"[{WHITE_SPACE}]+"), " "),
+        normalizers.Strip(),
+    ]
 
 
 class Tokenizer:
@@ -91,7 +111,7 @@ class Tokenizer:
         if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)):
             texts = list(texts)
         check_texts(texts, "Tokenizer.train")
-        _refuse_surrogates(texts)
+        refuse_surrogates(texts)
         if not any(text.strip() for text in texts):
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -126,19 +146,7 @@ class Tokenizer:
         The normalization is saved with the tokenizer, so a saved model cleans the texts to translate.
         """
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
-        variants: dict[str, str] = {}  # of each plain form
-        for variant, plain in VARIANTS.items():
-            variants[plain] = variants.get(plain, "") + variant
-        backend.normalizer = normalizers.Sequence(
-            [
-                normalizers.Replace(Regex(INVISIBLE), ""),
-                *(normalizers.Replace(Regex(f"[{forms}]"), plain) for plain, forms in variants.items()),
-                normalizers.NFC(),
-                normalizers.Replace(Regex(LONE_MARKS), ""),
-                normalizers.Replace(Regex(f"[{WHITE_SPACE}]+"), " "),
-                normalizers.Strip(),
-            ]
-        )
+        backend.normalizer = normalizers.Sequence(cleaning_steps())
         return Tokenizer(backend)
 
     def with_dropout(self, p: float, generator: torch.Generator) -> "Tokenizer":
@@ -211,6 +219,15 @@ class Tokenizer:
         show = self._backend.decoder.decode
         return [show([self._backend.id_to_token(id_)]) for id_ in ids]
 
+    def vocabulary(self) -> list[str]:
+        """Return the stored string of each id, in which a byte is one character: a space is `Ġ`."""
+        tokens = (self._backend.id_to_token(id_) for id_ in range(self.vocab_size))
+        return [token or "" for token in tokens]  # a vocabulary without gaps has no None
+
+    def merges(self) -> list[tuple[str, str]]:
+        """Return the pairs of stored strings that are merged, in the order in which they were learned."""
+        return [(one, other) for one, other in json.loads(self._backend.to_str())["model"].get("merges", [])]
+
     def to_json(self) -> str:
         """Return the whole tokenizer as JSON, in the `tokenizers` library's own format."""
         return self._backend.to_str(pretty=True)
@@ -218,7 +235,11 @@ class Tokenizer:
     @classmethod
     def from_json(cls, text: str) -> "Tokenizer":
         """Return the tokenizer that `to_json` wrote."""
+        from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer, has_two_sides
+
         try:
+            if has_two_sides(text):
+                return SentencePieceTokenizer.from_json(text)
             backend = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # the library has no more specific exception
             raise ValueError(
@@ -239,5 +260,5 @@ class Tokenizer:
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Tokenizer")
-        _refuse_surrogates(texts)
+        refuse_surrogates(texts)
         return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]

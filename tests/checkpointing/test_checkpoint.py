@@ -29,15 +29,21 @@ def change_metadata(path: Path, **changes: str | None) -> None:
     save_file(load_file(path), path, {name: text for name, text in metadata.items() if text is not None})
 
 
-@pytest.mark.parametrize(("dtype", "positions"), [(torch.float64, "sinusoidal"), (torch.bfloat16, "learned")])
-def test_law_loading_restores_the_saved_model_and_tokenizer(tmp_path, dtype, positions):
-    model = make_model(positions=positions).to(dtype)
+OTHERS = {"final_norm": True, "activation": "swish", "attention_bias": True, "output_bias": True}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "changes"),
+    [(torch.float64, {}), (torch.bfloat16, {"positions": "learned"}), (torch.float32, OTHERS)],
+)
+def test_law_loading_restores_the_saved_model_and_tokenizer(tmp_path, dtype, changes):
+    model = make_model(**changes).to(dtype)
     with torch.no_grad():
         model.embedding.weight *= 1 + 1e-9  # in float64, values that float32 cannot represent
     checkpoint.save(tmp_path, model, make_tokenizer())
     loaded, tokenizer = checkpoint.load(tmp_path)
     assert same(loaded, model)
-    assert not same(make_model(seed=1, positions=positions).to(dtype), model)  # otherwise any model passes
+    assert not same(make_model(seed=1, **changes).to(dtype), model)  # otherwise any model passes
     assert {parameter.dtype for parameter in loaded.parameters()} == {dtype}
     assert not loaded.training
     assert all(parameter.requires_grad for parameter in loaded.parameters())

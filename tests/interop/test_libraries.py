@@ -1,21 +1,43 @@
-"""A library of the extra `interop` is imported, or named with the command that installs it."""
+"""Libraries that are missing: one line that says which, what for, and how to install it."""
 
 import json
+import re
+import sys
+from pathlib import Path
 
 import pytest
 
-from annotated_transformer.interop.libraries import library
+from annotated_transformer.interop import libraries
+from annotated_transformer.interop.marian import from_marian
+from annotated_transformer.interop.spm_files import read_spm
 
 
 def test_law_a_library_or_a_module_of_it_is_imported():
-    assert library("json") is json
-    assert library("json.decoder") is json.decoder
+    assert libraries.needed("json", "a test") is json
+    assert libraries.needed("json.decoder") is json.decoder
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("name", ["no_such_library", "no_such_library.specs"])
-def test_message_a_missing_library_is_named_with_its_command(name: str):
-    words = r"^this needs no_such_library, which .*: pip install 'annotated-transformer\[interop\]'$"
-    with pytest.raises(ModuleNotFoundError, match=words) as caught:
-        library(name)
-    assert caught.value.name == "no_such_library"
+@pytest.mark.parametrize("missing", ["sentencepiece", "google.protobuf"])
+def test_message_what_reads_a_sentencepiece_model(monkeypatch, tmp_path: Path, missing: str):
+    for name in ("sentencepiece.sentencepiece_model_pb2", "sentencepiece", "google.protobuf.message"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    sentence = f"reading a SentencePiece model needs {missing}"
+    with pytest.raises(
+        ModuleNotFoundError, match=f"^{re.escape(sentence)}.*, which is not installed; run pip"
+    ):
+        read_spm(tmp_path / "one.spm")
+
+
+@pytest.mark.message
+def test_message_what_loads_a_marian_model(monkeypatch, tmp_path: Path):
+    (tmp_path / "config.json").write_text('{"model_type": "marian"}')
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    sentence = (
+        "importing a Marian model needs transformers, which is not installed; "
+        "run pip install 'annotated-transformer[interop]'"
+    )
+    with pytest.raises(ModuleNotFoundError, match=f"^{re.escape(sentence)}$") as caught:
+        from_marian(tmp_path)
+    assert caught.value.name == "transformers"

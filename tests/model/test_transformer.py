@@ -58,13 +58,16 @@ def their_stack(config, final):
     )
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize(
+    ("norm", "final_norm", "final"),
+    [("post", None, False), ("post", True, True), ("pre", None, True), ("pre", False, False)],
+)
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matrix(
-    randomized, copied, padded_ids, norm, positions
+    randomized, copied, padded_ids, norm, final_norm, final, positions
 ):
-    ours = randomized(Transformer(replace(SMALL, norm=norm, positions=positions)))
-    theirs = their_stack(ours.config, final=norm == "pre")
+    ours = randomized(Transformer(replace(SMALL, norm=norm, final_norm=final_norm, positions=positions)))
+    theirs = their_stack(ours.config, final)
     copied(ours.encoder, theirs.encoder)
     copied(ours.decoder, theirs.decoder)
     matrix = ours.embedding.weight.detach()
@@ -90,6 +93,14 @@ def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matr
 
 
 # Laws
+
+
+def test_law_an_output_bias_is_added_to_the_logits(randomized, padded_ids):
+    model = randomized(Transformer(replace(SMALL, output_bias=True)))
+    with_bias, bias = model(*padded_ids), model.output_bias.detach().clone()
+    model.output_bias.data.zero_()
+    torch.testing.assert_close(with_bias, model(*padded_ids) + bias, **EXACT)
+    assert bias.abs().min() > 0
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -162,6 +173,7 @@ def test_law_each_config_choice_selects_its_module():
     assert {ScaledDotProductAttention, nn.ReLU} <= parts
     assert {FusedAttention, nn.GELU, PreNorm} <= others
     assert not {FusedAttention, nn.GELU, PreNorm} & parts
+    assert nn.SiLU in {type(m) for m in Transformer(replace(SMALL, activation="swish")).modules()}
     assert not {ScaledDotProductAttention, nn.ReLU} & others
     layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     assert len(layers) == 6

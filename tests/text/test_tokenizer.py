@@ -96,6 +96,17 @@ def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
     assert tokenizer.tokens(ids) == [" ", "\ufffd", "\ufffd", "\ufffd", "<eos>"]
 
 
+def test_law_the_vocabulary_is_special_tokens_then_bytes_then_merged_pairs(tokenizer: Tokenizer):
+    vocabulary, merges = tokenizer.vocabulary(), tokenizer.merges()
+    assert len(vocabulary) == tokenizer.vocab_size == len(set(vocabulary))
+    assert vocabulary[:4] == ["<pad>", "<bos>", "<eos>", "<unk>"]
+    assert all(len(symbol) == 1 for symbol in vocabulary[4:260])
+    assert vocabulary[260:] == ["".join(pair) for pair in merges]
+    (ids,) = tokenizer.encode_source(["schläft"])
+    stored = "".join(vocabulary[id_] for id_ in ids[:-1])
+    assert stored == "Ġschl" + "Ã¤" + "ft"  # the bytes of a space and of "ä" in UTF-8
+
+
 def test_law_a_pair_of_symbols_that_occurs_once_is_not_merged():
     bytes_only = Tokenizer.train(["xy"], vocab_size=293).vocab_size
     assert bytes_only < Tokenizer.train(["xy xy"], vocab_size=293).vocab_size

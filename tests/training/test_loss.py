@@ -175,6 +175,18 @@ def test_oracle_the_loss_is_pytorchs_with_the_label_smoothing_of_the_config(loss
         assert found.item() == pytest.approx(wanted.item(), rel=1e-9)
 
 
+def test_oracle_an_output_bias_has_the_same_gradient_on_the_fast_path(copy_pairs):
+    one, (batch,) = model(output_bias=True).double(), make_batches(copy_pairs(7, seed=3), batch_tokens=1009)
+    torch.nn.init.normal_(one.output_bias, generator=rng())
+    found = []
+    for fast in (False, True):
+        with training_loss(one, dataclasses.replace(BRIEF, fast=fast, label_smoothing=0.2)) as objective:
+            value = objective(batch.src, batch.decoder_input, batch.labels)
+        found.append([value, *torch.autograd.grad(value, [one.output_bias, one.embedding.weight])])
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-12)
+    assert found[0][1].abs().min() > 1e-6
+
+
 @pytest.mark.parametrize("fast", [False, True])
 def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch, fast: bool):
     called: list[None] = []

@@ -25,9 +25,11 @@ import { add } from "./tensors.js";
 // What this engine computes; a model of another kind is refused rather than computed wrongly.
 const COMPUTED = {
   norm: "post",
+  final_norm: null,
   activation: "relu",
   positions: "sinusoidal",
   attention_bias: false,
+  output_bias: false,
   d_k: null,
   d_v: null,
 };
@@ -36,7 +38,7 @@ export class Transformer {
   /** @param {Config} config @param {Map<string, Vector | Matrix>} tensors */
   constructor(config, tensors) {
     for (const [field, wanted] of Object.entries(COMPUTED)) {
-      const given = /** @type {Record<string, unknown>} */ (config)[field];
+      const given = /** @type {Record<string, unknown>} */ (config)[field] ?? wanted;
       if (given !== wanted) {
         throw new Error(`the model has ${field}=${given}; this engine computes ${field}=${wanted}`);
       }

@@ -1,0 +1,152 @@
+"""Marian models of Hugging Face's `transformers`, such as those of OPUS-MT, in both directions.
+
+`to_marian` needs no other library. `from_marian` needs `transformers`, and `sentencepiece` for models that
+others have trained.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.checkpointing.checkpoint import check_tokenizer, refuse_custom_model
+from annotated_transformer.checkpointing.files import to_safetensors, write_together
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.marian_loading import load_marian
+from annotated_transformer.interop.marian_settings import (
+    generation_settings,
+    marian_settings,
+    read_shape,
+    refuse_other_than_marian,
+)
+from annotated_transformer.interop.marian_tokenizer import (
+    TOKENIZER,
+    VOCABULARY,
+    from_fast_tokenizer,
+    from_sentence_pieces,
+    read_json,
+    read_languages,
+    to_bytes,
+    to_fast_tokenizer,
+)
+from annotated_transformer.interop.marian_weights import (
+    BIAS,
+    SHARED,
+    from_marian_weights,
+    has_attention_biases,
+    to_marian_weights,
+)
+from annotated_transformer.model.plain import plain_name, unwrap
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.tokenizer import Tokenizer
+
+OWN = "annotated_transformer"  # in config.json: what Marian's settings cannot say
+OWN_FIELDS = ("d_k", "d_v", "final_norm", "attention", "attention_bias", "output_bias")
+CONFIG, GENERATION, WEIGHTS = "config.json", "generation_config.json", "model.safetensors"
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def to_marian(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    languages: tuple[str, str] | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Write a folder that `transformers` loads: `AutoModelForSeq2SeqLM` and `AutoTokenizer`.
+
+    With greedy search, both libraries generate the same tokens, unless rounding decides between two that are
+    almost equally likely. `from_marian` returns the same weights, bit for bit. In `transformers`, a
+    translation ends after `max_length` tokens; ours ends 50 tokens after the length of the source, if that
+    is earlier.
+
+    Args:
+        model: A model of the paper's shape: post-norm, with sinusoids.
+        tokenizer: Its tokenizer.
+        folder: Where to write; the files of an older export are replaced, each atomically.
+        languages: The codes of the languages to translate from and into.
+        dtype: The type of the weights: float32, float16, or bfloat16 (default: the model's).
+
+    Raises:
+        TypeError: If the model is not a `Transformer`.
+        ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
+        OSError: If the files cannot be written.
+    """
+    folder, model = Path(folder), unwrap(model)
+    refuse_custom_model(model)
+    check_tokenizer(model.config, tokenizer)
+    refuse_other_than_marian(model.config)
+    if dtype is not None and dtype not in DTYPES:
+        raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
+    _refuse_our_folder(folder)
+    files = to_fast_tokenizer(tokenizer, model.config, languages)
+    state = {plain_name(name): tensor.detach().cpu() for name, tensor in model.state_dict().items()}
+    stored = DTYPES[dtype] if dtype else state["embedding.weight"].dtype
+    weights = {name: x.to(stored) for name, x in to_marian_weights(state, model.config).items()}
+    settings = marian_settings(model.config) | {"dtype": str(stored).removeprefix("torch.")}
+    settings[OWN] = {name: getattr(model.config, name) for name in OWN_FIELDS}
+    files[CONFIG] = to_bytes(settings)
+    files[GENERATION] = to_bytes(generation_settings(model.config))
+    write_together(folder, files | {WEIGHTS: to_safetensors(weights, {"format": "pt"})})
+
+
+def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | None]:
+    """Return the model in a folder of `transformers`, its tokenizer, and its languages if they are stored.
+
+    The folder holds a Marian model: one that `to_marian` wrote, or one with `source.spm`, `target.spm`, and
+    `vocab.json`. The model is in evaluation mode on the CPU, with weights of the stored type. If its targets
+    start with padding, as those of OPUS-MT do, our BOS has the vector of padding. That is exact: nothing
+    attends to padding, and BOS is never generated.
+
+    For our tokenizer, `</s>`, `<unk>`, and `<pad>` in a text are ordinary text; for `MarianTokenizer`, they
+    are special tokens.
+
+    Raises:
+        ModuleNotFoundError: If `transformers` or `sentencepiece` is not installed.
+        FileNotFoundError: If a file is missing.
+        ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
+    """
+    folder = Path(path)
+    settings = read_json(folder / CONFIG)
+    if settings.get("model_type") != "marian":
+        kind = settings.get("model_type")
+        raise ValueError(f"{folder} holds a model of the type {kind!r}; give the folder of a Marian model")
+    tensors, settings = load_marian(folder)
+    if (folder / VOCABULARY).exists():
+        start_id, pad_id = settings["decoder_start_token_id"], settings["pad_token_id"]
+        tokenizer, rows = from_sentence_pieces(folder, start_id, pad_id)
+        entries = max(rows) + 1
+    elif OWN in settings and (folder / TOKENIZER).exists():
+        tokenizer = from_fast_tokenizer(folder / TOKENIZER)
+        rows, entries = list(range(tokenizer.vocab_size)), tokenizer.vocab_size
+    else:
+        raise ValueError(f"{folder} has no {VOCABULARY}, which cannot be carried over: another tokenizer")
+    if entries != len(tensors[SHARED]):
+        raise ValueError(
+            f"{folder} has a vocabulary of {entries} entries, and an embedding of {len(tensors[SHARED])}; "
+            f"give a model and a tokenizer that belong together"
+        )
+    config = _our_config(settings, tensors, tokenizer.vocab_size)
+    with torch.random.fork_rng(devices=[]):
+        model = Transformer(config)
+    state = from_marian_weights(tensors, config, torch.tensor(rows))
+    model.load_state_dict(state, assign=True)
+    return model.to(tensors[SHARED].dtype).eval(), tokenizer, read_languages(folder)
+
+
+def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:
+    fields: dict[str, Any] = {
+        "attention_bias": has_attention_biases(tensors),
+        "output_bias": bool(tensors[BIAS].any()),
+    }
+    own = settings.get(OWN, {})
+    fields |= {name: own[name] or fields.get(name) for name in OWN_FIELDS if name in own}
+    return TransformerConfig(vocab_size=vocab_size, **read_shape(settings), **fields)
+
+
+def _refuse_our_folder(folder: Path) -> None:
+    if (folder / CONFIG).is_file() and "model_type" not in read_json(folder / CONFIG):
+        raise ValueError(f"{folder} holds a model of this package, which would be lost; give another folder")

@@ -1,0 +1,114 @@
+"""Tokenizers of SentencePiece models, which segment source and target differently: those of Marian."""
+
+import json
+from collections.abc import Sequence
+
+import torch
+from tokenizers import AddedToken, decoders, models, normalizers
+from tokenizers import Tokenizer as Backend
+
+from annotated_transformer.text.tokenizer import (
+    BOS_ID,
+    EOS_ID,
+    SPECIAL_TOKENS,
+    UNK_ID,
+    Tokenizer,
+    check_texts,
+    cleaning_steps,
+    refuse_surrogates,
+)
+
+SPACE = "▁"  # how pieces write a space
+CODE = (">>", "<<")  # around the target language at the start of a source, such as >>deu<<
+SIDES = ("source", "target")
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """A `Tokenizer` of two SentencePiece models: one segments sources, the other targets.
+
+    Both look their pieces up in one vocabulary. What is not in it becomes `<unk>`, so decoding does not
+    always give the normalized text, unlike that of byte-pair encoding. A code such as `>>deu<<` at the
+    start of a text is one token: some models need it to know the language of the target.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], source: Backend, target: Backend) -> None:
+        """Take the string of each id, and two segmentations, whose own ids do not matter.
+
+        Raises:
+            ValueError: If two ids have the same string, or the first four are not the special tokens.
+        """
+        ids = {piece: id_ for id_, piece in enumerate(vocabulary)}
+        if len(ids) < len(vocabulary):
+            twice = next(piece for id_, piece in enumerate(vocabulary) if ids[piece] != id_)
+            raise ValueError(f"two ids of the vocabulary have the string {twice!r}; give each its own")
+        backend = Backend(models.WordLevel(ids, unk_token=SPECIAL_TOKENS[UNK_ID]))
+        backend.normalizer, backend.decoder = source.normalizer, decoders.Metaspace(SPACE)
+        backend.add_special_tokens([AddedToken(token) for token in SPECIAL_TOKENS])
+        super().__init__(backend)
+        self._sides = dict(zip(SIDES, (source, target), strict=True))
+        self._ids = {piece: id_ for piece, id_ in ids.items() if piece not in SPECIAL_TOKENS}
+
+    def encode_source(self, texts: list[str]) -> list[list[int]]:
+        """Return the ids of each text, with EOS: the input of the encoder."""
+        return [[*ids, EOS_ID] for ids in self._encode_side("source", texts)]
+
+    def encode_target(self, texts: list[str]) -> list[list[int]]:
+        """Return the ids of each text between BOS and EOS: the input and the labels of the decoder."""
+        return [[BOS_ID, *ids, EOS_ID] for ids in self._encode_side("target", texts)]
+
+    def decode(self, sequences: list[list[int]]) -> list[str]:
+        """Return the text of each sequence of ids, without the special tokens, and without outer spaces."""
+        return [text.strip() for text in super().decode(sequences)]
+
+    def tokens(self, ids: list[int]) -> list[str]:
+        """Return the text of each id; a token at the start of a word begins with a space."""
+        self._refuse_unknown(ids)
+        return [str(self._backend.id_to_token(id_)).replace(SPACE, " ") for id_ in ids]
+
+    def cleaning(self) -> "Tokenizer":
+        """Return this tokenizer with `clean` before the normalization of both models."""
+        sides = [Backend.from_str(side.to_str()) for side in self._sides.values()]
+        for side in sides:
+            side.normalizer = normalizers.Sequence([*cleaning_steps(), side.normalizer])
+        return SentencePieceTokenizer(self.vocabulary(), *sides)
+
+    def with_dropout(self, p: float, generator: torch.Generator) -> "Tokenizer":
+        """Refuse to: there are no merges to leave out.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"p={p}, but a tokenizer of SentencePiece has no merges to leave out; give 0")
+
+    def to_json(self) -> str:
+        """Return the whole tokenizer as JSON; each side is in the `tokenizers` library's own format."""
+        sides = {name: json.loads(side.to_str()) for name, side in self._sides.items()}
+        return json.dumps({"vocabulary": self.vocabulary(), **sides}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "SentencePieceTokenizer":
+        """Return the tokenizer that `to_json` wrote."""
+        parts = json.loads(text)
+        return cls(parts["vocabulary"], *(Backend.from_str(json.dumps(parts[name])) for name in SIDES))
+
+    def _encode_side(self, side: str, texts: list[str]) -> list[list[int]]:
+        check_texts(texts, "a Tokenizer")
+        refuse_surrogates(texts)
+        codes, rests = zip(*map(_split_code, texts), strict=True) if texts else ((), ())
+        encoded = self._sides[side].encode_batch(rests, add_special_tokens=False)
+        pieces = ([*code, *encoding.tokens] for code, encoding in zip(codes, encoded, strict=True))
+        return [[self._ids.get(piece, UNK_ID) for piece in own] for own in pieces]
+
+
+def has_two_sides(text: str) -> bool:
+    """Return whether this is the JSON of a `SentencePieceTokenizer`."""
+    return text.startswith('{"vocabulary": ')
+
+
+def _split_code(text: str) -> tuple[list[str], str]:
+    """Return the code of a language at the start of a text, if there is one, and the rest."""
+    start, end = CODE
+    if text.startswith(start) and end in text:
+        code, _, rest = text.partition(end)
+        return [code + end], rest
+    return [], text

@@ -1,0 +1,116 @@
+"""Fixtures for the tests of conversions: sentences, and a random Marian model of the shape of OPUS-MT's."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.text.corpus import load_corpus
+
+FEW, MANY = 10, 200  # sentences, in `make test` and in `make slow`
+ODD = [  # what normalization changes, or the vocabulary lacks
+    "Größe 5,5 — “quoted”  text…",
+    "\ufb01ne \u216b ½ ① \uff21\uff22\uff23\u3000\uff44",
+    "日本語 テスト",
+    "a\u0301e\u0301 cafe\u0301",
+    "the\u00a0dog\u200b x",
+    "👍🏽 dog 👩‍👩‍👧",
+    ">>deu<< the dog",
+    ">>xyz<< the dog",
+    "",
+    "   ",
+]
+# The settings of Helsinki-NLP/opus-mt-en-de, except for sizes, special ids, and labels.
+OPUS = json.loads("""{
+    "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": false,
+    "add_final_layer_norm": false, "architectures": ["MarianMTModel"], "attention_dropout": 0.0,
+    "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 24,
+    "decoder_attention_heads": 2, "decoder_ffn_dim": 34, "decoder_layerdrop": 0.0, "decoder_layers": 2,
+    "dropout": 0.1, "dtype": "float64", "encoder_attention_heads": 2, "encoder_ffn_dim": 34,
+    "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 0, "forced_eos_token_id": 0,
+    "init_std": 0.02, "is_encoder_decoder": true, "max_length": 61, "max_position_embeddings": 61,
+    "model_type": "marian", "normalize_before": false, "normalize_embedding": false, "num_beams": 4,
+    "num_hidden_layers": 2, "scale_embedding": true, "share_encoder_decoder_embeddings": true,
+    "static_position_embeddings": true, "use_cache": true}""")
+
+
+@pytest.fixture(scope="session")
+def sentences() -> tuple[list[str], list[str]]:
+    """Return 200 English sentences, and their translations."""
+    pairs = load_corpus("toy").splits["test"][:MANY]
+    return [english for english, _ in pairs], [german for _, german in pairs]
+
+
+@pytest.fixture(scope="session")
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two small SentencePiece models, and their shared vocabulary."""
+    import sentencepiece
+
+    folder, vocabulary = tmp_path_factory.mktemp("pieces"), ["</s>", "<unk>"]
+    pairs = load_corpus("toy").splits["train"][:2000]
+    for side, name in enumerate(("source", "target")):
+        path = folder / f"{name}.spm"
+        with path.open("wb") as file:
+            texts = iter([pair[side] for pair in pairs])
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=texts,
+                model_writer=file,
+                vocab_size=(151, 173)[side],
+                hard_vocab_limit=False,
+                minloglevel=2,
+                num_threads=1,
+            )
+        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        own = (model.id_to_piece(id_) for id_ in range(model.get_piece_size()) if not model.is_control(id_))
+        vocabulary += [piece for piece in own if piece not in vocabulary]
+    vocabulary += [">>deu<<", "<pad>"]
+    (folder / "vocab.json").write_text(json.dumps({piece: id_ for id_, piece in enumerate(vocabulary)}))
+    return folder
+
+
+@pytest.fixture
+def make_marian(pieces: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes a random Marian model, and returns its folder."""
+
+    def make(change: Callable[[Any], None] = lambda model: None, **settings: object) -> Path:
+        import transformers
+
+        for file in pieces.iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        size = len(json.loads((pieces / "vocab.json").read_text()))
+        ids = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1}
+        config = OPUS | ids | {"vocab_size": size} | settings
+        torch.manual_seed(0)
+        model = transformers.MarianMTModel(transformers.MarianConfig(**config)).double().eval()
+        stir(model)
+        change(model)
+        model.save_pretrained(tmp_path)
+        saved = json.loads((tmp_path / "config.json").read_text())
+        (tmp_path / "config.json").write_text(json.dumps(saved | settings | {"bad_words_ids": [[size - 1]]}))
+        codes = {"source_lang": "eng", "target_lang": "deu", "tokenizer_class": "MarianTokenizer"}
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(codes))
+        (tmp_path / "README.md").write_text("License: CC BY 4.0")
+        return tmp_path
+
+    return make
+
+
+@torch.no_grad()
+def stir(model: nn.Module) -> None:
+    """Randomize all parameters but the positions, so that tokens and lengths of translations vary."""
+    rng = torch.Generator().manual_seed(0)
+    for name, parameter in model.named_parameters():
+        drawn = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
+        if parameter.ndim == 1:
+            parameter.add_(drawn, alpha=0.1)  # 0 or 1 before
+        elif "shared" in name or "embed_tokens" in name:
+            parameter.copy_(drawn).mul_(0.5)
+        elif "proj" in name or "fc" in name:  # without a constant part, which would repeat one token
+            scale = (0.3 if "out_proj" in name else 2) * parameter.size(1) ** -0.5
+            parameter.copy_(drawn - drawn.mean(dim=1, keepdim=True)).mul_(scale)
+    model.final_logits_bias.normal_(generator=rng).mul_(0.1)
+    model.final_logits_bias[0, 0] += 1.5  # of EOS

@@ -1,0 +1,29 @@
+"""The table of formats: each row names functions with the common shape."""
+
+import inspect
+
+import pytest
+
+from annotated_transformer.interop.formats import DTYPES, FORMATS, READ, WRITTEN
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_law_the_functions_of_a_format_have_the_common_shape(name: str):
+    known = FORMATS[name]
+    assert known.to or known.from_
+    if known.to:
+        first, *others = inspect.signature(known.writer()).parameters.values()
+        assert [first.name, *(other.name for other in others[:2])] == ["model", "tokenizer", "folder"]
+        options = {other.name for other in others[2:] if other.kind is other.KEYWORD_ONLY}
+        assert {"languages", *(["dtype"] if known.dtypes else [])} <= options
+    if known.from_:
+        path, *options = inspect.signature(known.reader()).parameters.values()
+        assert path.name == "path"
+        assert all(option.default is not option.empty for option in options)
+
+
+def test_law_the_lists_are_those_of_the_table():
+    assert set(WRITTEN) == {name for name, known in FORMATS.items() if known.to}
+    assert set(READ) == {name for name, known in FORMATS.items() if known.from_}
+    assert set(DTYPES) == {dtype for known in FORMATS.values() for dtype in known.dtypes}
+    assert "marian" in {*WRITTEN} & {*READ}

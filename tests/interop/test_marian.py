@@ -1,0 +1,389 @@
+"""Marian models of transformers: the same tokens, logits, and translations, and what is refused."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.interop.marian import from_marian, to_marian
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID, Tokenizer
+from tests.checkpointing.small_models import make_model, make_tokenizer, same
+from tests.interop.conftest import FEW, MANY, ODD
+
+EXACT = {"rtol": 1e-11, "atol": 1e-11}
+HOW_MANY = [FEW, pytest.param(MANY, marks=pytest.mark.slow)]
+KINDS = {
+    "the paper's": {},
+    "gelu and biases": {"activation": "gelu", "attention_bias": True, "output_bias": True},
+    "swish": {"activation": "swish", "attention": "fused", "dropout": 0.0},
+}
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.from_pretrained("en-de")
+
+
+@pytest.fixture(scope="module")
+def shipped(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the exported model of this package."""
+    folder = tmp_path_factory.mktemp("shipped")
+    to_marian(translator.model, translator.tokenizer, folder, languages=translator.languages)
+    return folder
+
+
+def load_theirs(folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    return AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def generate(folder: Path, texts: list[str], **settings: object) -> list[str]:
+    """Return what transformers translates."""
+    model, tokenizer = load_theirs(folder)
+    found = []
+    for start in range(0, len(texts), 50):
+        inputs = tokenizer(texts[start : start + 50], return_tensors="pt", padding=True)
+        found += tokenizer.batch_decode(model.generate(**inputs, **settings), skip_special_tokens=True)
+    return found
+
+
+def stirred(model: Transformer) -> Transformer:
+    rng = torch.Generator().manual_seed(1)
+    for parameter in model.double().parameters():
+        parameter.data.normal_(generator=rng).mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
+    return model.eval()
+
+
+# Ours in transformers
+
+
+@pytest.mark.parametrize("many", HOW_MANY)
+def test_oracle_transformers_translates_the_same_greedily(translator, shipped, sentences, many: int):
+    texts = sentences[0][:many]
+    assert generate(shipped, texts) == translator.translate(texts)
+
+
+@pytest.mark.slow
+def test_oracle_a_beam_that_does_not_stop_early_translates_the_same(translator, shipped, sentences):
+    """With `early_stopping=True`, a search ends when 4 hypotheses have, while a better one may still grow."""
+    texts = sentences[0]
+    expected = translator.translate(texts, beam_size=4, length_penalty=PlainLength())
+    assert generate(shipped, texts, num_beams=4, early_stopping=False) == expected
+    early = generate(shipped, texts, num_beams=4, early_stopping=True)
+    assert 0 < sum(one != other for one, other in zip(early, expected, strict=True)) < 10
+
+
+def test_oracle_their_tokenizer_gives_the_same_ids_and_texts(translator, shipped, sentences):
+    ours, (_, theirs) = translator.tokenizer, load_theirs(shipped)
+    texts = [*sentences[0], *ODD, " A <eos> b </s> <pad>."]
+    ids = ours.encode_source(texts)
+    assert theirs(texts)["input_ids"] == ids
+    assert theirs.batch_decode(ids, skip_special_tokens=True) == ours.decode(ids)
+    assert ids != ours.encode_source([text.lower() for text in texts])
+    assert (theirs.pad_token_id, theirs.bos_token_id, theirs.eos_token_id) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_logits_are_those_of_transformers(tmp_path: Path, changes):
+    ours = stirred(make_model(num_layers=2, max_length=29, **changes))
+    to_marian(ours, make_tokenizer(), tmp_path)
+    theirs, _ = load_theirs(tmp_path)
+    rng = torch.Generator().manual_seed(2)
+    src, tgt = (torch.randint(3, 263, (2, tokens), generator=rng) for tokens in (7, 5))
+    src[1, 4:] = PAD_ID
+    found = theirs(input_ids=src, attention_mask=(src != PAD_ID).long(), decoder_input_ids=tgt).logits
+    torch.testing.assert_close(found, ours(src, tgt), **EXACT)
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_law_a_round_trip_restores_model_and_tokenizer_bit_for_bit(tmp_path, changes, dtype):
+    ours, tokenizer = stirred(make_model(**changes)).to(dtype), make_tokenizer()
+    to_marian(ours, tokenizer, tmp_path, languages=("en", "de"))
+    back, its_tokenizer, languages = from_marian(tmp_path)
+    assert same(back, ours)
+    assert {parameter.dtype for parameter in back.parameters()} == {dtype}
+    assert not back.training
+    assert torch.equal(back.positions.table, ours.positions.table)
+    assert its_tokenizer.to_json() == tokenizer.to_json()
+    assert languages == ("en", "de")
+    checkpoint.save(tmp_path / "saved", back, its_tokenizer)
+
+
+def test_law_weights_can_be_stored_in_half_precision(tmp_path: Path):
+    ours = make_model()
+    to_marian(ours, make_tokenizer(), tmp_path, dtype="float16")
+    back, _, languages = from_marian(tmp_path)
+    assert same(back, ours.half())
+    assert languages is None
+
+
+def test_law_an_export_is_the_same_bytes_and_replaces_an_older_one(tmp_path: Path):
+    to_marian(make_model(seed=1), make_tokenizer(), tmp_path / "one")
+    for name in ("one", "other"):
+        to_marian(make_model(), make_tokenizer(), tmp_path / name)
+    one, other = (sorted((tmp_path / name).iterdir()) for name in ("one", "other"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+    assert len(one) == 5
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"norm": "pre"}, "^norm='pre' cannot be carried over: .* of transformers has 'post'$"),
+        ({"positions": "learned"}, "^positions='learned' cannot be carried over: .* has 'sinusoidal'$"),
+        ({"d_k": 5}, "^d_k=5 cannot be carried over: .* has 4.0$"),
+        ({"d_v": 7}, "^d_v=7 cannot be carried over: .* has 4.0$"),
+        ({"final_norm": True}, "^final_norm=True cannot be carried over: .* no norm after its last layer$"),
+    ],
+)
+def test_message_a_shape_that_marian_models_do_not_have(tmp_path: Path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        to_marian(make_model(**changes), make_tokenizer(), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.message
+def test_message_what_else_cannot_be_written(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"stored as 'int8'; choose from float32, float16, bfloat16$"):
+        to_marian(make_model(), make_tokenizer(), tmp_path, dtype="int8")
+    with pytest.raises(ValueError, match="the model has vocab_size"):
+        to_marian(make_model(), make_tokenizer(267), tmp_path)
+    checkpoint.save(tmp_path, make_model(), make_tokenizer())
+    with pytest.raises(ValueError, match=r"holds a model of this package, which would be lost; give another"):
+        to_marian(make_model(), make_tokenizer(), tmp_path)
+
+
+# Theirs in ours
+
+
+def our_ids(tokenizer: Tokenizer, folder: Path) -> dict[int, int]:
+    """Return our id of each of Marian's."""
+    theirs: dict[str, int] = json.loads((folder / "vocab.json").read_text())
+    ours = {piece: id_ for id_, piece in enumerate(tokenizer.vocabulary())}
+    special = {"</s>": EOS_ID, "<unk>": 3, "<pad>": PAD_ID}
+    return {id_: special.get(piece) or ours[piece] for piece, id_ in theirs.items()}
+
+
+@pytest.mark.parametrize("many", HOW_MANY)
+def test_oracle_an_imported_tokenizer_gives_the_ids_of_marians(make_marian, sentences, many: int):
+    from transformers import MarianTokenizer
+
+    folder = make_marian()
+    (_, ours, _), theirs = from_marian(folder), MarianTokenizer.from_pretrained(folder)
+    ids = our_ids(ours, folder)
+    sources, targets = ([*texts[:many], *ODD] for texts in sentences)
+    expected = [[ids[id_] for id_ in row] for row in theirs(sources)["input_ids"]]
+    assert ours.encode_source(sources) == expected
+    assert sum(row.count(3) for row in expected) > 5  # unknown
+    expected = [[1, *(ids[id_] for id_ in row)] for row in theirs(text_target=targets)["input_ids"]]
+    assert ours.encode_target(targets) == expected
+    known = theirs(text_target=targets[:many])["input_ids"]
+    decoded = theirs.batch_decode(known, skip_special_tokens=True)
+    assert ours.decode([[ids[id_] for id_ in row] for row in known]) == decoded == targets[:many]
+
+
+def test_law_an_imported_tokenizer_does_not_read_special_tokens_in_a_text(make_marian):
+    _, tokenizer, _ = from_marian(make_marian())
+    ids = tokenizer.encode_source(["a </s> <unk> <pad> <bos> <eos>"])[0]
+    assert PAD_ID not in ids
+    assert ids.index(EOS_ID) == len(ids) - 1
+
+
+@pytest.mark.parametrize("many", HOW_MANY)
+def test_oracle_logits_of_an_imported_model_are_those_of_transformers(make_marian, sentences, many: int):
+    from transformers import MarianMTModel
+
+    folder = make_marian()
+    theirs = MarianMTModel.from_pretrained(folder).eval()
+    ours, tokenizer, languages = from_marian(folder)
+    assert languages == ("eng", "deu")
+    assert (ours.config.activation, ours.config.output_bias, ours.config.attention_bias) == (
+        "swish",
+        True,
+        True,
+    )
+    ids = our_ids(tokenizer, folder)
+    theirs_of = {our_id: their_id for their_id, our_id in ids.items()} | {1: ids_of_padding(folder)}
+    src = pad(tokenizer.encode_source(sentences[0][:many]))
+    tgt = pad([row[:-1] for row in tokenizer.encode_target(sentences[1][:many])])
+    their_src, their_tgt = (x.clone().apply_(theirs_of.get) for x in (src, tgt))
+    with torch.no_grad():
+        found, mask = ours(src, tgt), (src != PAD_ID).long()
+        expected = theirs(input_ids=their_src, attention_mask=mask, decoder_input_ids=their_tgt).logits
+    columns = torch.tensor([ids[id_] for id_ in range(expected.size(2))])
+    torch.testing.assert_close(found[..., columns][tgt != 0], expected[tgt != 0], **EXACT)
+    assert torch.equal(ours.embedding.weight[1], ours.embedding.weight[PAD_ID])  # BOS is a copy
+
+
+def ids_of_padding(folder: Path) -> int:
+    return json.loads((folder / "config.json").read_text())["pad_token_id"]
+
+
+@pytest.mark.parametrize("many", HOW_MANY)
+def test_oracle_an_imported_model_generates_the_same_tokens(make_marian, sentences, many: int):
+    from transformers import MarianMTModel, MarianTokenizer
+
+    folder = make_marian()
+    theirs, their_tokenizer = MarianMTModel.from_pretrained(folder), MarianTokenizer.from_pretrained(folder)
+    model, tokenizer, _ = from_marian(folder)
+    ids, texts, length = our_ids(tokenizer, folder), sentences[0][:many], 40
+    inputs = their_tokenizer(texts, return_tensors="pt", padding=True)
+    suppressed = {"suppress_tokens": [ids_of_padding(folder)], "forced_eos_token_id": None}
+    rows = theirs.generate(**inputs, num_beams=1, max_new_tokens=length, **suppressed)[:, 1:]
+    expected = [[ids[id_] for id_ in row if id_ != ids_of_padding(folder)] for row in rows.tolist()]
+    found = greedy_search(model, pad(tokenizer.encode_source(texts)))
+    assert [row[: len(wanted)] for row, wanted in zip(found.tolist(), expected, strict=True)] == expected
+    assert len({tuple(row) for row in expected}) > many / 2
+    assert sum(len(set(row)) for row in expected) > 5 * many
+    assert many / 4 < sum(len(row) < length for row in expected) < many  # some ended
+
+
+def test_law_an_imported_model_is_saved_trained_and_translates(make_marian, tmp_path: Path):
+    model, tokenizer, languages = from_marian(make_marian())
+    checkpoint.save(tmp_path / "ours", model, tokenizer, languages=languages)
+    loaded, its_tokenizer = checkpoint.load(tmp_path / "ours")
+    assert same(loaded, model)
+    texts = ["the dog sleeps", *ODD[:7]]
+    assert its_tokenizer.encode_source(texts) == tokenizer.encode_source(texts)
+    one, other = Translator(model, tokenizer), Translator.from_folder(tmp_path / "ours", fast=False)
+    assert one.translate(texts) == other.translate(texts)
+    assert other.languages == languages
+
+
+def test_law_a_start_token_of_its_own_becomes_bos(make_marian):
+    start = 7
+    folder = make_marian(decoder_start_token_id=start)
+    model, tokenizer, _ = from_marian(folder)
+    theirs: dict[str, int] = json.loads((folder / "vocab.json").read_text())
+    assert tokenizer.vocab_size == len(theirs)
+    piece = next(piece for piece, id_ in theirs.items() if id_ == start)
+    assert piece not in tokenizer.vocabulary()
+    assert not torch.equal(model.embedding.weight[1], model.embedding.weight[PAD_ID])
+
+
+def test_law_dropout_that_ours_lacks_is_reported(make_marian):
+    with pytest.warns(
+        UserWarning, match=r"has \{'attention_dropout': 0\.1\}, .* further training is different"
+    ):
+        from_marian(make_marian(attention_dropout=0.1))
+
+
+def untie(model: Any) -> None:
+    model.lm_head.weight = torch.nn.Parameter(2 * model.lm_head.weight)
+
+
+def rewrite(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
+    values = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(change(values)))
+
+
+REFUSED = {  # settings of the model, and the message
+    "untied": ({"tie_word_embeddings": False}, "has an lm_head of its own .* the embedding gives the logits"),
+    "two embeddings": (
+        {"share_encoder_decoder_embeddings": False},
+        "has share_encoder_decoder_embeddings=False",
+    ),
+    "scale": (
+        {"scale_embedding": False},
+        "has scale_embedding=False, which cannot be carried over: only True",
+    ),
+    "pre-norm": ({"normalize_before": True}, "has normalize_before=True, which .*: only False can$"),
+    "layers": ({"decoder_layers": 1}, "has encoder_layers=2 and decoder_layers=1, which .* they are equal$"),
+    "heads": ({"decoder_attention_heads": 3}, "has encoder_attention_heads=2 and decoder_attention_heads=3"),
+    "activation": ({"activation_function": "tanh"}, "has activation_function='tanh', .* relu, gelu, swish"),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("settings", "message"), REFUSED.values(), ids=REFUSED)
+def test_message_a_model_with_a_part_that_ours_does_not_have(make_marian, settings, message):
+    folder = make_marian(untie if "tie_word_embeddings" in settings else lambda model: None, **settings)
+    with pytest.raises(ValueError, match=re.escape(str(folder)) + " " + message):
+        from_marian(folder)
+
+
+@pytest.mark.message
+def test_message_positions_that_are_learned(make_marian):
+    folder = make_marian()
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors["model.decoder.embed_positions.weight"] = torch.ones(61, 24, dtype=torch.float64)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(
+        ValueError, match="has positions of the decoder other than sinusoids, which cannot be"
+    ):
+        from_marian(folder)
+    save_file(tensors | {"odd": torch.ones(2)}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match="has tensors that Marian models do not have odd, which cannot be"):
+        from_marian(folder)
+    del tensors["model.encoder.layers.1.fc1.bias"]
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match=r"has no model\.encoder\.layers\.1\.fc1\.bias, which cannot be"):
+        from_marian(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match="has no weights that transformers can read"):
+        from_marian(folder)
+
+
+@pytest.mark.message
+def test_message_a_vocabulary_that_cannot_be_carried_over(make_marian):
+    folder = make_marian()
+    rewrite(folder, "vocab.json", lambda ids: ids | {"more": len(ids)})
+    size = len(json.loads((folder / "vocab.json").read_text()))
+    with pytest.raises(
+        ValueError, match=rf"a vocabulary of {size} entries, and an embedding of {size - 1}; give"
+    ):
+        from_marian(folder)
+    rewrite(folder, "vocab.json", lambda ids: ids | {"more": len(ids) + 1})
+    with pytest.raises(ValueError, match=rf"does not give each id from 0 to {size - 1} once$"):
+        from_marian(folder)
+    rewrite(folder, "vocab.json", lambda ids: {piece: id_ for piece, id_ in ids.items() if piece != "<unk>"})
+    with pytest.raises(ValueError, match=r"vocab\.json has no <unk>, which every Marian model has$"):
+        from_marian(folder)
+    (folder / "vocab.json").rename(folder / "target_vocab.json")
+    with pytest.raises(
+        ValueError, match=r"has no vocab\.json, which cannot be carried over: another tokenizer$"
+    ):
+        from_marian(folder)
+    (folder / "vocab.json").write_text("{}")
+    with pytest.raises(ValueError, match="has separate vocabularies for source and target, which cannot be"):
+        from_marian(folder)
+
+
+@pytest.mark.message
+def test_message_a_folder_without_a_marian_model(tmp_path: Path):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no \S+config\.json; give the folder of a Marian model$"
+    ):
+        from_marian(tmp_path)
+    for text, message in (
+        ("{", r"config\.json is not JSON \(.*\); download it again$"),
+        ("[]", r"config\.json holds a list, not an object; download it again$"),
+        ('{"model_type": "t5"}', "holds a model of the type 't5'; give the folder of a Marian model$"),
+    ):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            from_marian(tmp_path)
+
+
+@pytest.mark.message
+def test_message_an_imported_tokenizer_does_not_fit_into_one_of_transformers(make_marian, tmp_path: Path):
+    model, tokenizer, _ = from_marian(make_marian())
+    with pytest.raises(
+        ValueError, match="two SentencePiece models, which cannot be carried over: use the folder"
+    ):
+        to_marian(model, tokenizer, tmp_path / "back")

@@ -1,0 +1,251 @@
+"""Models of PyTorch's own class: the same outputs and gradients, and what cannot be carried over."""
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.torch_nn import from_torch, to_torch, torch_masks
+from annotated_transformer.interop.torch_weights import parameter_pairs
+from annotated_transformer.model.transformer import Transformer
+from tests.checkpointing.small_models import make_tokenizer
+
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's, of its defaults
+
+BATCH, SRC, TGT = 2, 7, 5
+SMALL = TransformerConfig(
+    vocab_size=23, max_length=11, num_layers=2, d_model=12, d_ff=17, num_heads=3, dropout=0.0
+)
+EXACT = {"rtol": 1e-11, "atol": 1e-11}
+KINDS = {
+    "the paper's": {},
+    "post-norm with a final norm": {"final_norm": True, "attention_bias": True, "activation": "gelu"},
+    "pre-norm": {"norm": "pre", "activation": "swish", "positions": "learned"},
+    "pre-norm without a final norm": {"norm": "pre", "final_norm": False, "output_bias": True},
+}
+
+
+@torch.no_grad()
+def stirred(module: nn.Module, seed: int = 0) -> Any:
+    """Return the module in float64 with random parameters: none stays at 0 or 1."""
+    rng = torch.Generator().manual_seed(seed)
+    for parameter in module.double().parameters():
+        parameter.normal_(generator=rng)
+        parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
+    return module
+
+
+@pytest.fixture
+def ids() -> tuple[Tensor, Tensor]:
+    """Return sources and targets; the second source and the first target end in padding."""
+    rng = torch.Generator().manual_seed(0)
+    src, tgt = (torch.randint(3, 23, (BATCH, tokens), generator=rng) for tokens in (SRC, TGT))
+    src[1, 4:], tgt[0, 3:] = 0, 0
+    return src, tgt
+
+
+def compare(ours: Transformer, theirs: nn.Transformer, src: Tensor, tgt: Tensor) -> None:
+    """Compare logits, and the gradients of all weights of encoder and decoder."""
+    hidden = theirs(ours.embed(src), ours.embed(tgt), **torch_masks(src, tgt))
+    rng = torch.Generator().manual_seed(1)
+    weights = torch.randn(BATCH, TGT, 23, generator=rng, dtype=torch.float64) * (tgt != 0)[..., None]
+    theirs.zero_grad()
+    (ours.logits(hidden) * weights).sum().backward()
+    of_embedding = ours.embedding.weight.grad.clone()
+    ours.zero_grad()
+    logits = ours(src, tgt)
+    (logits * weights).sum().backward()
+    torch.testing.assert_close(ours.logits(hidden)[tgt != 0], logits[tgt != 0], **EXACT)
+    torch.testing.assert_close(of_embedding, ours.embedding.weight.grad, **EXACT)
+    pairs, compared = parameter_pairs(ours, theirs), 0
+    for their_parameter, our_parameters in pairs:
+        kept = [own for own in our_parameters if own is not None]
+        if kept and their_parameter is not None:
+            torch.testing.assert_close(their_parameter.grad, torch.cat([x.grad for x in kept]), **EXACT)
+            assert their_parameter.grad.abs().max() > 1e-9
+            compared += sum(own.numel() for own in kept)
+    stacks = (*ours.encoder.parameters(), *ours.decoder.parameters())
+    assert compared == min(sum(x.numel() for x in own) for own in (stacks, theirs.parameters()))
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_outputs_and_gradients_are_those_of_pytorch(ids, changes):
+    ours = stirred(Transformer(replace(SMALL, **changes)))
+    compare(ours, to_torch(ours), *ids)
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_law_a_round_trip_restores_every_weight(changes):
+    ours = stirred(Transformer(replace(SMALL, **changes))).eval()
+    output = nn.Linear(12, 23, bias=ours.config.output_bias).double()
+    output.weight = ours.embedding.weight
+    if ours.config.output_bias:
+        output.bias = ours.output_bias
+    positions = ours.positions.table if ours.config.positions == "learned" else None
+    back = from_torch(
+        to_torch(ours), ours.embedding.weight, output=output, positions=positions, max_length=11
+    )
+    assert back.config == ours.config
+    assert not back.training
+    state = back.state_dict()
+    assert state.keys() == ours.state_dict().keys()
+    assert all(torch.equal(state[name], tensor) for name, tensor in ours.state_dict().items())
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_oracle_a_module_as_pytorch_builds_it(ids, norm_first: bool, bias: bool):
+    options = {"activation": F.silu, "norm_first": norm_first, "bias": bias, "dropout": 0.0}
+    theirs = nn.Transformer(12, 3, 2, 2, 17, batch_first=True, **options)
+    ours = from_torch(stirred(theirs), stirred(nn.Embedding(23, 12), seed=3))
+    compare(ours, theirs, *ids)
+    assert ours.config.has_final_norm
+    assert ours.config.attention_bias == bias
+    loaded = from_torch(theirs, ours.embedding.weight).state_dict()
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in ours.state_dict().items())
+
+
+def test_law_a_post_norm_module_keeps_its_final_norm_when_saved(tmp_path):
+    ours = from_torch(stirred(nn.Transformer(12, 3, 2, 2, 17)), torch.randn(263, 12).double())
+    assert ours.config.norm == "post"
+    checkpoint.save(tmp_path, ours, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path)
+    assert torch.equal(loaded.decoder.final_norm.gain, ours.decoder.final_norm.gain)
+    assert loaded.config == ours.config
+
+
+def test_law_zero_biases_of_attention_are_left_out_unless_asked_for():
+    theirs, embedding = nn.Transformer(12, 3, 1, 1, 17), nn.Embedding(23, 12)
+    assert not from_torch(theirs, embedding).config.attention_bias
+    asked = from_torch(theirs, embedding, attention_bias=True)
+    assert asked.encoder.layers[0].self_attention.to_query.bias.tolist() == [0.0] * 12
+    nn.init.ones_(theirs.decoder.layers[0].multihead_attn.out_proj.bias)
+    assert from_torch(theirs, embedding).config.attention_bias
+
+
+def test_law_dropout_is_where_ours_is(ids):
+    ours = Transformer(replace(SMALL, dropout=0.3))
+    theirs = to_torch(ours)
+    layer = theirs.decoder.layers[1]
+    assert (layer.dropout.p, layer.self_attn.dropout, layer.multihead_attn.dropout) == (0, 0, 0)
+    assert (layer.dropout1.p, layer.dropout2.p, layer.dropout3.p) == (0.3, 0.3, 0.3)
+    assert from_torch(theirs, ours.embedding.weight).config.dropout == 0.3
+    assert theirs.training
+    assert not to_torch(ours.eval()).training
+
+
+def test_law_converting_draws_no_random_number():
+    ours = Transformer(SMALL)
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    from_torch(to_torch(ours), ours.embedding.weight)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def with_norm(eps: float = 1e-5, **options: bool) -> nn.LayerNorm:
+    return nn.LayerNorm(12, eps=eps, **options)
+
+
+def attention(**options: Any) -> nn.MultiheadAttention:
+    return nn.MultiheadAttention(12, 3, **options)
+
+
+class Own(nn.TransformerEncoderLayer):
+    """A layer that somebody changed."""
+
+
+REFUSED = {  # a part of the module, what replaces it, and the message
+    "eps": (
+        "encoder.layers.1.norm2",
+        with_norm(1e-6),
+        r"^encoder\.layers\.1\.norm2 has eps=1e-06, .*eps=1e-05$",
+    ),
+    "no weight": (
+        "decoder.norm",
+        with_norm(elementwise_affine=False),
+        r"^decoder\.norm has elementwise_affine=F",
+    ),
+    "another norm": ("decoder.norm", nn.RMSNorm(12), r"^decoder\.norm is of type RMSNorm, .* nn\.LayerNorm$"),
+    "one norm": (
+        "encoder.norm",
+        None,
+        r"^encoder\.norm has nothing, and the other stack has a norm, .*neither$",
+    ),
+    "own layer": ("encoder.layers.0", Own(12, 3, 17), r"^encoder\.layers\.0 is of type Own, which cannot"),
+    "activation": (
+        "encoder.layers.0.activation",
+        nn.GELU(approximate="tanh"),
+        r"^encoder\.layers\.0 has the activation GELU\(approximate='tanh'\), .* one of relu, gelu, swish$",
+    ),
+    "function": ("encoder.layers.0.activation", functools.partial(F.elu), "has the activation .*elu"),
+    "widths": ("decoder.layers.1.multihead_attn", attention(kdim=5, vdim=7), "has kdim=5 and vdim=7, .*=12"),
+    "bias_k": ("encoder.layers.0.self_attn", attention(add_bias_kv=True), "self_attn has add_bias_kv=True"),
+    "zero": ("encoder.layers.0.self_attn", attention(add_zero_attn=True), "self_attn has add_zero_attn=True"),
+    "heads": (
+        "decoder.layers.0.self_attn",
+        nn.MultiheadAttention(12, 2),
+        r"^decoder\.layers\.0 has attentions with \[2, 3\] heads, .* same number in both$",
+    ),
+    "dropout": (
+        "decoder.layers.0.dropout2",
+        nn.Dropout(0.5),
+        r"^decoder\.layers\.0 has the dropouts \[0\.1, 0\.5\]",
+    ),
+    "layers": (
+        "decoder.layers",
+        nn.ModuleList([nn.TransformerDecoderLayer(12, 3, 17)]),
+        "^the decoder has 1 layers, and the encoder 2, which cannot be carried over: .* equal numbers$",
+    ),
+    "sizes": (
+        "decoder.layers.1",
+        nn.TransformerDecoderLayer(12, 3, 19),
+        r"^decoder\.layers\.1 has d_ff=19, and encoder\.layers\.0 17, .* the same in each layer$",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("name", "part", "message"), REFUSED.values(), ids=REFUSED)
+def test_message_a_part_that_cannot_be_carried_over(name, part, message):
+    module = nn.Transformer(12, 3, 2, 2, 17)
+    place, _, last = name.rpartition(".")
+    parent = module.get_submodule(place)
+    parent.__dict__.pop(last, None)
+    setattr(parent, last, part)
+    with pytest.raises(ValueError, match=message):
+        from_torch(module, nn.Embedding(23, 12))
+
+
+@pytest.mark.message
+def test_message_of_what_is_around_the_module():
+    module, embedding = nn.Transformer(12, 3, 1, 1, 17), nn.Embedding(23, 12)
+    with pytest.raises(TypeError, match=r"takes an nn\.Transformer, not TransformerEncoder"):
+        from_torch(module.encoder, embedding)
+    with pytest.raises(
+        ValueError, match=r"shape of the embedding is \(23, 13\), .*d_model=12; .* 12 columns"
+    ):
+        from_torch(module, nn.Embedding(23, 13))
+    with pytest.raises(ValueError, match=r"shape of positions is \(11, 1\), .*d_model=12; .* 12 columns"):
+        from_torch(module, embedding, positions=torch.zeros(11, 1))
+    with pytest.raises(ValueError, match=r"output\.weight differs .* one matrix for both .* train with"):
+        from_torch(module, embedding, output=nn.Linear(12, 23))
+    nn.init.ones_(module.encoder.layers[0].self_attn.in_proj_bias)
+    with pytest.raises(ValueError, match=r"attention_bias=False would lose biases .* leave it out"):
+        from_torch(module, embedding, attention_bias=False)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["d_k", "d_v"])
+def test_message_other_widths_of_heads_have_no_place_in_pytorch(name):
+    with pytest.raises(
+        ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads = 4 feat"
+    ):
+        to_torch(Transformer(replace(SMALL, **{name: 5})))
+    assert isinstance(to_torch(Transformer(replace(SMALL, **{name: 4}))), nn.Transformer)

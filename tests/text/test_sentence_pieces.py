@@ -1,0 +1,113 @@
+"""Tokenizers with two segmentations: copies, cleaning, codes of languages, and error messages."""
+
+import copy
+import json
+import pickle
+import re
+
+import pytest
+import torch
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, normalizers, pre_tokenizers
+
+from annotated_transformer.text.cleaning import clean
+from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer
+from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, Tokenizer
+
+VOCABULARY = [*SPECIAL_TOKENS, "▁the", "▁", "t", "h", "e", "▁dog", '"', ">>deu<<", "the"]
+TEXTS = ["the dog", ">>deu<< the dog", "„the”", "thé thxxe", "", "<pad> <eos>"]
+
+
+def side(**scores: float) -> Backend:
+    """Return a segmentation that prefers pieces with higher scores."""
+    found = {"▁": -9.0, "t": -9.0, "h": -9.0, "e": -9.0, '"': -9.0} | scores
+    backend = Backend(models.Unigram([(" <unk>", 0.0), *found.items()], unk_id=0))
+    backend.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    return backend
+
+
+@pytest.fixture
+def tokenizer() -> SentencePieceTokenizer:
+    source, target = side(**{"▁the": -1.0, "▁dog": -1.0}), side(the=-1.0)
+    return SentencePieceTokenizer(VOCABULARY, source, target)
+
+
+def named(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
+    return [tokenizer.vocabulary()[id_] for id_ in ids]
+
+
+def test_law_sources_and_targets_are_segmented_by_their_own_models(tokenizer):
+    (source,), (target,) = tokenizer.encode_source(["the dog"]), tokenizer.encode_target(["the dog"])
+    assert named(tokenizer, source) == ["▁the", "▁dog", "<eos>"]
+    assert named(tokenizer, target) == ["<bos>", "▁", "the", "▁", "<unk>", "<eos>"]  # one for all of "dog"
+
+
+def test_law_a_code_at_the_start_is_one_token(tokenizer):
+    sources = tokenizer.encode_source([">>deu<< the", ">>fra<<the", "the >>deu<<", ">> the"])
+    known, unknown, inside, no_code = [named(tokenizer, ids) for ids in sources]
+    assert known == [">>deu<<", "▁the", "<eos>"]
+    assert unknown == ["<unk>", "▁the", "<eos>"]
+    assert ">>deu<<" not in inside
+    assert no_code[:2] == ["▁", "<unk>"]
+
+
+def test_law_special_tokens_in_a_text_are_text(tokenizer):
+    for *ids, last in tokenizer.encode_source([" ".join(SPECIAL_TOKENS), *SPECIAL_TOKENS]):
+        assert not {0, 1, 2} & set(ids)
+        assert last == 2
+
+
+def test_law_decoding_and_tokens_write_spaces(tokenizer):
+    ids = [1, 4, 9, 5, 6, 3, 5, 2]
+    assert tokenizer.decode([ids, []]) == ["the dog t", ""]
+    assert tokenizer.tokens([4, 9, 2]) == [" the", " dog", "<eos>"]
+    assert tokenizer.merges() == []
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda tokenizer: Tokenizer.from_json(tokenizer.to_json()),
+        lambda tokenizer: pickle.loads(pickle.dumps(tokenizer)),
+        copy.deepcopy,
+    ],
+)
+def test_law_a_copy_encodes_as_the_original(tokenizer, copied):
+    other = copied(tokenizer)
+    assert isinstance(other, SentencePieceTokenizer)
+    assert other.to_json() == tokenizer.to_json()
+    for name in ("encode_source", "encode_target"):
+        assert getattr(other, name)(TEXTS) == getattr(tokenizer, name)(TEXTS)
+    assert other.vocabulary() == VOCABULARY
+
+
+def test_law_cleaning_comes_before_the_models_own_normalization(tokenizer):
+    cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())
+    assert cleaning.cleans
+    assert not tokenizer.cleans
+    assert cleaning.encode_source(TEXTS) == tokenizer.encode_source([clean(text) for text in TEXTS])
+    assert cleaning.encode_target(TEXTS) == tokenizer.encode_target([clean(text) for text in TEXTS])
+    assert cleaning.encode_source(TEXTS) != tokenizer.encode_source(TEXTS)
+
+
+@pytest.mark.message
+def test_message_what_such_a_tokenizer_does_not_do(tokenizer):
+    with pytest.raises(
+        ValueError, match=r"^p=0\.1, but a tokenizer of SentencePiece has no merges .*; give 0$"
+    ):
+        tokenizer.with_dropout(0.1, torch.Generator())
+    with pytest.raises(
+        ValueError, match=r"^two ids of the vocabulary have the string '▁'; give each its own$"
+    ):
+        SentencePieceTokenizer([*VOCABULARY, "▁"], side(), side())
+    with pytest.raises(ValueError, match=re.escape("(0, 1, 2, 3) are needed")):
+        SentencePieceTokenizer(VOCABULARY[::-1], side(), side())
+    with pytest.raises(ValueError, match="text 0 of 1 is not valid Unicode"):
+        tokenizer.encode_source(["\ud800"])
+    with pytest.raises(TypeError, match="takes a list of texts, not one text"):
+        tokenizer.encode_target("the")
+    parts = json.loads(tokenizer.to_json())
+    del parts["target"]
+    with pytest.raises(ValueError, match="this is not the JSON of a tokenizer"):
+        Tokenizer.from_json(json.dumps(parts))
