@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 BUILT_IN = ("scaled_dot_product", "fused")
-F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", bound=Callable[..., Any])
 _attentions: dict[str, Callable[..., Any]] = {}
 
 
-def register_attention(name: str) -> Callable[[F], F]:
+def register_attention(name: str) -> Callable[[T], T]:
     """Return a decorator that gives an attention a name, for `TransformerConfig(attention=name)`.
 
     It decorates a function that a `Transformer` calls for each attention that it builds, with two arguments:
@@ -31,7 +31,7 @@ def register_attention(name: str) -> Callable[[F], F]:
             f"an attention cannot be registered as {name!r}; choose another name than {BUILT_IN}"
         )
 
-    def register(make: F) -> F:
+    def register(make: T) -> T:
         if not (callable(make) and hasattr(make, "__qualname__")):
             raise TypeError(f"{make!r} is not a function of a config and a place; decorate one")
         known = _attentions.get(name)

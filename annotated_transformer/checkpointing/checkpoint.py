@@ -43,7 +43,7 @@ CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.sa
 FORMAT_VERSION = "1"
 EN_DE = "en-de"
 PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
-M = TypeVar("M", bound=TrainableModel)
+T = TypeVar("T", bound=TrainableModel)
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
@@ -109,7 +109,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]: ...
 
 
 @overload
-def load(folder: str | Path, kind: type[M]) -> tuple[M, Tokenizer]: ...
+def load(folder: str | Path, kind: type[T]) -> tuple[T, Tokenizer]: ...
 
 
 def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokenizer]:

@@ -9,7 +9,8 @@ from torch import Tensor
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
 
-Pair = tuple[list[int], list[int]]  # source ids … EOS, and BOS … target ids … EOS
+# Source ids … EOS, and BOS … target ids … EOS. A language model has no source, and a classifier one target.
+Pair = tuple[list[int], list[int]]
 
 
 def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
@@ -103,11 +104,11 @@ def make_batches(
     A batch has at most `batch_tokens` source tokens and as many target tokens,
     padding included. With a `generator`, pairs of equal lengths are shuffled and
     the batches have a random order; without one, they are ordered from short to
-    long. `pad_id` is that of the model. A source may be empty: a language model has none.
+    long. `pad_id` is that of the model.
 
     Raises:
         TypeError: If a side of a pair is not a list of ids.
-        ValueError: If there are no pairs, or a pair has no target or is too long.
+        ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = list(range(len(pairs)))

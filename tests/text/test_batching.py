@@ -6,7 +6,15 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.text.batching import Batch, Pair, encode_pairs, fill_batches, make_batches, pad
+from annotated_transformer.text.batching import (
+    Batch,
+    ClassBatch,
+    Pair,
+    encode_pairs,
+    fill_batches,
+    make_batches,
+    pad,
+)
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 BUDGET = 61
@@ -128,6 +136,31 @@ def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():
     assert sorted(batch.src.tolist()) == [[0, 0, 8], [0, 8, 5]]
     assert sorted(batch.tgt.tolist()) == [[7, 0, 0, 8], [7, 0, 8, 5]]
     assert batch.num_labels == batch.to(torch.device("cpu")).num_labels == 5
+
+
+def test_law_pairs_without_sources_are_batched_by_their_targets():
+    pairs: list[Pair] = [([], [1, 8, 2]), ([], [1, 8, 9, 10, 2]), ([], [1, 2])]
+    (batch,) = make_batches(pairs, batch_tokens=17)
+    assert (batch.src.shape, batch.src.dtype) == ((3, 0), torch.int64)
+    assert sorted(batch.labels.tolist()) == [[2, 0, 0, 0], [8, 2, 0, 0], [8, 9, 10, 2]]
+    assert batch.num_labels == 7
+
+
+def test_law_a_pair_with_a_class_has_one_label_whatever_the_class():
+    (batch,) = make_batches([([5, 2], [0]), ([5, 6, 7, 2], [3])], batch_tokens=11)
+    found = ClassBatch(**vars(batch)).to(torch.device("cpu"))
+    assert (type(found), found.classes.tolist(), found.num_labels) == (ClassBatch, [0, 3], 2)
+
+
+@pytest.mark.message
+def test_message_a_pair_without_a_target_or_with_two_classes():
+    with pytest.raises(ValueError, match="pair 1 has no target; give each source at least one id to predict"):
+        make_batches([([5, 2], [1, 2]), ([5, 2], [])], batch_tokens=11)
+    (batch,) = make_batches([([5, 2], [1, 3])], batch_tokens=11)
+    with pytest.raises(
+        ValueError, match=r"a pair among \[0\] has 2 classes; give each one: \(ids, \[class\]\)"
+    ):
+        ClassBatch(**vars(batch)).classes  # noqa: B018
 
 
 @pytest.mark.message
