@@ -16,13 +16,15 @@ from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_toke
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.libraries import library
+from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
+from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
+PURPOSE = "CTranslate2's format"
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
@@ -118,7 +120,7 @@ class CTranslate2Engine:
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
         self.never = [[config["pad_token"]], [config["bos_token"]]]
-        self.translator: Any = library("ctranslate2").Translator(
+        self.translator: Any = needed("ctranslate2", PURPOSE).Translator(
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1
         )
 
@@ -177,14 +179,15 @@ def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     """Return CTranslate2's description of the model, with its weights."""
-    specs, c = library("ctranslate2.specs"), model.config
-    activations = library("ctranslate2.specs.common_spec").Activation
+    specs, c = needed("ctranslate2.specs", PURPOSE), model.config
+    activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
     settings = {
         "pre_norm": c.norm == "pre",
-        "activation": {"relu": activations.RELU, "gelu": activations.GELU}[c.activation],
+        "activation": activations[c.activation.upper()],
         "head_dim": c.d_k,
+        "no_final_norm": not isinstance(model.encoder.final_norm, LayerNorm),
     }
-    stacks = library("ctranslate2.specs.transformer_spec")
+    stacks = needed("ctranslate2.specs.transformer_spec", PURPOSE)
     encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
     decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
     spec = specs.TransformerSpec(encoder, decoder)
@@ -206,7 +209,7 @@ def _specification(model: Any) -> Any:
         _linear(to.attention.linear[2], cross.to_output)
         _norm(to.attention.layer_norm, layer.add_norm_2.norm)
         _feed_forward(to.ffn, layer.feed_forward, layer.add_norm_3.norm)
-    if c.norm == "pre":
+    if isinstance(model.encoder.final_norm, LayerNorm):
         _norm(spec.encoder.layer_norm, model.encoder.final_norm)
         _norm(spec.decoder.layer_norm, model.decoder.final_norm)
     return spec

@@ -1,20 +1,20 @@
-"""The libraries that this package converts models for: imported on first use, and named if missing."""
+"""Libraries that only some conversions need."""
 
-import importlib
+from importlib import import_module
 from types import ModuleType
 
+INSTALL = "pip install 'annotated-transformer[interop]'"
 
-def library(name: str) -> ModuleType:
-    """Import a library, or a module of one, that only the extra `interop` installs.
+
+def needed(library: str, purpose: str) -> ModuleType:
+    """Import a library, or say how to install it.
 
     Raises:
-        ModuleNotFoundError: If it is not installed; the message has the command.
+        ModuleNotFoundError: If it is not installed.
     """
     try:
-        return importlib.import_module(name)
+        return import_module(library)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"this needs {error.name or name}, which is not installed: pip install "
-            f"'annotated-transformer[interop]'",
-            name=error.name,
+            f"{purpose} needs {error.name}, which is not installed; run {INSTALL}", name=error.name
         ) from error

@@ -14,7 +14,7 @@ from torch import nn
 
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.interop.libraries import library
+from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -115,7 +115,7 @@ def _step(model: Transformer) -> bytes:
 
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:
     for name in ("onnx", "onnxscript"):
-        library(name)
+        needed(name, "exporting to ONNX")
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # misses torchvision
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -141,7 +141,7 @@ def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], output
 
 def _quantized(graph: bytes) -> bytes:
     """Return a graph whose matrix products have weights in int8, with one scale for each output."""
-    quantization, onnx = library("onnxruntime.quantization"), library("onnx")
+    onnx, quantization = (needed(x, "quantization") for x in ("onnx", "onnxruntime.quantization"))
     model = onnx.load_model_from_string(graph)
     # What this names has been done by the exporter; without it, onnxruntime logs that it should be.
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")

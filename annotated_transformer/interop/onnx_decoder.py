@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.libraries import library
+from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
 from annotated_transformer.model.id_checks import check_step, foreign_ids
 from annotated_transformer.model.transformer import Transformer
@@ -72,7 +72,7 @@ class OnnxDecoder:
         return OnnxSteps(self, src)
 
     def _load(self, files: dict[str, bytes], threads: int) -> None:
-        runtime: Any = library("onnxruntime")
+        runtime: Any = needed("onnxruntime", "OnnxDecoder")
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3  # errors; it warns of each initializer that it removes
