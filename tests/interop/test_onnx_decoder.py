@@ -113,7 +113,7 @@ def test_oracle_200_translations_are_the_same_or_nearly_so(shipped, dtype: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "unequal heads"])
+@pytest.mark.parametrize("kind", ["everything", "unequal heads"])
 def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
     model, src = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7})), sources(tokenizer())
     decoder = OnnxDecoder.from_model(model)
