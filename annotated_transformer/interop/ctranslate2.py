@@ -14,7 +14,6 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
@@ -149,7 +148,7 @@ def _files(
     model: Transformer, tokens: list[str], languages: tuple[str, str] | None, dtype: str
 ) -> dict[str, bytes]:
     """Return the files of the model in CTranslate2's format; `tokens` are the names of the ids."""
-    _refuse_unknown(model.config, dtype)
+    _refuse_unknown(model, dtype)
     spec = _specification(model)
     spec.register_source_vocabulary(tokens)
     spec.register_target_vocabulary(tokens)
@@ -166,9 +165,15 @@ def _files(
     return written_by(spec.save)
 
 
-def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:
+def _refuse_unknown(model: Transformer, dtype: str) -> None:
+    config = model.config
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
+    if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):
+        raise ValueError(
+            "CTranslate2 has no norm after the last layer of a post-norm model, and this one has "
+            "encoder.final_norm and decoder.final_norm; export it to another format"
+        )
     d_k, d_v = (width or config.d_model // config.num_heads for width in (config.d_k, config.d_v))
     if d_k != d_v:
         raise ValueError(
@@ -198,6 +203,8 @@ def _specification(model: Any) -> Any:
         embeddings.weight = _array(model.embedding.weight)
         stack.position_encodings.encodings = _array(model.positions.table)
     spec.decoder.projection.weight = _array(model.embedding.weight)
+    if (bias := dict(model.named_parameters()).get("output_bias")) is not None:
+        spec.decoder.projection.bias = _array(bias)
     for layer, to in zip(model.encoder.layers, spec.encoder.layer, strict=True):
         _self_attention(to.self_attention, layer.self_attention, layer.add_norm_1.norm)
         _feed_forward(to.ffn, layer.feed_forward, layer.add_norm_2.norm)

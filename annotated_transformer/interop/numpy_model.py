@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 Array = NDArray[np.float32]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": lambda x: np.maximum(x, 0),
+    "swish": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x * (1 + np.vectorize(math.erf, [np.float32])(x / np.float32(math.sqrt(2)))) / 2,
 }
 
@@ -39,7 +40,8 @@ class NumpyModel:
             y = self.residual(f"decoder.layers.{i}", 1, "self_attention", y, mask=causal)
             y = self.residual(f"decoder.layers.{i}", 2, "cross_attention", y, memory)
             y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
-        return self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+        logits = self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+        return logits + self.weights.get("output_bias", np.float32(0))
 
     def embed(self, ids: list[int]) -> Array:
         """Return scaled embeddings plus positions (3.4 and 3.5)."""
