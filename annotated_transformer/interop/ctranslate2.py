@@ -14,15 +14,16 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
+from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
+PURPOSE = "CTranslate2's format"
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
@@ -118,7 +119,11 @@ class CTranslate2Engine:
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
         self.never = [[config["pad_token"]], [config["bos_token"]]]
+<<<<<<< HEAD
         self.translator: Any = needed("ctranslate2").Translator(
+=======
+        self.translator: Any = needed("ctranslate2", PURPOSE).Translator(
+>>>>>>> engine
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1
         )
 
@@ -147,7 +152,7 @@ def _files(
     model: Transformer, tokens: list[str], languages: tuple[str, str] | None, dtype: str
 ) -> dict[str, bytes]:
     """Return the files of the model in CTranslate2's format; `tokens` are the names of the ids."""
-    _refuse_unknown(model.config, dtype)
+    _refuse_unknown(model, dtype)
     spec = _specification(model)
     spec.register_source_vocabulary(tokens)
     spec.register_target_vocabulary(tokens)
@@ -164,9 +169,15 @@ def _files(
     return written_by(spec.save)
 
 
-def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:
+def _refuse_unknown(model: Transformer, dtype: str) -> None:
+    config = model.config
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
+    if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):
+        raise ValueError(
+            "CTranslate2 has no norm after the last layer of a post-norm model, and this one has "
+            "encoder.final_norm and decoder.final_norm; export it to another format"
+        )
     d_k, d_v = (width or config.d_model // config.num_heads for width in (config.d_k, config.d_v))
     if d_k != d_v:
         raise ValueError(
@@ -177,14 +188,24 @@ def _refuse_unknown(config: TransformerConfig, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     """Return CTranslate2's description of the model, with its weights."""
+<<<<<<< HEAD
     specs, c = needed("ctranslate2.specs"), model.config
     activations = needed("ctranslate2.specs.common_spec").Activation
+=======
+    specs, c = needed("ctranslate2.specs", PURPOSE), model.config
+    activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
+>>>>>>> engine
     settings = {
         "pre_norm": c.norm == "pre",
-        "activation": {"relu": activations.RELU, "gelu": activations.GELU}[c.activation],
+        "activation": activations[c.activation.upper()],
         "head_dim": c.d_k,
+        "no_final_norm": not isinstance(model.encoder.final_norm, LayerNorm),
     }
+<<<<<<< HEAD
     stacks = needed("ctranslate2.specs.transformer_spec")
+=======
+    stacks = needed("ctranslate2.specs.transformer_spec", PURPOSE)
+>>>>>>> engine
     encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
     decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
     spec = specs.TransformerSpec(encoder, decoder)
@@ -195,6 +216,8 @@ def _specification(model: Any) -> Any:
         embeddings.weight = _array(model.embedding.weight)
         stack.position_encodings.encodings = _array(model.positions.table)
     spec.decoder.projection.weight = _array(model.embedding.weight)
+    if (bias := dict(model.named_parameters()).get("output_bias")) is not None:
+        spec.decoder.projection.bias = _array(bias)
     for layer, to in zip(model.encoder.layers, spec.encoder.layer, strict=True):
         _self_attention(to.self_attention, layer.self_attention, layer.add_norm_1.norm)
         _feed_forward(to.ffn, layer.feed_forward, layer.add_norm_2.norm)
@@ -206,7 +229,7 @@ def _specification(model: Any) -> Any:
         _linear(to.attention.linear[2], cross.to_output)
         _norm(to.attention.layer_norm, layer.add_norm_2.norm)
         _feed_forward(to.ffn, layer.feed_forward, layer.add_norm_3.norm)
-    if c.norm == "pre":
+    if isinstance(model.encoder.final_norm, LayerNorm):
         _norm(spec.encoder.layer_norm, model.encoder.final_norm)
         _norm(spec.decoder.layer_norm, model.decoder.final_norm)
     return spec

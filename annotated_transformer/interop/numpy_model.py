@@ -5,6 +5,7 @@ It reads one sentence at a time, so nothing is padded, and it has no cache. PyTo
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 Array = NDArray[np.float32]
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "swish": lambda x: x / (1 + np.exp(-x)),
+    "gelu": lambda x: x * (1 + np.vectorize(math.erf, [np.float32])(x / np.float32(math.sqrt(2)))) / 2,
+}
 
 
 class NumpyModel:
@@ -34,7 +40,8 @@ class NumpyModel:
             y = self.residual(f"decoder.layers.{i}", 1, "self_attention", y, mask=causal)
             y = self.residual(f"decoder.layers.{i}", 2, "cross_attention", y, memory)
             y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
-        return self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+        logits = self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+        return logits + self.weights.get("output_bias", np.float32(0))
 
     def embed(self, ids: list[int]) -> Array:
         """Return scaled embeddings plus positions (3.4 and 3.5)."""
@@ -48,9 +55,8 @@ class NumpyModel:
         norm, pre = f"{layer}.add_norm_{i}.norm", self.config["norm"] == "pre"
         h = self.norm(norm, x) if pre else x
         if part == "feed_forward":
-            h = self.linear(
-                f"{layer}.{part}.contract", self.activate(self.linear(f"{layer}.{part}.expand", h))
-            )
+            h = ACTIVATIONS[self.config["activation"]](self.linear(f"{layer}.{part}.expand", h))
+            h = self.linear(f"{layer}.{part}.contract", h)
         else:
             h = self.attend(f"{layer}.{part}", h, h if memory is None else memory, mask)
         return x + h if pre else self.norm(norm, x + h)
@@ -69,12 +75,6 @@ class NumpyModel:
     def linear(self, name: str, x: Array) -> Array:
         """Return a linear map, with its bias if there is one."""
         return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", np.float32(0))
-
-    def activate(self, x: Array) -> Array:
-        """Return max(0, x), or x times the normal distribution function (GELU)."""
-        if self.config["activation"] == "relu":
-            return np.maximum(x, 0)
-        return (x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2).astype(np.float32)
 
     def norm(self, name: str, x: Array) -> Array:
         """Return each token centered and scaled (5.4), or as it is if there is no such norm."""

@@ -115,7 +115,11 @@ def _step(model: Transformer) -> bytes:
 
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:
     for name in ("onnx", "onnxscript"):
+<<<<<<< HEAD
         needed(name)
+=======
+        needed(name, "exporting to ONNX")
+>>>>>>> engine
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # misses torchvision
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -141,7 +145,11 @@ def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], output
 
 def _quantized(graph: bytes) -> bytes:
     """Return a graph whose matrix products have weights in int8, with one scale for each output."""
+<<<<<<< HEAD
     quantization, onnx = needed("onnxruntime.quantization"), needed("onnx")
+=======
+    onnx, quantization = (needed(x, "quantization") for x in ("onnx", "onnxruntime.quantization"))
+>>>>>>> engine
     model = onnx.load_model_from_string(graph)
     # What this names has been done by the exporter; without it, onnxruntime logs that it should be.
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")

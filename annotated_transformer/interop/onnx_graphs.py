@@ -81,7 +81,7 @@ class StepGraph(nn.Module):
             x = add_norm(layer.add_norm_3, x, partial(feed_forward, layer.feed_forward))
             new_keys.append(key)
             new_values.append(value)
-        logits = F.linear(norm(self.model.decoder.final_norm, x), self.model.embedding.weight)
+        logits = self.model.logits(norm(self.model.decoder.final_norm, x)[:, None])[:, 0]
         return logits, torch.stack(new_keys), torch.stack(new_values)
 
     def _read_past(

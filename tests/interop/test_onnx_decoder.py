@@ -113,7 +113,7 @@ def test_oracle_200_translations_are_the_same_or_nearly_so(shipped, dtype: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "unequal heads"])
+@pytest.mark.parametrize("kind", ["everything", "unequal heads"])
 def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
     model, src = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7})), sources(tokenizer())
     decoder = OnnxDecoder.from_model(model)
@@ -168,6 +168,10 @@ def test_message_an_id_outside_the_vocabulary(shipped, exported, id_: int):
 @pytest.mark.message
 def test_message_a_missing_library_is_named_with_its_command(folder: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+<<<<<<< HEAD
     words = r"needs onnxruntime, which is not installed; run pip install 'annotated-transformer\[interop\]'"
+=======
+    words = r"^OnnxDecoder needs onnxruntime, .*; run pip install 'annotated-transformer\[interop\]'"
+>>>>>>> engine
     with pytest.raises(ModuleNotFoundError, match=words):
         OnnxDecoder(folder)
