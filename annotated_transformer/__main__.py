@@ -178,7 +178,7 @@ def _run(options: argparse.Namespace) -> None:
         elif _translates(options) and "OMP_NUM_THREADS" not in os.environ:
             _set_threads(1)
         if getattr(options, "own_code", None) is not None:
-            _import(options.own_code)
+            _import_own_code(options.own_code)
         options.run(options)
 
 
@@ -228,7 +228,7 @@ def _set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _import(module: str) -> None:
+def _import_own_code(module: str) -> None:
     """Import a module of the user's, which may be in the folder that the command runs in."""
     sys.path.append(str(Path.cwd()))
     try:

@@ -68,7 +68,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "decoding.*": ("config", *MODEL, *DECODING),  # only a translator chooses what is in `fast`
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     **dict.fromkeys(MODERN, ("config", *MODEL, *MODERN)),
-    **dict.fromkeys(INTEROP, (*CHECKPOINTING, *DECODING, *INTEROP)),
+    **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
     "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),

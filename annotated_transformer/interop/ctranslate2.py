@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
+from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.normalization import LayerNorm
-from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
@@ -51,8 +51,7 @@ def to_ctranslate2(
             together, there is no such `dtype`, or both languages are the same.
         OSError: If the files cannot be written.
     """
-    model = unwrap(model)
-    refuse_custom_model(model)
+    model = plain_transformer(model, "CTranslate2")
     check_tokenizer(model.config, tokenizer)
     vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
     files = _files(model, sorted(vocabulary, key=vocabulary.__getitem__), languages, dtype)
@@ -94,8 +93,7 @@ class CTranslate2Engine:
         cls, model: Transformer, *, dtype: str = "float32", threads: int = 1
     ) -> "CTranslate2Engine":
         """Convert a model in memory; the arguments and errors are those of `to_ctranslate2`."""
-        model = unwrap(model)
-        refuse_custom_model(model)
+        model = plain_transformer(model, "CTranslate2")
         engine = cls.__new__(cls)
         tokens = [f"<{id_}>" for id_ in range(model.config.vocab_size)]  # any names: searches take ids
         engine._load(_files(model, tokens, None, dtype), threads)
@@ -119,11 +117,7 @@ class CTranslate2Engine:
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
         self.never = [[config["pad_token"]], [config["bos_token"]]]
-<<<<<<< HEAD
-        self.translator: Any = needed("ctranslate2").Translator(
-=======
         self.translator: Any = needed("ctranslate2", PURPOSE).Translator(
->>>>>>> engine
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1
         )
 
@@ -188,24 +182,15 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     """Return CTranslate2's description of the model, with its weights."""
-<<<<<<< HEAD
-    specs, c = needed("ctranslate2.specs"), model.config
-    activations = needed("ctranslate2.specs.common_spec").Activation
-=======
     specs, c = needed("ctranslate2.specs", PURPOSE), model.config
     activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
->>>>>>> engine
     settings = {
         "pre_norm": c.norm == "pre",
         "activation": activations[c.activation.upper()],
         "head_dim": c.d_k,
         "no_final_norm": not isinstance(model.encoder.final_norm, LayerNorm),
     }
-<<<<<<< HEAD
-    stacks = needed("ctranslate2.specs.transformer_spec")
-=======
     stacks = needed("ctranslate2.specs.transformer_spec", PURPOSE)
->>>>>>> engine
     encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
     decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
     spec = specs.TransformerSpec(encoder, decoder)

@@ -44,6 +44,19 @@ FORMATS = {
         from_="from_marian",
         dtypes=("float32", "float16", "bfloat16"),
     ),
+    "ctranslate2": Format(
+        "CTranslate2",
+        "ctranslate2",
+        to="to_ctranslate2",
+        dtypes=("float32", "float16", "bfloat16", "int8"),
+    ),
+    "onnx": Format("onnxruntime and others", "onnx", to="to_onnx", dtypes=("float32", "float16", "int8")),
+    "safetensors": Format(
+        "programs without PyTorch",
+        "safetensors",
+        to="to_safetensors",
+        dtypes=("float32", "float16", "bfloat16"),
+    ),
 }
 WRITTEN = [name for name, known in FORMATS.items() if known.to]
 READ = [name for name, known in FORMATS.items() if known.from_]

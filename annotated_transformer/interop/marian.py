@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import check_tokenizer, refuse_custom_model
+from annotated_transformer.checkpointing.checkpoint import check_tokenizer
 from annotated_transformer.checkpointing.files import to_safetensors, write_together
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.marian_loading import load_marian
 from annotated_transformer.interop.marian_settings import (
     generation_settings,
@@ -37,7 +38,7 @@ from annotated_transformer.interop.marian_weights import (
     has_attention_biases,
     to_marian_weights,
 )
-from annotated_transformer.model.plain import plain_name, unwrap
+from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -75,8 +76,7 @@ def to_marian(
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
         OSError: If the files cannot be written.
     """
-    folder, model = Path(folder), unwrap(model)
-    refuse_custom_model(model)
+    folder, model = Path(folder), plain_transformer(model, "Marian")
     check_tokenizer(model.config, tokenizer)
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:

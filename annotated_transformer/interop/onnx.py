@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_custom_model
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
 from annotated_transformer.checkpointing.files import write_together
+from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
-from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -54,16 +54,14 @@ def to_onnx(
             there is no such `dtype`, or both languages are the same.
         OSError: If the files cannot be written.
     """
-    refuse_custom_model(model)
-    check_tokenizer(unwrap(model).config, tokenizer)
+    check_tokenizer(plain_transformer(model, "ONNX").config, tokenizer)
     files = onnx_files(model, languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
     """Return the files that `to_onnx` writes, all but the tokenizer's; the errors are the same."""
-    model = unwrap(model)
-    refuse_custom_model(model)
+    model = plain_transformer(model, "ONNX")
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}
@@ -115,11 +113,7 @@ def _step(model: Transformer) -> bytes:
 
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:
     for name in ("onnx", "onnxscript"):
-<<<<<<< HEAD
-        needed(name)
-=======
         needed(name, "exporting to ONNX")
->>>>>>> engine
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # misses torchvision
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -145,11 +139,7 @@ def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], output
 
 def _quantized(graph: bytes) -> bytes:
     """Return a graph whose matrix products have weights in int8, with one scale for each output."""
-<<<<<<< HEAD
-    quantization, onnx = needed("onnxruntime.quantization"), needed("onnx")
-=======
     onnx, quantization = (needed(x, "quantization") for x in ("onnx", "onnxruntime.quantization"))
->>>>>>> engine
     model = onnx.load_model_from_string(graph)
     # What this names has been done by the exporter; without it, onnxruntime logs that it should be.
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")

@@ -72,11 +72,7 @@ class OnnxDecoder:
         return OnnxSteps(self, src)
 
     def _load(self, files: dict[str, bytes], threads: int) -> None:
-<<<<<<< HEAD
-        runtime: Any = needed("onnxruntime")
-=======
         runtime: Any = needed("onnxruntime", "OnnxDecoder")
->>>>>>> engine
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3  # errors; it warns of each initializer that it removes

@@ -12,12 +12,8 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import NoCache
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.interop import ctranslate2 as module
 from annotated_transformer.interop.ctranslate2 import DTYPES, CTranslate2Engine, to_ctranslate2
-from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from tests.explorer_sentences import sentences
@@ -161,33 +157,12 @@ def test_message_values_of_another_width_cannot_be_exported(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def any_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let models be exported that have more parts than today's configs describe."""
-    monkeypatch.setattr(module, "refuse_custom_model", lambda model: None)
-
-
-@pytest.mark.usefixtures("any_model")
-def test_oracle_a_bias_of_the_logits_is_exported():
-    model, src = varied_model(), torch.tensor([[4, 250, 6, 2]])
-    without = greedy_search(model, src, decoder=NoCache)
-    model.output_bias = torch.nn.Parameter(torch.randn(model.config.vocab_size))
-    model.logits = lambda hidden: model.embedding.logits(hidden) + model.output_bias
-    expected = greedy_search(model, src, decoder=NoCache)
-    assert expected.tolist() != without.tolist()
-    engine = CTranslate2Engine.from_model(model)
-    assert engine.search(src.tolist(), limits=[54], beam_size=1)[0][0].ids == expected[0].tolist()
-
-
 @pytest.mark.message
-@pytest.mark.usefixtures("any_model")
 def test_message_a_final_norm_after_post_norm_cannot_be_exported():
-    model = varied_model()
-    model.encoder.final_norm, model.decoder.final_norm = LayerNorm(30), LayerNorm(30)
     with pytest.raises(
         ValueError, match=r"no norm after the last layer of a post-norm .* encoder\.final_norm"
     ):
-        CTranslate2Engine.from_model(model)
+        CTranslate2Engine.from_model(varied_model(final_norm=True))
 
 
 @pytest.mark.message
@@ -222,10 +197,6 @@ def test_message_a_foreign_tokenizer(tmp_path: Path):
 @pytest.mark.message
 def test_message_a_missing_library_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-<<<<<<< HEAD
-    words = r"needs ctranslate2, which is not installed; run pip install 'annotated-transformer\[interop\]'"
-=======
     words = r"^CTranslate2's format needs ctranslate2, .*; run pip install 'annotated-transformer\[interop\]'"
->>>>>>> engine
     with pytest.raises(ModuleNotFoundError, match=words):
         CTranslate2Engine.from_model(varied_model())

@@ -14,7 +14,7 @@ from annotated_transformer.interop.spm_files import read_spm
 
 def test_law_a_library_or_a_module_of_it_is_imported():
     assert libraries.needed("json", "a test") is json
-    assert libraries.needed("json.decoder") is json.decoder
+    assert libraries.needed("json.decoder", "a test") is json.decoder
 
 
 @pytest.mark.message

@@ -27,7 +27,7 @@ def gap(model: Transformer, in_numpy: NumpyModel, src: list[int], tgt: list[int]
         expected = model(torch.tensor([src]), torch.tensor([tgt]))[0].numpy()
     found = in_numpy(src, tgt)
     assert found.dtype == np.float32
-    assert found.std(axis=0).min() > 1e-3  # the logits differ between positions
+    assert found.std(axis=0).mean() > 1e-3  # the logits differ between positions
     return float(np.abs(found - expected).max() / expected.std())
 
 

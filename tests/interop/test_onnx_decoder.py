@@ -168,10 +168,6 @@ def test_message_an_id_outside_the_vocabulary(shipped, exported, id_: int):
 @pytest.mark.message
 def test_message_a_missing_library_is_named_with_its_command(folder: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-<<<<<<< HEAD
-    words = r"needs onnxruntime, which is not installed; run pip install 'annotated-transformer\[interop\]'"
-=======
     words = r"^OnnxDecoder needs onnxruntime, .*; run pip install 'annotated-transformer\[interop\]'"
->>>>>>> engine
     with pytest.raises(ModuleNotFoundError, match=words):
         OnnxDecoder(folder)

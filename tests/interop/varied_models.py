@@ -15,7 +15,10 @@ SHAPE = TransformerConfig(
 KINDS: dict[str, dict[str, object]] = {
     "paper": {},
     "pre-norm": {"norm": "pre"},
+    "no final norm": {"norm": "pre", "final_norm": False},
     "gelu": {"activation": "gelu"},
+    "swish": {"activation": "swish"},
+    "output bias": {"output_bias": True},
     "learned positions": {"positions": "learned"},
     "biases": {"attention_bias": True, "attention": "fused"},
     "narrow heads": {"d_k": 4, "d_v": 4},
