@@ -74,7 +74,7 @@ def refuse_missing_code(
         raise ValueError(f"{folder} holds a {name} ({saved}), not a {kind.__name__}; load it by {way_out}")
 
 
-def new_model(kind: type[AnyModel], config: Any) -> AnyModel:
+def fresh_model(kind: type[AnyModel], config: Any) -> AnyModel:
     """Return a new model without changing the state of PyTorch's random generator.
 
     Raises:
