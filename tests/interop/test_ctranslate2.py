@@ -15,7 +15,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.ctranslate2 import DTYPES, CTranslate2Engine, to_ctranslate2
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 from tests.explorer_sentences import sentences
 from tests.interop.varied_models import KINDS, SHAPE, TEXTS, tokenizer, varied_model
 
@@ -126,6 +126,7 @@ def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
     source = shipped[1].encode_source(["The weather is nice today."])
     found = [engine.search(source, limits=[40], beam_size=2) for engine in (loaded, made)]
     assert found[0] == found[1]
+    assert [ids[-1] for ids, _ in found[0][0]] == [EOS_ID] * 2
     assert (tmp_path / "model.bin").stat().st_size < 5e6  # 14 MB in float32
 
 

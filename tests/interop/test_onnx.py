@@ -43,7 +43,7 @@ def test_law_a_folder_is_enough_to_run_the_graphs_without_this_package(tmp_path:
     real = mask[:, 0, 0].numpy()
     for found, expected in zip(outputs[1:], (keys, values), strict=True):
         gap = np.abs(found - expected.numpy()).transpose(0, 2, 1, 3)[real]
-        assert gap.max() < 0.15 * expected.std()
+        assert gap.mean() < 0.05 * expected.std()
         assert gap.max() > 0  # in int8
 
 
