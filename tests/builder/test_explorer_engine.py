@@ -428,8 +428,14 @@ UNSUPPORTED = {  # what is attempted, and the message
         'build({ activation: "gelu" })',
         "the model has activation=gelu; this engine computes act",
     ),
-    "final norm": ("build({ final_norm: true })", "the model has final_norm=true; this engine computes final"),
-    "output bias": ("build({ output_bias: true })", "the model has output_bias=true; this engine computes out"),
+    "final norm": (
+        "build({ final_norm: true })",
+        "the model has final_norm=true; this engine computes final",
+    ),
+    "output bias": (
+        "build({ output_bias: true })",
+        "the model has output_bias=true; this engine computes out",
+    ),
     "positions": ('build({ positions: "no" })', "the model has positions=no; this engine computes pos"),
     "d_k": ("build({ d_k: 16 })", "the model has d_k=16; this engine computes d_k="),
     "stopped": ('stop(new EngineClient("."))', "the engine stopped: out of memory"),
