@@ -13,6 +13,7 @@ import yaml
 
 from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.book.results import RESULTS
+from annotated_transformer.interop.formats import READ, WRITTEN
 from annotated_transformer.text import corpus
 from annotated_transformer.text.corpus import CORPORA, load_corpus
 from builder.chapters import written
@@ -161,6 +162,19 @@ def test_law_each_command_that_the_guide_shows_is_one():
         parser = argparse.ArgumentParser(exit_on_error=False)
         COMMANDS[name].add_options(parser)
         assert vars(parser.parse_args(arguments))
+
+
+def test_law_the_guide_to_other_libraries_shows_commands_and_formats_that_exist():
+    text = (CHAPTERS / "src" / "bring_weights.md").read_text("utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line.split()[1:] for line in block.splitlines() if line.startswith("annotated-transformer ")]
+    assert [name for name, *_ in lines] == ["import", "translate"]  # the page executes the others
+    for name, *arguments in lines:
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        COMMANDS[name].add_options(parser)
+        assert vars(parser.parse_args(arguments))
+    for command, option, names in (("import", "from", READ), ("export", "to", WRITTEN)):
+        assert set(re.findall(rf"`{command} --{option} (\w+)`", text)) == set(names)
 
 
 def test_law_each_option_in_the_guides_text_exists():
