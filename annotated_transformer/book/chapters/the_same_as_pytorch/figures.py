@@ -26,22 +26,27 @@ def power(size: float) -> float:
 
 def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     """Draw the gap after each step, from the first at the top; those above the tolerance stand out."""
-    fig, ax = new_figure(height=0.225 * len(found) + 0.75)
+    fig, ax = new_figure(height=0.225 * len(found) + 1.0)
     ax.axvspan(LEAST - 0.7, power(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     first = next((label for label, size in found.items() if not size <= tolerance), None)
+    names: list[tuple[str, str, str]] = []
     for row, (label, size) in enumerate(found.items()):
         wrong = not size <= tolerance
         color, mark = (SECOND, "s") if wrong else (FIRST, "o")
         ax.plot([power(size)], [row], color=color, marker=mark, ls="", markersize=7, clip_on=False)
         weight = "bold" if label == first else "normal"
         ink = INK if wrong or first is None else MUTED
-        ax.text(LEAST - 1.1, row, label, ha="right", va="center", weight=weight, color=ink)
+        names.append((label, weight, ink))
     ax.text((LEAST - 0.7 + power(tolerance)) / 2, -1.2, "rounding", ha="center", va="center", color=MUTED)
     said = "wrong from here" if first else "nothing is wrong"
-    ax.text(power(tolerance) + 0.4, -1.2, said, ha="left", va="center", weight="bold")
-    ax.set(ylim=(len(found) - 0.3, -1.8), xlim=(LEAST - 0.7, 1), yticks=[])
+    ax.text(1.0, -2.2, said, ha="right", va="center", weight="bold")
+    ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
+    ax.set_yticks(range(len(names)), [label for label, _, _ in names])
+    for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
+        tick.set(weight=weight, color=ink)
+    ax.tick_params(axis="y", length=0)
     ax.set_xticks(list(POWERS), list(POWERS.values()))
-    ax.set_xlabel("difference, relative")
+    ax.set_xlabel("relative gap")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -83,8 +88,8 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
         ax.plot(across, [power(e) for e in errors], color=color, ls=style, marker=mark, label=name)
     ax.set_xlabel("numbers in the sum")
-    ax.set_ylabel("error, relative")
-    shown = across[:: max(1, len(across) // 4)]
+    ax.set_ylabel("relative error")
+    shown = across[:: max(1, len(across) // 3)]
     ax.set_xticks(shown, [f"{2 ** round(a):,}" for a in shown])
     bottom, top = (edge(tick for tick in ax.get_ylim()) for edge in (min, max))
     ticks = range(math.ceil(bottom), math.floor(top) + 1)
@@ -99,14 +104,15 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
     ordered = sorted(mistakes.items(), key=lambda item: -item[1])
     for row, (name, size) in enumerate(ordered):
         ax.plot([power(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
-        ax.text(power(size) - 0.35, row, name, ha="right", va="center")
+        plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
+        ax.text(power(size) - 0.35, row, name, ha="right", va="center", bbox=plate, zorder=3)
     for place, (name, size) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
         ax.plot([power(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
         ax.text(power(size), -0.9, name, ha="center", va="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
     ax.set_xticks(range(-16, 1, 4), [f"$10^{{{p}}}$" if p else "1" for p in range(-16, 1, 4)])
-    ax.set_xlabel("difference of the logits, relative")
+    ax.set_xlabel("relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -120,7 +126,7 @@ def draw_ulps(counts: Mapping[str, int]) -> Figure:
         hatch, color = ("", FIRST) if place == 0 else ("///", SECOND)
         ax.bar(place, share, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
     ax.set_xticks(range(len(counts)), list(counts))
-    ax.set(ylabel="percent of the logits", xlabel="moved by (ulps)", ylim=(0, None))
+    ax.set(ylabel="% of logits", xlabel="moved by (ulps)", ylim=(0, None))
     return fig
 
 
@@ -134,7 +140,7 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
     ax.axhspan(LEAST - 0.5, power(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
     ax.set_yticks(list(POWERS), list(POWERS.values()))
-    ax.set_ylabel("difference")
+    ax.set_ylabel("gap")
     return fig
 
 
@@ -147,11 +153,9 @@ def draw_inside(found: Mapping[str, float], *, tolerance: float) -> Figure:
         wrong = not size <= tolerance
         color = SECOND if wrong else FIRST
         corner = place * pitch + 0.5, 4.0
-        ax.add_patch(Rectangle(corner, pitch - 1.6, 4.0, facecolor=to_rgba(color, 0.3), edgecolor=color,
-                               lw=2, hatch="///" if wrong else None))  # fmt: skip
+        look = {"facecolor": to_rgba(color, 0.3), "edgecolor": color, "lw": 3.0 if wrong else 1.5}
+        ax.add_patch(Rectangle(corner, pitch - 1.6, 4.0, **look))  # type: ignore[arg-type]
         middle = corner[0] + (pitch - 1.6) / 2
-        plate = Rectangle((corner[0] + 0.3, 4.7), pitch - 2.2, 2.6, facecolor=PAPER, edgecolor="none")
-        ax.add_patch(plate)
         ax.text(middle, 6.0, label, ha="center", va="center", weight="bold" if label == first else "normal")
         ax.text(middle, 2.4, "differs" if wrong else "agrees", ha="center", va="center", color=MUTED)
         if place:

@@ -4,12 +4,14 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import attentions
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import gap, outputs
+from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 
 ROUNDING = 1e-10  # between float64's rounding, 1e-15, and the mistakes
@@ -38,7 +40,7 @@ def call_repeats(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
 def norms_hold(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
     """Return whether a layer ends with mean 0 and variance 1 per token, but for gain and bias."""
     name = "encoder.layers.0.add_norm_2"
-    norm = model.get_submodule(f"{name}.norm")
+    norm = cast(LayerNorm, model.get_submodule(f"{name}.norm"))
     bare = (outputs(model, [name], src, tgt)[name][0] - norm.bias) / norm.gain
     variance = bare.var(dim=-1, correction=0)
     return bool(bare.mean(dim=-1).abs().max() < ROUNDING) and bool((variance - 1).abs().max() < 1e-3)

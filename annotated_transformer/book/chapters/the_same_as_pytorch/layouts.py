@@ -10,7 +10,17 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, QUERY, SECOND, VALUE
+from annotated_transformer.plotting.palette import (
+    FIRST,
+    INK,
+    KEY,
+    MUTED,
+    NEUTRAL,
+    PAPER,
+    QUERY,
+    SECOND,
+    VALUE,
+)
 
 
 def draw_fused(name: str, shape: Sequence[int], parts: Mapping[str, Sequence[int]]) -> Figure:
@@ -20,14 +30,14 @@ def draw_fused(name: str, shape: Sequence[int], parts: Mapping[str, Sequence[int
     for place, ((part, size), color, hatch) in enumerate(blocks):
         y = 14.2 - 5 * place
         ax.add_patch(
-            Rectangle((2, y), 9, 5, facecolor=to_rgba(color, 0.25), edgecolor=color, lw=2, hatch=hatch)
+            Rectangle((1, y), 8, 5, facecolor=to_rgba(color, 0.25), edgecolor=color, lw=2, hatch=hatch)
         )
-        other = Box(21, 15.4 - 6.6 * place, 9, 5)
-        ax.add_patch(Rectangle(other[:2], 9, 5, facecolor=to_rgba(color, 0.25), edgecolor=color, lw=2,
+        other = Box(18, 15.4 - 6.6 * place, 8, 5)
+        ax.add_patch(Rectangle(other[:2], 8, 5, facecolor=to_rgba(color, 0.25), edgecolor=color, lw=2,
                                hatch=hatch))  # fmt: skip
-        draw_arrow(ax, (11.3, y + 2.5), (other.x - 0.4, other.y + 2.5))
-        ax.text(31, other.y + 3.3, part, ha="left", va="center", weight="bold")
-        ax.text(31, other.y + 1.2, _shape(size), ha="left", va="center", color=MUTED)
+        draw_arrow(ax, (9.3, y + 2.5), (other.x - 0.4, other.y + 2.5))
+        ax.text(27.3, other.y + 3.3, part, ha="left", va="center", weight="bold")
+        ax.text(27.3, other.y + 1.2, _shape(size), ha="left", va="center", color=MUTED)
     ax.text(1, 21.6, f"{name}, {_shape(shape)}", ha="left", va="center", weight="bold")
     return fig
 
@@ -49,11 +59,10 @@ def draw_layouts(
             y = top - 4.6 - 3.4 * row
             ax.text(0.5, y + 1.3, name, ha="left", va="center", color=MUTED)
             for column, word in enumerate(order):
-                color, hatch = ((FIRST, ""), (SECOND, "///"))[kinds.index(word) % 2]
+                color = (FIRST, SECOND)[kinds.index(word) % 2]
                 corner = 14 + 3.9 * column, y
-                ax.add_patch(Rectangle(corner, 3.6, 2.6, facecolor=to_rgba(color, 0.25), edgecolor=color,
-                                       lw=1.5, hatch=hatch))  # fmt: skip
-                ax.add_patch(Rectangle((corner[0] + 0.5, y + 0.4), 2.6, 1.8, facecolor="white", lw=0))
+                face = to_rgba(color, 0.3)
+                ax.add_patch(Rectangle(corner, 3.6, 2.6, facecolor=face, edgecolor=color, lw=1.5))
                 ax.text(corner[0] + 1.8, y + 1.3, word, ha="center", va="center", color=INK)
     return fig
 

@@ -1,6 +1,5 @@
 """The model's forward pass in NumPy, from nothing but a safetensors file: a page of code."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,19 +48,17 @@ def embed(ids: list[int], w: Weights) -> Array:
 
 def logits(src: list[int], tgt: list[int], w: Weights, layers: int, heads: int) -> Array:
     """Return the logits after each target token, for one sentence without padding."""
-
-    def add_norm(x: Array, place: str, number: int, sublayer: Callable[[], Array]) -> Array:
-        return norm(x + sublayer(), w, f"{place}.add_norm_{number}")
-
-    m = embed(src, w)
+    m, x = embed(src, w), embed(tgt, w)
     for place in (f"encoder.layers.{i}" for i in range(layers)):
-        m = add_norm(m, place, 1, lambda: attend(m, m, w, f"{place}.self_attention", heads, False))
-        m = add_norm(m, place, 2, lambda: network(m, w, f"{place}.feed_forward"))
-    x = embed(tgt, w)
+        new = attend(m, m, w, f"{place}.self_attention", heads, False)
+        m = norm(m + new, w, f"{place}.add_norm_1")
+        m = norm(m + network(m, w, f"{place}.feed_forward"), w, f"{place}.add_norm_2")
     for place in (f"decoder.layers.{i}" for i in range(layers)):
-        x = add_norm(x, place, 1, lambda: attend(x, x, w, f"{place}.self_attention", heads, True))
-        x = add_norm(x, place, 2, lambda: attend(x, m, w, f"{place}.cross_attention", heads, False))
-        x = add_norm(x, place, 3, lambda: network(x, w, f"{place}.feed_forward"))
+        new = attend(x, x, w, f"{place}.self_attention", heads, True)
+        x = norm(x + new, w, f"{place}.add_norm_1")
+        new = attend(x, m, w, f"{place}.cross_attention", heads, False)
+        x = norm(x + new, w, f"{place}.add_norm_2")
+        x = norm(x + network(x, w, f"{place}.feed_forward"), w, f"{place}.add_norm_3")
     return x @ w["embedding.weight"].T
 
 

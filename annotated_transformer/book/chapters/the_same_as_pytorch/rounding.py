@@ -19,7 +19,7 @@ def small_floats(digits: int, low: int, high: int) -> list[float]:
 
 def decimal_round(number: float | Fraction, digits: int = 3) -> float:
     """Return a number rounded to some decimal digits, as in a calculation by hand."""
-    return float(f"{float(number):.{digits}g}")
+    return float(f"{float(number):.{digits}g}")  # halves go to the even digit where binary holds them
 
 
 def one_by_one(numbers: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """The outputs of modules, observed by hooks, and how far those of two models are apart."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 

@@ -1,6 +1,7 @@
 """The same model around PyTorch's `nn.Transformer`, and its weights under the names of this package."""
 
 import math
+import warnings
 from collections.abc import Mapping
 
 import torch
@@ -117,3 +118,13 @@ def pair(config: TransformerConfig, seed: int) -> tuple[Transformer, TorchModel]
     randomize(theirs, seed)
     ours.load_state_dict(our_names(theirs.state_dict()))
     return ours, theirs
+
+
+def without_gradients(theirs: TorchModel, src: Int[Tensor, "batch src_tokens"]) -> tuple[Tensor, Tensor]:
+    """Return the output of PyTorch's encoder with gradients, and without, when it may skip padding."""
+    results = []
+    for enabled in (True, False):
+        with torch.set_grad_enabled(enabled), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nested tensors are a prototype
+            results.append(theirs.stacks.encoder(theirs.embed(src), src_key_padding_mask=src == 0).detach())
+    return results[0], results[1]
