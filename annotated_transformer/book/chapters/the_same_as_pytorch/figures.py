@@ -165,7 +165,7 @@ def draw_inside(found: Mapping[str, float], *, tolerance: float) -> Figure:
 
 def draw_grid(rows: Mapping[str, Sequence[bool]], columns: Sequence[str], *, groups: Sequence[int]) -> Figure:
     """Draw which check notices which mistake, and how many each notices; lines set off groups of columns."""
-    width, height, left, above = 4.2, 2.2, 24.0, 13.5
+    width, height, left, above = 4.2, 2.2, 24.0, 15.5
     fig, ax = new_canvas(left + width * len(columns) + 1, height * (len(rows) + 1.4) + above, width=WIDE)
     top = height * (len(rows) + 1.4)
     for column, name in enumerate(columns):

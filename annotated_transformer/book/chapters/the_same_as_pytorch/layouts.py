@@ -16,7 +16,6 @@ from annotated_transformer.plotting.palette import (
     KEY,
     MUTED,
     NEUTRAL,
-    PAPER,
     QUERY,
     SECOND,
     VALUE,

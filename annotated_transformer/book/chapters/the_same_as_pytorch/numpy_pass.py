@@ -15,12 +15,19 @@ def norm(x: Array, w: Weights, name: str) -> Array:
     return w[f"{name}.norm.gain"] * x + w[f"{name}.norm.bias"]
 
 
-def attend(x: Array, memory: Array, w: Weights, name: str, heads: int, causal: bool) -> Array:
-    """Return multi-head attention of one sentence; matrices are stored as outputs × inputs."""
+def attend(
+    x: Array,
+    memory: Array,
+    w: Weights,
+    name: str,
+    heads: int,
+    causal: bool,
+) -> Array:
+    """Return multi-head attention of one sentence; matrices are outputs × inputs."""
 
     def project(tokens: Array, part: str) -> Array:
-        blocks = (tokens @ w[f"{name}.to_{part}.weight"].T).reshape(len(tokens), heads, -1)
-        return blocks.swapaxes(0, 1)  # heads first
+        projected = tokens @ w[f"{name}.to_{part}.weight"].T
+        return projected.reshape(len(tokens), heads, -1).swapaxes(0, 1)  # heads first
 
     q, k, v = project(x, "query"), project(memory, "key"), project(memory, "value")
     scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
@@ -46,7 +53,13 @@ def embed(ids: list[int], w: Weights) -> Array:
     return x * np.sqrt(x.shape[1]) + np.where(feature % 2, np.cos(angle), np.sin(angle))
 
 
-def logits(src: list[int], tgt: list[int], w: Weights, layers: int, heads: int) -> Array:
+def logits(
+    src: list[int],
+    tgt: list[int],
+    w: Weights,
+    layers: int,
+    heads: int,
+) -> Array:
     """Return the logits after each target token, for one sentence without padding."""
     m, x = embed(src, w), embed(tgt, w)
     for place in (f"encoder.layers.{i}" for i in range(layers)):

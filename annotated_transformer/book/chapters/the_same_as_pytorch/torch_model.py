@@ -83,7 +83,8 @@ def our_names(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         for old, new in NAMES.items():
             name = name.replace(old, new)
         if "in_proj_" in name:  # queries, keys, and values, one above the other
-            for part, rows in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
+            parts = ("query", "key", "value")
+            for part, rows in zip(parts, tensor.chunk(3), strict=True):
                 ours[name.replace("in_proj_", f"to_{part}.")] = rows
         else:
             ours[name] = tensor
