@@ -27,13 +27,13 @@ def past_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
 
 
 def padding_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
-    """Return whether appended padding."""
+    """Return whether appended padding changes nothing."""
     longer = torch.nn.functional.pad(src, (0, 3))
     return gap(model(longer, tgt), model(src, tgt)) < ROUNDING
 
 
 def call_repeats(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
-    """Return whether second call."""
+    """Return whether a second call gives the same."""
     return gap(model(src, tgt), model(src, tgt)) < ROUNDING
 
 
@@ -67,8 +67,8 @@ def _swapped(tensor: Tensor, heads: int, axis: int) -> Tensor:
 Law = Callable[[Transformer, Tensor, Tensor], bool]
 LAWS: dict[str, Law] = {
     "past and future": past_keeps,
-    "padding changes nothing": padding_keeps,
-    "a second call gives the same": call_repeats,
+    "padding": padding_keeps,
+    "second call": call_repeats,
     "norms": norms_hold,
     "order of heads": heads_commute,
 }
