@@ -141,17 +141,20 @@ def check_copies(attention: Copies, network: Copies, norm: Copies) -> str:
             parameter.add_(torch.randn(parameter.shape, generator=rng, dtype=torch.float64) / 3)
     hidden = torch.tensor([[False] * 5, [False, False, False, True, True]])
     wanted = layer.self_attn(x, x, x, key_padding_mask=hidden)[0]
-    inverted = layer.self_attn(x, x, x, key_padding_mask=~hidden)[0]
+    result = attention(layer.self_attn, x, hidden)
     mistakes: dict[str, object] = {
-        "the mask is inverted: True means hidden here": torch.where(
-            hidden.any(1)[:, None, None], inverted, torch.nan
-        ),
         "the mask is not used": layer.self_attn(x, x, x)[0],
         "the heads are cut out of the rows: transpose tokens and heads": _cut_rows(
-            layer.self_attn, x, hidden
+            layer.self_attn, x, ~hidden
         ),
     }
-    result = attention(layer.self_attn, x, hidden)
+    # a sentence without padding has no visible key under an inverted mask, and its rows are NaN
+    padded, tensor = hidden.any(dim=1), expect_tensor(result, what="the output of the attention")
+    if tensor.shape == wanted.shape and bool(tensor[~padded].isnan().all()):
+        inverted = layer.self_attn(x, x, x, key_padding_mask=~hidden)[0][padded]
+        once = torch.allclose(tensor[padded], inverted)
+        also = "" if once else ". The heads are cut out of the rows, too: both mistakes are in this copy"
+        expect(False, f"the mask is inverted: True means hidden here{also}.")
     what = "the output of the attention"
     expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
     inner = layer.linear1(x)
@@ -179,11 +182,11 @@ def check_copies(attention: Copies, network: Copies, norm: Copies) -> str:
     return "all three copies agree with PyTorch's layers to 1e-10."
 
 
-def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, hidden: Tensor) -> Tensor:
+def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tensor:
     """Return attention whose heads are cut out of the rows, with the mask used as it should be."""
     projected = F.linear(x, theirs.in_proj_weight, theirs.in_proj_bias).chunk(3, dim=-1)
     query, key, value = (part.reshape(len(x), theirs.num_heads, x.size(1), -1) for part in projected)
-    heads = attention_weights(query, key, ~hidden[:, None, None]) @ value
+    heads = attention_weights(query, key, visible[:, None, None]) @ value
     output: Tensor = theirs.out_proj(heads.transpose(1, 2).flatten(2))
     return output
 

@@ -136,7 +136,8 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
     for (name, sizes), (color, _, mark) in zip(copies.items(), cycle(LOOKS), strict=False):
         ax.plot(range(len(sizes)), [power(size) for size in sizes], color=color, marker=mark, ls="",
                 markersize=4, label=name)  # fmt: skip
-        ax.text(len(sizes) + 0.5, power(sorted(sizes)[len(sizes) // 2]), name, ha="left", va="center")
+        middle = len(sizes) - 1, power(sorted(sizes)[len(sizes) // 2])
+        ax.annotate(name, middle, (10, 0), textcoords="offset points", ha="left", va="center", color=INK)
     ax.axhspan(LEAST - 0.5, power(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
     ax.set_yticks(list(POWERS), list(POWERS.values()))
