@@ -79,7 +79,7 @@ def check_ulps(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     expect_close(result, counts.double(), what="the number of ulps", tolerance=1e-9, mistakes=mistakes)
     back = expect_tensor(answer(b, a), what="the result").double()
     same = torch.equal(back, counts.double())
-    expect(same, "with a and b exchanged, the distance is not the same; take absolute values.")
+    expect(same, "if the two tensors change places, the distance changes; take absolute values.")
     return "each number of steps is right, and across a power of 2, too."
 
 

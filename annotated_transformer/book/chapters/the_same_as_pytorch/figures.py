@@ -51,12 +51,12 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     return fig
 
 
-def draw_spacing(numbers: Sequence[float], example: float, *, rounded: float) -> Figure:
+def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounded: float | int) -> Figure:
     """Draw all numbers of a small format on a line, how far apart they are, and how one more is rounded."""
     fig, ax = new_canvas(64, 17, width=WIDE)
     low, high = numbers[0], numbers[-1]
 
-    def at(number: float) -> float:
+    def at(number: float | int) -> float:
         return 3 + 58 * (number - low) / (high - low)
 
     ax.plot([at(low), at(high)], [5, 5], color=INK, lw=1.5, ls="-", marker="")
