@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import torch
@@ -98,6 +99,13 @@ def _small_pair() -> tuple[Transformer, TorchModel, dict[str, tuple[str, str]], 
     return ours, theirs, steps(config.num_layers), (src, tgt)
 
 
+@cache
+def _gaps_of(number: int | None) -> Mapping[str, float]:
+    """Return the gaps of a suspect, or of the right copy."""
+    ours, theirs, pairs, ids = _small_pair()
+    return gaps(ours if number is None else suspect(ours, number), theirs, pairs, *ids)
+
+
 @judge
 def check_first_difference(answer: Find) -> str:
     """Judge `answer(ours, theirs, pairs, src, tgt, tolerance)`, exercise ex-first."""
@@ -105,7 +113,7 @@ def check_first_difference(answer: Find) -> str:
     names = list(pairs.values())
     for number in (None, 1, 2, 3, 4):
         model = ours if number is None else suspect(ours, number)
-        found = gaps(model, theirs, pairs, *ids)
+        found = _gaps_of(number)
         label = first_above(found, 1e-10)
         wanted = None if label is None else pairs[label][0]
         result = answer(model, theirs, names, *ids, 1e-10)
@@ -194,11 +202,10 @@ def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tens
 @judge
 def check_suspects(answer: Mapping[int, str]) -> str:
     """Judge where the wrong lines of suspects 2 to 4 are said to be, exercise ex-suspects."""
-    ours, theirs, pairs, ids = _small_pair()
     for number in range(2, len(SUSPECTS) + 1):
         got = answer.get(number, "?")
         expect(got != "?", f"there is no prediction for suspect {number} yet.")
-        found = gaps(suspect(ours, number), theirs, pairs, *ids)
+        found = _gaps_of(number)
         wanted = first_above(found, 1e-10)
         expect(got in found, f"{got!r} is not the label of a step; take one from the list of gaps.")
         later = found[got] > 1e-10

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
@@ -83,7 +83,7 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
 def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the error of sums over their length, both on a logarithmic axis; the first curve is a bound."""
     fig, ax = new_figure(height=3.0)
-    looks = [(NEUTRAL, ":", ""), *LOOKS]
+    looks = chain([(NEUTRAL, ":", "")], cycle(LOOKS))
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
         ax.plot(across, [power(e) for e in errors], color=color, ls=style, marker=mark, label=name)

@@ -43,7 +43,7 @@ def relative_error(total: Tensor, numbers: Tensor) -> float:
     return ((total.double() - exact).abs() / size).max().item()
 
 
-def ulps_apart(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+def ulps_apart(a: Float[Tensor, "*batch"], b: Float[Tensor, "*batch"]) -> Int[Tensor, "*batch"]:
     """Return how many floating-point numbers it takes from each number of `a` to that of `b`."""
     kind = INTEGERS[a.dtype]
     places = []
