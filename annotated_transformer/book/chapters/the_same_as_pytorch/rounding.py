@@ -1,7 +1,5 @@
 """What rounding does: small formats, orders of a sum, and numbers in units of the last place."""
 
-from fractions import Fraction
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -17,7 +15,7 @@ def small_floats(digits: int, low: int, high: int) -> list[float]:
     return [*each, 2.0**high]
 
 
-def decimal_round(number: float | Fraction, digits: int = 3) -> float:
+def decimal_round(number: float | int, digits: int = 3) -> float:
     """Return a number rounded to some decimal digits, as in a calculation by hand."""
     return float(f"{float(number):.{digits}g}")  # halves go to the even digit where binary holds them
 

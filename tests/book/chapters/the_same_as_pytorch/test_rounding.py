@@ -47,7 +47,7 @@ def test_law_a_sum_errs_by_at_most_its_roundings(add, roundings):
 def test_law_a_sum_by_hand_keeps_three_digits():
     assert decimal_round(decimal_round(100 + 0.4) + 0.4) == 100
     assert decimal_round(100 + decimal_round(0.4 + 0.4)) == 101
-    assert decimal_round(Fraction(1, 3)) == 0.333
+    assert decimal_round(1 / 3) == 0.333
 
 
 def test_law_small_formats_have_the_same_numbers_between_powers_of_two():
