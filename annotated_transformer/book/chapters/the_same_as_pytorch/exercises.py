@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.laws import attention_by_loops
-from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, gaps, steps
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import SUSPECTS, suspect
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import TorchModel, pair
 from annotated_transformer.book.exercises.inputs import draw_normal
@@ -103,7 +103,7 @@ def _small_pair() -> tuple[Transformer, TorchModel, dict[str, tuple[str, str]], 
 def _gaps_of(number: int | None) -> Mapping[str, float]:
     """Return the gaps of a suspect, or of the right copy."""
     ours, theirs, pairs, ids = _small_pair()
-    return gaps(ours if number is None else suspect(ours, number), theirs, pairs, *ids)
+    return step_gaps(ours if number is None else suspect(ours, number), theirs, pairs, *ids)
 
 
 @judge

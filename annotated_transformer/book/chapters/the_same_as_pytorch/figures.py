@@ -19,7 +19,7 @@ LEAST = -17.0  # of a logarithm: smaller gaps, and none at all, are drawn there
 POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "1"}
 
 
-def power(size: float) -> float:
+def log_size(size: float) -> float:
     """Return the decimal logarithm of a gap, rounded for a drawing."""
     return round(max(LEAST, math.log10(size)), 1) if size > 0 else LEAST
 
@@ -27,17 +27,17 @@ def power(size: float) -> float:
 def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     """Draw the gap after each step, from the first at the top; those above the tolerance stand out."""
     fig, ax = new_figure(height=0.225 * len(found) + 1.0)
-    ax.axvspan(LEAST - 0.7, power(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    ax.axvspan(LEAST - 0.7, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     first = next((label for label, size in found.items() if not size <= tolerance), None)
     names: list[tuple[str, str, str]] = []
     for row, (label, size) in enumerate(found.items()):
         wrong = not size <= tolerance
         color, mark = (SECOND, "s") if wrong else (FIRST, "o")
-        ax.plot([power(size)], [row], color=color, marker=mark, ls="", markersize=7, clip_on=False)
+        ax.plot([log_size(size)], [row], color=color, marker=mark, ls="", markersize=7, clip_on=False)
         weight = "bold" if label == first else "normal"
         ink = INK if wrong or first is None else MUTED
         names.append((label, weight, ink))
-    ax.text((LEAST - 0.7 + power(tolerance)) / 2, -1.2, "rounding", ha="center", va="center", color=MUTED)
+    ax.text((LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", ha="center", va="center", color=MUTED)
     said = "wrong from here" if first else "nothing is wrong"
     ax.text(1.0, -2.2, said, ha="right", va="center", weight="bold")
     ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
@@ -86,7 +86,7 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
     looks = chain([(NEUTRAL, ":", "")], cycle(LOOKS))
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
-        ax.plot(across, [power(e) for e in errors], color=color, ls=style, marker=mark, label=name)
+        ax.plot(across, [log_size(e) for e in errors], color=color, ls=style, marker=mark, label=name)
     ax.set_xlabel("numbers in the sum")
     ax.set_ylabel("relative error")
     shown = across[:: max(1, len(across) // 3)]
@@ -103,13 +103,13 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
     fig, ax = new_figure(width=WIDE, height=0.26 * len(mistakes) + 1.1)
     ordered = sorted(mistakes.items(), key=lambda item: -item[1])
     for row, (name, size) in enumerate(ordered):
-        ax.plot([power(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
+        ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
         plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
-        ax.text(power(size) - 0.35, row, name, ha="right", va="center", bbox=plate, zorder=3)
+        ax.text(log_size(size) - 0.35, row, name, ha="right", va="center", bbox=plate, zorder=3)
     for place, (name, size) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
-        ax.plot([power(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
-        ax.text(power(size), -0.9, name, ha="center", va="bottom")
+        ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
+        ax.text(log_size(size), -0.9, name, ha="center", va="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
     ax.set_xticks(range(-16, 1, 4), [f"$10^{{{p}}}$" if p else "1" for p in range(-16, 1, 4)])
     ax.set_xlabel("relative gap of the logits")
@@ -134,11 +134,11 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
     """Draw the gap of the gradient of each parameter, in the order of the model, for each copy."""
     fig, ax = new_figure(width=WIDE, height=2.8)
     for (name, sizes), (color, _, mark) in zip(copies.items(), cycle(LOOKS), strict=False):
-        ax.plot(range(len(sizes)), [power(size) for size in sizes], color=color, marker=mark, ls="",
+        ax.plot(range(len(sizes)), [log_size(size) for size in sizes], color=color, marker=mark, ls="",
                 markersize=4, label=name)  # fmt: skip
-        middle = len(sizes) - 1, power(sorted(sizes)[len(sizes) // 2])
+        middle = len(sizes) - 1, log_size(sorted(sizes)[len(sizes) // 2])
         ax.annotate(name, middle, (10, 0), textcoords="offset points", ha="left", va="center", color=INK)
-    ax.axhspan(LEAST - 0.5, power(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
     ax.set_yticks(list(POWERS), list(POWERS.values()))
     ax.set_ylabel("gap")

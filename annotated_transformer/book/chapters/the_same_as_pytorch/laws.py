@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import attentions
-from annotated_transformer.book.chapters.the_same_as_pytorch.steps import gap, outputs
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import outputs, relative_gap
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 
@@ -23,18 +23,18 @@ def past_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
     before, other = model(src, tgt), tgt.clone()
     other[:, -1] = other[:, -1] % 19 + 3
     after = model(src, other)
-    return gap(after[:, :-1], before[:, :-1]) < ROUNDING < gap(after[:, -1], before[:, -1])
+    return relative_gap(after[:, :-1], before[:, :-1]) < ROUNDING < relative_gap(after[:, -1], before[:, -1])
 
 
 def padding_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
     """Return whether appended padding changes nothing."""
     longer = torch.nn.functional.pad(src, (0, 3))
-    return gap(model(longer, tgt), model(src, tgt)) < ROUNDING
+    return relative_gap(model(longer, tgt), model(src, tgt)) < ROUNDING
 
 
 def call_repeats(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
     """Return whether a second call gives the same."""
-    return gap(model(src, tgt), model(src, tgt)) < ROUNDING
+    return relative_gap(model(src, tgt), model(src, tgt)) < ROUNDING
 
 
 def norms_hold(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
@@ -55,7 +55,7 @@ def heads_commute(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
             if part.bias is not None:
                 part.bias.data = _swapped(part.bias, each.num_heads, 0)
         each.to_output.weight.data = _swapped(each.to_output.weight, each.num_heads, 1)
-    return gap(twin(src, tgt), model(src, tgt)) < ROUNDING
+    return relative_gap(twin(src, tgt), model(src, tgt)) < ROUNDING
 
 
 def _swapped(tensor: Tensor, heads: int, axis: int) -> Tensor:

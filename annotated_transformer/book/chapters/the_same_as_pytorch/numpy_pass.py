@@ -15,7 +15,7 @@ def norm(x: Array, w: Weights, name: str) -> Array:
     return w[f"{name}.norm.gain"] * x + w[f"{name}.norm.bias"]
 
 
-def attend(
+def attend_heads(
     x: Array,
     memory: Array,
     w: Weights,
@@ -53,7 +53,7 @@ def embed(ids: list[int], w: Weights) -> Array:
     return x * np.sqrt(x.shape[1]) + np.where(feature % 2, np.cos(angle), np.sin(angle))
 
 
-def logits(
+def numpy_logits(
     src: list[int],
     tgt: list[int],
     w: Weights,
@@ -63,13 +63,13 @@ def logits(
     """Return the logits after each target token, for one sentence without padding."""
     m, x = embed(src, w), embed(tgt, w)
     for place in (f"encoder.layers.{i}" for i in range(layers)):
-        new = attend(m, m, w, f"{place}.self_attention", heads, False)
+        new = attend_heads(m, m, w, f"{place}.self_attention", heads, False)
         m = norm(m + new, w, f"{place}.add_norm_1")
         m = norm(m + network(m, w, f"{place}.feed_forward"), w, f"{place}.add_norm_2")
     for place in (f"decoder.layers.{i}" for i in range(layers)):
-        new = attend(x, x, w, f"{place}.self_attention", heads, True)
+        new = attend_heads(x, x, w, f"{place}.self_attention", heads, True)
         x = norm(x + new, w, f"{place}.add_norm_1")
-        new = attend(x, m, w, f"{place}.cross_attention", heads, False)
+        new = attend_heads(x, m, w, f"{place}.cross_attention", heads, False)
         x = norm(x + new, w, f"{place}.add_norm_2")
         x = norm(x + network(x, w, f"{place}.feed_forward"), w, f"{place}.add_norm_3")
     return x @ w["embedding.weight"].T
@@ -79,7 +79,7 @@ def greedy(src: list[int], w: Weights, layers: int, heads: int, limit: int = 50)
     """Return the likeliest next token again and again, until the end."""
     tgt = [1]
     while tgt[-1] != 2 and len(tgt) < limit:
-        scores = logits(src, tgt, w, layers, heads)[-1]
+        scores = numpy_logits(src, tgt, w, layers, heads)[-1]
         scores[:2] = -np.inf  # never padding or the beginning again
         tgt.append(int(scores.argmax()))
     return tgt[1:]

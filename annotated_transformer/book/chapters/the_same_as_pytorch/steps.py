@@ -51,20 +51,20 @@ def outputs(model: nn.Module, names: Iterable[str], *inputs: Any) -> Outputs:
     return seen
 
 
-def gap(ours: Tensor, theirs: Tensor) -> float:
+def relative_gap(ours: Tensor, theirs: Tensor) -> float:
     """Return the largest difference, relative to the largest of their numbers."""
     ours, theirs = ours.double(), theirs.double()
     return ((ours - theirs).abs().max() / theirs.abs().max()).item()
 
 
-def gaps(
+def step_gaps(
     ours: nn.Module, theirs: nn.Module, pairs: Mapping[str, tuple[str, str]], *inputs: Any
 ) -> dict[str, float]:
     """Return the gap after each pair of modules, in the order of `pairs`."""
     mine, yours = zip(*pairs.values(), strict=True)
     left, right = outputs(ours, mine, *inputs), outputs(theirs, yours, *inputs)
     return {
-        label: max(gap(a, b) for a, b in zip(left[one], right[other], strict=True))
+        label: max(relative_gap(a, b) for a, b in zip(left[one], right[other], strict=True))
         for label, (one, other) in pairs.items()
     }
 

@@ -8,7 +8,7 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import (
     with_detached_residuals,
     with_mistake,
 )
-from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, gaps, steps
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 
 ATTENTION, NORM = "encoder 1: self-attention", "encoder 1: norm 1"
 FIRST = {
@@ -36,10 +36,10 @@ def test_law_a_mistake_first_shows_at_its_own_step(twins, ids, mistake):
     if mistake == "no final norms":  # the step is the norm's, which is gone
         wrong = with_mistake(ours, mistake)
         assert not [name for name in wrong.state_dict() if "final_norm" in name]
-    found = gaps(with_mistake(ours, mistake), theirs, steps(2), *ids)
+    found = step_gaps(with_mistake(ours, mistake), theirs, steps(2), *ids)
     assert first_above(found, 1e-10) == FIRST[mistake]
     assert found["decoder: final norm"] > 1e-8
-    assert first_above(gaps(ours, theirs, steps(2), *ids), 1e-10) is None  # the original is as it was
+    assert first_above(step_gaps(ours, theirs, steps(2), *ids), 1e-10) is None  # the original is as it was
 
 
 def test_law_detached_residuals_have_the_same_outputs_and_other_gradients(twins, ids):

@@ -30,7 +30,7 @@ def weights(model: Transformer) -> numpy_pass.Weights:
 
 def test_oracle_logits_are_the_packages(model):
     src, tgt = [5, 7, 3, 11, 2], [1, 4, 9]
-    found = numpy_pass.logits(src, tgt, weights(model), 2, 3)
+    found = numpy_pass.numpy_logits(src, tgt, weights(model), 2, 3)
     wanted = model(torch.tensor([src]), torch.tensor([tgt]))[0]
     torch.testing.assert_close(torch.tensor(found), wanted.detach(), rtol=1e-11, atol=1e-11)
 

@@ -8,9 +8,9 @@ from torch import nn
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import (
     first_above,
-    gap,
-    gaps,
     outputs,
+    relative_gap,
+    step_gaps,
     steps,
 )
 
@@ -18,13 +18,13 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.steps import (
 @pytest.mark.equation("eq-gap")
 def test_law_a_gap_is_the_largest_difference_over_the_largest_number():
     a, b = torch.tensor([1.0, -3.0, 8.0]), torch.tensor([1.5, -3.0, -10.0])
-    assert gap(a, b) == 1.8
-    assert gap(b, a) == 18 / 8
-    assert gap(a, a) == 0
+    assert relative_gap(a, b) == 1.8
+    assert relative_gap(b, a) == 18 / 8
+    assert relative_gap(a, a) == 0
 
 
 def test_oracle_each_step_of_our_model_is_the_one_of_pytorchs(twins, ids):
-    found = gaps(*twins, steps(2), *ids)
+    found = step_gaps(*twins, steps(2), *ids)
     assert len(found) == 1 + 2 * 4 + 1 + 2 * 6 + 1
     assert max(found.values()) < 1e-13
     assert first_above(found, 1e-12) is None

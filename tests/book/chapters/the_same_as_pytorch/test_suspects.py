@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, gaps, steps
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import suspect
 
 FIRST = [
@@ -16,7 +16,7 @@ FIRST = [
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_law_a_suspect_first_differs_at_its_step(twins, ids, number):
     ours, theirs = twins
-    found = gaps(suspect(ours, number), theirs, steps(2), *ids)
+    found = step_gaps(suspect(ours, number), theirs, steps(2), *ids)
     assert first_above(found, 1e-10) == FIRST[number - 1]
 
 
