@@ -13,6 +13,7 @@ from annotated_transformer.book.chapters.decoding import step_figures as decodin
 from annotated_transformer.book.chapters.encoder import findings as encoder
 from annotated_transformer.book.chapters.looking_inside import figures as looking_inside
 from annotated_transformer.book.chapters.text_to_batches import figures as text_to_batches
+from annotated_transformer.book.chapters.the_same_as_pytorch import figures as the_same_as_pytorch
 from annotated_transformer.book.chapters.training import figures as training
 from annotated_transformer.book.chapters.transformer import figures as transformer
 from annotated_transformer.book.chapters.translation import figures as translation
@@ -60,6 +61,8 @@ SIX_LINES = {
     "recovery": lambda: decoder.draw_recovery(dict.fromkeys(NAMES, RUNS)),
     "shift": lambda: cross_attention.draw_shift(dict.fromkeys(NAMES, (0.5, 1.0))),
     "pruning": lambda: looking_inside.draw_pruning([0, 1], dict.fromkeys(NAMES, RUNS)),
+    "sums": lambda: the_same_as_pytorch.draw_sums([2, 4], dict.fromkeys(NAMES, (0.1, 0.2))),
+    "gradients": lambda: the_same_as_pytorch.draw_gradients(dict.fromkeys(NAMES, (0.1, 0.2)), tolerance=0.01),
 }
 
 

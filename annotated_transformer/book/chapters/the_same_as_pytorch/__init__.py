@@ -1,0 +1,1 @@
+"""What only the chapter on comparing the model with PyTorch's uses."""

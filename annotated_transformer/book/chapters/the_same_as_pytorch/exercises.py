@@ -1,0 +1,294 @@
+"""Checks of the exercises of the chapter on comparing with PyTorch."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from annotated_transformer.book.chapters.the_same_as_pytorch.laws import attention_by_loops
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
+from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import SUSPECTS, suspect
+from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import TorchModel, pair
+from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.rules import expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_tensor,
+    judge,
+    named_type,
+)
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.transformer import Transformer
+
+STATEMENTS = (
+    ("0.1 + 0.2 == 0.3", "none of the three is a sum of few powers of 2, so each is rounded."),
+    ("0.5 + 0.25 == 0.75", "all three are sums of few powers of 2, so nothing is rounded."),
+    ("a + b == b + a", "the exact sum is the same, and it is rounded once."),
+    ("(a + b) + c == a + (b + c)", "the first roundings are of different sums."),
+    ("2**24 + 1 in float32", "from 2^24 on, float32 has every second whole number."),
+)
+
+
+def _facts() -> list[bool]:
+    """Compute whether the statements hold, for a and b with many random values."""
+    a, b, c = draw_normal(0, 3, 1000)
+    big = torch.tensor(2.0**24)
+    return [
+        0.1 + 0.2 == 0.3,
+        0.5 + 0.25 == 0.75,
+        torch.equal(a + b, b + a),
+        torch.equal((a + b) + c, a + (b + c)),
+        bool(big + 1 != big),
+    ]
+
+
+@judge
+def check_equal(answer: Iterable[Any] | None) -> str:
+    """Judge which statements about sums are predicted to hold, exercise ex-equal."""
+    expect(answer is not None, "your answer is still empty; put five times True or False in its place.")
+    predictions = [bool(entry) for entry in (() if answer is None else answer)]
+    expect(len(predictions) == len(STATEMENTS), "give five answers, one for each statement.")
+    for got, fact, (statement, hint) in zip(predictions, _facts(), STATEMENTS, strict=True):
+        expect(got == fact, f"your prediction about {statement} is wrong: {hint}")
+    return "the sums agree with all five predictions."
+
+
+@judge
+def check_ulps(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(a, b)`, exercise ex-ulps, by steps from each number to the next."""
+    start = torch.tensor([1.0, 1.9999999, 0.75, 1e-3, 3e30])
+    counts = torch.tensor([1, 3, 0, 17, 5])
+    a, b = start.clone(), start.clone()
+    for place, count in enumerate(counts.tolist()):
+        for _ in range(count):
+            b[place] = torch.nextafter(b[place], torch.tensor(math.inf))
+    spacing = 2.0**-23
+    mistakes: dict[str, object] = {
+        "2^−23 is taken as the distance everywhere; it grows with the number": ((b - a) / spacing).double(),
+        "the relative difference is divided by 2^−23; in one binade, the distance is the same": (
+            (b - a) / a / spacing
+        ).double(),
+    }
+    result = expect_tensor(answer(a, b), what="the result").double()
+    expect_close(result, counts.double(), what="the number of ulps", tolerance=1e-9, mistakes=mistakes)
+    back = expect_tensor(answer(b, a), what="the result").double()
+    same = torch.equal(back, counts.double())
+    expect(same, "if the two tensors change places, the distance changes; take absolute values.")
+    return "each number of steps is right, and across a power of 2, too."
+
+
+Find = Callable[[nn.Module, nn.Module, list[tuple[str, str]], Tensor, Tensor, float], str | None]
+
+
+def _small_pair() -> tuple[Transformer, TorchModel, dict[str, tuple[str, str]], tuple[Tensor, Tensor]]:
+    config = TransformerConfig(
+        vocab_size=23, max_length=16, num_layers=2, d_model=20, d_ff=28, num_heads=4,
+        activation="gelu", attention_bias=True,
+    )  # fmt: skip
+    ours, theirs = pair(config, 5)
+    rng = torch.Generator().manual_seed(6)
+    src, tgt = (torch.randint(3, 23, (3, tokens), generator=rng) for tokens in (7, 5))
+    src[1, 4:], tgt[2, 3:] = 0, 0
+    return ours, theirs, steps(config.num_layers), (src, tgt)
+
+
+@cache
+def _gaps_of(number: int | None) -> Mapping[str, float]:
+    """Return the gaps of a suspect, or of the right copy."""
+    ours, theirs, pairs, ids = _small_pair()
+    return step_gaps(ours if number is None else suspect(ours, number), theirs, pairs, *ids)
+
+
+@judge
+def check_first_difference(answer: Find) -> str:
+    """Judge `answer(ours, theirs, pairs, src, tgt, tolerance)`, exercise ex-first."""
+    ours, theirs, pairs, ids = _small_pair()
+    names = list(pairs.values())
+    for number in (None, 1, 2, 3, 4):
+        model = ours if number is None else suspect(ours, number)
+        found = _gaps_of(number)
+        label = first_above(found, 1e-10)
+        wanted = None if label is None else pairs[label][0]
+        result = answer(model, theirs, names, *ids, 1e-10)
+        hooked = any(m._forward_hooks for both in (model, theirs) for m in both.modules())
+        expect(not hooked, "a hook is still registered after the call; remove it.")
+        expect(
+            number is not None or result is None,
+            f"for two models that agree, the answer should be None, not {result!r}; use the tolerance.",
+        )
+        worst = pairs[max(found, key=found.__getitem__)][0]
+        last = [pairs[each][0] for each, size in found.items() if size > 1e-10][-1:]
+        largest = "It is the step with the largest gap; the first one above the tolerance is asked for."
+        hint = largest if result == worst != wanted else ""
+        hint = "It is the last step that differs, not the first." if [result] == last != [wanted] else hint
+        expect(
+            result == wanted,
+            f"for suspect {number}, the first module that differs is {wanted}, not {result}. {hint}".strip(),
+        )
+    return "it finds the first module of four suspects, and none in the right copy."
+
+
+Copies = Callable[..., Tensor]
+
+
+@judge
+def check_copies(attention: Copies, network: Copies, norm: Copies) -> str:
+    """Judge three repaired copies of PyTorch's layers, exercise ex-copies."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        layer = nn.TransformerEncoderLayer(12, 3, 17, 0.0, activation="gelu", batch_first=True).double()
+    x = draw_normal(1, 2, 5, 12)
+    rng = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=rng, dtype=torch.float64) / 3)
+    hidden = torch.tensor([[False] * 5, [False, False, False, True, True]])
+    wanted = layer.self_attn(x, x, x, key_padding_mask=hidden)[0]
+    result = attention(layer.self_attn, x, hidden)
+    mistakes: dict[str, object] = {
+        "the mask is not used": layer.self_attn(x, x, x)[0],
+        "the heads are cut out of the rows: transpose tokens and heads": _cut_rows(
+            layer.self_attn, x, ~hidden
+        ),
+    }
+    # a sentence without padding has no visible key under an inverted mask, and its rows are NaN
+    padded, tensor = hidden.any(dim=1), expect_tensor(result, what="the output of the attention")
+    if tensor.shape == wanted.shape and bool(tensor[~padded].isnan().all()):
+        inverted = layer.self_attn(x, x, x, key_padding_mask=~hidden)[0][padded]
+        once = torch.allclose(tensor[padded], inverted)
+        also = "" if once else ". The heads are cut out of the rows, too: both mistakes are in this copy"
+        expect(False, f"the mask is inverted: True means hidden here{also}.")
+    what = "the output of the attention"
+    expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
+    inner = layer.linear1(x)
+    by_tanh = layer.linear2(F.gelu(inner, approximate="tanh"))
+    mistakes = {
+        "GELU is approximated by tanh; this layer's has the error function": by_tanh,
+        "the activation is ReLU": layer.linear2(inner.relu()),
+    }
+    wanted = layer.linear2(F.gelu(inner))
+    what = "the output of the network"
+    expect_close(network(layer, x), wanted, what=what, tolerance=1e-10, mistakes=mistakes)
+    centered = x - x.mean(-1, keepdim=True)
+    variance, gamma, beta = x.var(-1, keepdim=True, correction=0), layer.norm1.weight, layer.norm1.bias
+    eps = layer.norm1.eps
+    unbiased = x.var(-1, keepdim=True)
+    mistakes = {
+        "the variance is divided by n − 1": gamma * centered / (unbiased + eps).sqrt() + beta,
+        "eps is added to the deviation, and not to the variance": gamma * centered / (variance.sqrt() + eps)
+        + beta,
+        "the deviation has n − 1, and eps is added to it": gamma * centered / (unbiased.sqrt() + eps) + beta,
+    }
+    what = "the output of the norm"
+    result = norm(layer.norm1, x)
+    expect_close(result, layer.norm1(x), what=what, tolerance=1e-10, mistakes=mistakes)
+    return "all three copies agree with PyTorch's layers to 1e-10."
+
+
+def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tensor:
+    """Return attention whose heads are cut out of the rows, with the mask used as it should be."""
+    projected = F.linear(x, theirs.in_proj_weight, theirs.in_proj_bias).chunk(3, dim=-1)
+    query, key, value = (part.reshape(len(x), theirs.num_heads, x.size(1), -1) for part in projected)
+    heads = attention_weights(query, key, visible[:, None, None]) @ value
+    output: Tensor = theirs.out_proj(heads.transpose(1, 2).flatten(2))
+    return output
+
+
+@judge
+def check_suspects(answer: Mapping[int, str]) -> str:
+    """Judge where the wrong lines of suspects 2 to 4 are said to be, exercise ex-suspects."""
+    for number in range(2, len(SUSPECTS) + 1):
+        got = answer.get(number, "?")
+        expect(got != "?", f"there is no prediction for suspect {number} yet.")
+        found = _gaps_of(number)
+        wanted = first_above(found, 1e-10)
+        expect(got in found, f"{got!r} is not the label of a step; take one from the list of gaps.")
+        later = found[got] > 1e-10
+        hint = "differs, too, but an earlier step does already." if later else "agrees with PyTorch's."
+        expect(got == wanted, f"suspect {number} is wrong elsewhere: the step {got} {hint}")
+    return "each of the three is wrong where you say."
+
+
+@judge
+def check_stall(answer: Callable[[int], int]) -> str:
+    """Judge `answer(digits)`, exercise ex-stall, by counting in formats of that many digits."""
+    for digits in (2, 3, 5, 8):
+        total = 0
+        while (after := _rounded(total + 1, digits)) != total:
+            total = after
+        result = as_number(answer(digits), what="the result")
+        mistakes = {
+            2 ** (digits - 1): "One digit more: with 2 digits, 3 is still a number (1.1 in binary, times 2).",
+            2**digits - 1: "The next sum, 1 larger, is a power of 2, which needs only one digit.",
+            2 ** (digits + 1): "One digit less: halfway between two numbers, the even one is taken.",
+        }
+        hint = mistakes.get(int(result), "")
+        expect(
+            result == total,
+            f"with {digits} binary digits, counting stops at {total}, not at {result}. {hint}".strip(),
+        )
+    return "counting stops there, in bfloat16 (8 digits) and three smaller formats."
+
+
+def _rounded(number: int, digits: int) -> int:
+    """Return a whole number rounded to some binary digits, a tie to the even neighbor."""
+    step = 2 ** max(0, number.bit_length() - digits)
+    return round(number / step) * step
+
+
+Attention = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+def _variant(
+    scale: float = 0.5, dim: int = -1, *, late: bool = False, opposite: bool = False, lower: float = -math.inf
+) -> Attention:
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        mask = ~mask if opposite else mask
+        scores = query @ key.mT * query.size(-1) ** -scale
+        if not late:
+            scores = scores.masked_fill(~mask, lower)
+        weights = scores.softmax(dim=dim).nan_to_num()
+        return (weights * mask if late else weights) @ value
+
+    return attend
+
+
+def _last_value(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return attention_weights(query, key, mask) @ value.roll(1, dims=-2)
+
+
+MUTANTS: dict[str, Attention] = {
+    "the scores are not divided by √d_k": _variant(0.0),
+    "the scores are divided by d_k": _variant(1.0),
+    "the mask is inverted": _variant(opposite=True),
+    "the mask is applied after the softmax": _variant(late=True),
+    "masked scores are 0 instead of −∞": _variant(lower=0.0),
+    "the values are shifted by one key": _last_value,
+}
+
+
+@judge
+def check_test(answer: Callable[[Attention], bool]) -> str:
+    """Judge `answer(attention)`, a test, by right and wrong attentions, exercise ex-mutants."""
+    expect_without(answer, "annotated_transformer", "scaled_dot_product_attention")
+    right = {
+        "the package's": lambda q, k, v, m: attention_weights(q, k, m) @ v,
+        "one by loops": attention_by_loops,
+    }
+    for name, attention in right.items():
+        verdict = answer(attention)
+        expect(
+            isinstance(verdict, bool | Tensor),
+            f"the test should return True or False, not {named_type(verdict)}",
+        )
+        expect(bool(verdict), f"the test fails for {name} attention, which is right up to rounding.")
+    alive = [name for name, attention in MUTANTS.items() if answer(attention)]
+    expect(not alive, f"{len(alive)} of {len(MUTANTS)} wrong programs pass your test: {'; '.join(alive)}.")
+    return f"it passes two right programs and fails {len(MUTANTS)} wrong ones."

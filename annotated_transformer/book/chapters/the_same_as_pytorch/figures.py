@@ -1,0 +1,196 @@
+"""The drawings of differences in the chapter on comparing with PyTorch; `layouts` has those of weights."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain, cycle
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from annotated_transformer.book.drawing.boxes import draw_arrow
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
+
+LEAST = -17.0  # of a logarithm: smaller gaps, and none at all, are drawn there
+POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "1"}
+
+
+def log_size(size: float) -> float:
+    """Return the decimal logarithm of a gap, rounded for a drawing."""
+    return round(max(LEAST, math.log10(size)), 1) if size > 0 else LEAST
+
+
+def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
+    """Draw the gap after each step, from the first at the top; those above the tolerance stand out."""
+    fig, ax = new_figure(height=0.225 * len(found) + 1.0)
+    ax.axvspan(LEAST - 0.7, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    first = next((label for label, size in found.items() if not size <= tolerance), None)
+    names: list[tuple[str, str, str]] = []
+    for row, (label, size) in enumerate(found.items()):
+        wrong = not size <= tolerance
+        color, mark = (SECOND, "s") if wrong else (FIRST, "o")
+        ax.plot([log_size(size)], [row], color=color, marker=mark, ls="", markersize=7, clip_on=False)
+        weight = "bold" if label == first else "normal"
+        ink = INK if wrong or first is None else MUTED
+        names.append((label, weight, ink))
+    ax.text((LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", ha="center", va="center", color=MUTED)
+    said = "wrong from here" if first else "nothing is wrong"
+    ax.text(1.0, -2.2, said, ha="right", va="center", weight="bold")
+    ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
+    ax.set_yticks(range(len(names)), [label for label, _, _ in names])
+    for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
+        tick.set(weight=weight, color=ink)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xticks(list(POWERS), list(POWERS.values()))
+    ax.set_xlabel("relative gap")
+    ax.spines["left"].set_visible(False)
+    return fig
+
+
+def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounded: float | int) -> Figure:
+    """Draw all numbers of a small format on a line, how far apart they are, and how one more is rounded."""
+    fig, ax = new_canvas(64, 17, width=WIDE)
+    low, high = numbers[0], numbers[-1]
+
+    def at(number: float | int) -> float:
+        return 3 + 58 * (number - low) / (high - low)
+
+    ax.plot([at(low), at(high)], [5, 5], color=INK, lw=1.5, ls="-", marker="")
+    for number in numbers:
+        whole = math.log2(number) % 1 == 0
+        tall = 1.6 if whole else 0.9
+        ax.plot(
+            [at(number)] * 2, [5 - tall, 5 + tall], color=INK, lw=2.5 if whole else 1.5, ls="-", marker=""
+        )
+        if whole:
+            ax.text(at(number), 2.6, f"{number:g}", ha="center", va="top")
+    start = low
+    while start < high:
+        step = next(number for number in numbers if number > start) - start
+        ax.text(at(1.5 * start), 8.2, f"{step:g} apart", ha="center", va="center", color=MUTED)
+        ax.plot([at(start) + 0.4, at(2 * start) - 0.4], [7.2, 7.2], color=MUTED, lw=1.2, ls="-", marker="")
+        start *= 2
+    ax.plot([at(example)], [13], color=FIRST, marker="o", ls="", markersize=7)
+    ax.text(at(example) + 1.2, 13.2, f"{example:g} becomes {rounded:g}", ha="left", va="center")
+    draw_arrow(ax, (at(example), 12.4), (at(rounded), 6.3), color=FIRST)
+    return fig
+
+
+def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the error of sums over their length, both on a logarithmic axis; the first curve is a bound."""
+    fig, ax = new_figure(height=3.0)
+    looks = chain([(NEUTRAL, ":", "")], cycle(LOOKS))
+    across = [math.log2(length) for length in lengths]
+    for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
+        ax.plot(across, [log_size(e) for e in errors], color=color, ls=style, marker=mark, label=name)
+    ax.set_xlabel("numbers in the sum")
+    ax.set_ylabel("relative error")
+    shown = across[:: max(1, len(across) // 3)]
+    ax.set_xticks(shown, [f"{2 ** round(a):,}" for a in shown])
+    bottom, top = (edge(tick for tick in ax.get_ylim()) for edge in (min, max))
+    ticks = range(math.ceil(bottom), math.floor(top) + 1)
+    ax.set_yticks(list(ticks), [f"$10^{{{tick}}}$" for tick in ticks])
+    label_ends(ax)
+    return fig
+
+
+def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) -> Figure:
+    """Draw the gap that each mistake makes, largest first, and the rounding of each format as a line."""
+    fig, ax = new_figure(width=WIDE, height=0.26 * len(mistakes) + 1.1)
+    ordered = sorted(mistakes.items(), key=lambda item: -item[1])
+    for row, (name, size) in enumerate(ordered):
+        ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
+        plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
+        ax.text(log_size(size) - 0.35, row, name, ha="right", va="center", bbox=plate, zorder=3)
+    for place, (name, size) in enumerate(formats.items()):
+        color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
+        ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
+        ax.text(log_size(size), -0.9, name, ha="center", va="bottom")
+    ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
+    ax.set_xticks(range(-16, 1, 4), [f"$10^{{{p}}}$" if p else "1" for p in range(-16, 1, 4)])
+    ax.set_xlabel("relative gap of the logits")
+    ax.spines["left"].set_visible(False)
+    return fig
+
+
+def draw_ulps(counts: Mapping[str, int]) -> Figure:
+    """Draw how many numbers moved by how many units in the last place."""
+    fig, ax = new_figure(height=2.0)
+    total = sum(counts.values())
+    for place, count in enumerate(counts.values()):
+        share = round(100 * count / total)
+        hatch, color = ("", FIRST) if place == 0 else ("///", SECOND)
+        ax.bar(place, share, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
+    ax.set_xticks(range(len(counts)), list(counts))
+    ax.set(ylabel="% of logits", xlabel="moved by (ulps)", ylim=(0, None))
+    return fig
+
+
+def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -> Figure:
+    """Draw the gap of the gradient of each parameter, in the order of the model, for each copy."""
+    fig, ax = new_figure(width=WIDE, height=2.8)
+    for (name, sizes), (color, _, mark) in zip(copies.items(), cycle(LOOKS), strict=False):
+        ax.plot(range(len(sizes)), [log_size(size) for size in sizes], color=color, marker=mark, ls="",
+                markersize=4, label=name)  # fmt: skip
+        middle = len(sizes) - 1, log_size(sorted(sizes)[len(sizes) // 2])
+        ax.annotate(name, middle, (10, 0), textcoords="offset points", ha="left", va="center", color=INK)
+    ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
+    ax.set_yticks(list(POWERS), list(POWERS.values()))
+    ax.set_ylabel("gap")
+    return fig
+
+
+def draw_inside(found: Mapping[str, float], *, tolerance: float) -> Figure:
+    """Draw the steps of one module as boxes in a row: those that agree, and from the first that does not."""
+    fig, ax = new_canvas(46, 11)
+    pitch = 46 / len(found)
+    first = next((label for label, size in found.items() if not size <= tolerance), None)
+    for place, (label, size) in enumerate(found.items()):
+        wrong = not size <= tolerance
+        color = SECOND if wrong else FIRST
+        corner = place * pitch + 0.5, 4.0
+        look = {"facecolor": to_rgba(color, 0.3), "edgecolor": color, "lw": 3.0 if wrong else 1.5}
+        ax.add_patch(Rectangle(corner, pitch - 1.6, 4.0, **look))  # type: ignore[arg-type]
+        middle = corner[0] + (pitch - 1.6) / 2
+        ax.text(middle, 6.0, label, ha="center", va="center", weight="bold" if label == first else "normal")
+        ax.text(middle, 2.4, "differs" if wrong else "agrees", ha="center", va="center", color=MUTED)
+        if place:
+            draw_arrow(ax, (corner[0] - 1.5, 6), (corner[0], 6))
+    return fig
+
+
+def draw_grid(rows: Mapping[str, Sequence[bool]], columns: Sequence[str], *, groups: Sequence[int]) -> Figure:
+    """Draw which check notices which mistake, and how many each notices; lines set off groups of columns."""
+    width, height, left, above = 4.2, 2.2, 24.0, 15.5
+    fig, ax = new_canvas(left + width * len(columns) + 1, height * (len(rows) + 1.4) + above, width=WIDE)
+    top = height * (len(rows) + 1.4)
+    for column, name in enumerate(columns):
+        x = left + width * (column + 0.5)
+        ax.text(x, top + 0.6, name, ha="center", va="bottom", rotation=90)
+        count = sum(caught[column] for caught in rows.values())
+        ax.text(x, 0.8, str(count), ha="center", va="center", weight="bold")
+    ax.text(left - 0.8, 0.8, f"noticed, of {len(rows)}", ha="right", va="center", weight="bold")
+    for row, (name, caught) in enumerate(rows.items()):
+        y = top - height * (row + 1)
+        ax.text(left - 0.8, y + height / 2, name, ha="right", va="center")
+        for column, hit in enumerate(caught):
+            _draw_hit(ax, (left + width * column, y), (width, height), hit)
+    place = 0
+    for group in groups:
+        place += group
+        x = left + width * place
+        ax.plot([x, x], [0, top + above], color=INK, lw=1.5, ls="-", marker="")
+    return fig
+
+
+def _draw_hit(ax: Axes, corner: tuple[float, float], size: tuple[float, float], hit: bool) -> None:
+    face = to_rgba(FIRST, 0.5) if hit else "none"
+    ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
+    if hit:
+        spot = corner[0] + size[0] / 2, corner[1] + size[1] / 2
+        ax.text(*spot, "✓", ha="center", va="center", weight="bold")

@@ -1,0 +1,95 @@
+"""Tests of a model that need no second implementation: laws, and every small case of attention's mask."""
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import attentions
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import outputs, relative_gap
+from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.model.transformer import Transformer
+
+ROUNDING = 1e-10  # between float64's rounding, 1e-15, and the mistakes
+
+
+def past_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
+    """Return whether logits stay the same if the last target token changes, and only those before it."""
+    src, tgt = src[:1], tgt[:1]  # a target without padding
+    before, other = model(src, tgt), tgt.clone()
+    other[:, -1] = other[:, -1] % 19 + 3
+    after = model(src, other)
+    return relative_gap(after[:, :-1], before[:, :-1]) < ROUNDING < relative_gap(after[:, -1], before[:, -1])
+
+
+def padding_keeps(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
+    """Return whether appended padding changes nothing."""
+    longer = torch.nn.functional.pad(src, (0, 3))
+    return relative_gap(model(longer, tgt), model(src, tgt)) < ROUNDING
+
+
+def call_repeats(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
+    """Return whether a second call gives the same."""
+    return relative_gap(model(src, tgt), model(src, tgt)) < ROUNDING
+
+
+def norms_hold(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
+    """Return whether a layer ends with mean 0 and variance 1 per token, but for gain and bias."""
+    name = "encoder.layers.0.add_norm_2"
+    norm = cast(LayerNorm, model.get_submodule(f"{name}.norm"))
+    bare = (outputs(model, [name], src, tgt)[name][0] - norm.bias) / norm.gain
+    variance = bare.var(dim=-1, correction=0)
+    return bool(bare.mean(dim=-1).abs().max() < ROUNDING) and bool((variance - 1).abs().max() < 1e-3)
+
+
+def heads_commute(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
+    """Return whether the order of heads, as blocks of features, makes no difference."""
+    twin = copy.deepcopy(model)
+    for each in attentions(twin):
+        for part in (each.to_query, each.to_key, each.to_value):
+            part.weight.data = _swapped(part.weight, each.num_heads, 0)
+            if part.bias is not None:
+                part.bias.data = _swapped(part.bias, each.num_heads, 0)
+        each.to_output.weight.data = _swapped(each.to_output.weight, each.num_heads, 1)
+    return relative_gap(twin(src, tgt), model(src, tgt)) < ROUNDING
+
+
+def _swapped(tensor: Tensor, heads: int, axis: int) -> Tensor:
+    order = torch.tensor([1, 0, *range(2, heads)])  # a full turn would suit interleaved heads, too
+    blocks = tensor.detach().unflatten(axis, (heads, -1))
+    return blocks.index_select(axis, order).flatten(axis, axis + 1)
+
+
+Law = Callable[[Transformer, Tensor, Tensor], bool]
+LAWS: dict[str, Law] = {
+    "past and future": past_keeps,
+    "padding": padding_keeps,
+    "second call": call_repeats,
+    "norms": norms_hold,
+    "order of heads": heads_commute,
+}
+
+
+def all_masks(queries: int, keys: int) -> Iterator[Tensor]:
+    """Yield every mask of this size, of which there are 2^(queries · keys)."""
+    for bits in itertools.product((False, True), repeat=queries * keys):
+        yield torch.tensor(bits).view(queries, keys)
+
+
+def attention_by_loops(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Return attention with one head, one number at a time; zeros for a query that may see no key."""
+    rows = []
+    for i in range(len(query)):
+        seen = [j for j in range(len(key)) if mask[i, j]]
+        scores = [sum(q * k for q, k in zip(query[i].tolist(), key[j].tolist(), strict=True)) for j in seen]
+        powers = [math.exp(score / math.sqrt(query.size(1))) for score in scores]
+        row = [
+            sum(p * value[j, d].item() for p, j in zip(powers, seen, strict=True)) / (sum(powers) or 1)
+            for d in range(value.size(1))
+        ]
+        rows.append(row)
+    return torch.tensor(rows, dtype=query.dtype)

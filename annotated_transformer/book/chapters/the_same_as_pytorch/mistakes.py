@@ -1,0 +1,188 @@
+"""Wrong programs: each changes one thing in a copy of a model, without an error."""
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from annotated_transformer.model.decoder import decoder_layers
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.transformer import Transformer
+
+Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None]
+
+
+class Changed(nn.Module):
+    """Attention whose arguments were changed before."""
+
+    def __init__(self, attention: nn.Module, change: Callable[..., Arguments]) -> None:
+        """Wrap an attention module."""
+        super().__init__()
+        self.inner, self.change = attention, change
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Change the arguments, and attend."""
+        attended: Tensor = self.inner(*self.change(query, key, value, mask))
+        return attended
+
+
+class Interleaved(MultiHeadAttention):
+    """Feature i belongs to head i mod h, instead of heads being blocks of features."""
+
+    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
+        projected: Tensor = projection(x)
+        return projected.unflatten(-1, (-1, self.num_heads)).movedim(-1, 1)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Attend, and put the heads' features back in turns."""
+        heads: Tensor = self.attention(query, key, value, mask)
+        output: Tensor = self.to_output(heads.movedim(1, -1).flatten(2))
+        return output
+
+
+class DeviationNorm(LayerNorm):
+    """Divide by the deviation with n − 1, plus eps, as an early tutorial does."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize each token."""
+        centered = x - x.mean(dim=-1, keepdim=True)
+        return self.gain * centered / (x.std(dim=-1, keepdim=True) + self.eps) + self.bias
+
+
+class AlwaysDropout(nn.Dropout):
+    """`F.dropout`, whose `training` is True by default."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Drop numbers, in evaluation mode, too."""
+        return F.dropout(x, self.p)
+
+
+class Detached(PostNorm):
+    """Add & Norm whose residual connection passes no gradient."""
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return what `PostNorm` returns."""
+        normed: Tensor = self.norm(x.detach() + self.dropout(sublayer(x)))
+        return normed
+
+
+def attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
+    """Yield all multi-head attentions of a model."""
+    return (module for module in model.modules() if isinstance(module, MultiHeadAttention))
+
+
+def invert_masks(model: Transformer) -> None:
+    """Pass the opposite of each mask."""
+    for each in attentions(model):
+        each.attention = Changed(each.attention, lambda q, k, v, m: (q, k, v, None if m is None else ~m))
+
+
+def forget_source_mask(model: Transformer) -> None:
+    """Let targets attend to the source's padding."""
+    for layer in decoder_layers(model.decoder):
+        inner = layer.cross_attention.attention
+        layer.cross_attention.attention = Changed(inner, lambda q, k, v, m: (q, k, v, None))
+
+
+def scale_twice(model: Transformer) -> None:
+    """Divide the queries by √d_k before the scores are divided by it."""
+    for each in attentions(model):
+        change = lambda q, k, v, m: (q / math.sqrt(q.size(-1)), k, v, m)  # noqa: E731
+        each.attention = Changed(each.attention, change)
+
+
+def shrink_eps(model: Transformer) -> None:
+    """Take the eps of other libraries."""
+    for module in model.modules():
+        if isinstance(module, LayerNorm):
+            module.eps = 1e-6
+
+
+def forget_biases(model: Transformer) -> None:
+    """Leave the biases of queries, keys, and values at 0."""
+    for each in attentions(model):
+        for part in (each.to_query, each.to_key, each.to_value):
+            if part.bias is not None:
+                part.bias.zero_()
+
+
+def exchange_query_and_key(model: Transformer) -> None:
+    """Cut a fused matrix into parts in the wrong order."""
+    for each in attentions(model):
+        each.to_query, each.to_key = each.to_key, each.to_query
+
+
+def transpose_output(model: Transformer) -> None:
+    """Forget that another library stores a matrix the other way round."""
+    for each in attentions(model):
+        each.to_output.weight.copy_(each.to_output.weight.T.clone())
+
+
+def halve_positions(model: Transformer) -> None:
+    """Put all sines before all cosines, instead of in pairs."""
+    table = model.positions.get_buffer("table")
+    table.copy_(torch.cat([table[:, 0::2], table[:, 1::2]], dim=1))
+
+
+def drop_final_norms(model: Transformer) -> None:
+    """Leave out the norms at the ends of the stacks."""
+    model.encoder.final_norm, model.decoder.final_norm = nn.Identity(), nn.Identity()
+
+
+def _turn(kind: type[nn.Module], into: type[nn.Module]) -> Callable[[Transformer], None]:
+    def change(model: Transformer) -> None:
+        for module in model.modules():
+            if type(module) is kind:
+                module.__class__ = into
+
+    return change
+
+
+def approximate_gelu(model: Transformer) -> None:
+    """Take the other form of GELU, by tanh."""
+    for module in model.modules():
+        if isinstance(module, nn.GELU):
+            module.approximate = "tanh"
+
+
+MISTAKES: dict[str, Callable[[Transformer], None]] = {
+    "masks inverted": invert_masks,
+    "source padding not masked": forget_source_mask,
+    "scaled twice": scale_twice,
+    "query and key exchanged": exchange_query_and_key,
+    "heads interleaved": _turn(MultiHeadAttention, Interleaved),
+    "matrix transposed": transpose_output,
+    "biases left at 0": forget_biases,
+    "halves, not pairs": halve_positions,
+    "pre-norm": _turn(PostNorm, PreNorm),
+    "no final norms": drop_final_norms,
+    "deviation by n − 1": _turn(LayerNorm, DeviationNorm),
+    "dropout left on": _turn(nn.Dropout, AlwaysDropout),
+    "GELU by tanh": approximate_gelu,
+    "eps of 1e-6": shrink_eps,
+}
+
+
+def with_mistake(model: Transformer, mistake: str) -> Transformer:
+    """Return a copy of a model with one of the mistakes.
+
+    Raises:
+        ValueError: There is no such mistake.
+    """
+    if mistake not in MISTAKES:
+        raise ValueError(f"mistake={mistake!r} is none of {', '.join(MISTAKES)}")
+    wrong = copy.deepcopy(model)
+    with torch.no_grad():
+        MISTAKES[mistake](wrong)
+    return wrong
+
+
+def with_detached_residuals(model: Transformer) -> Transformer:
+    """Return a copy of a post-norm model with the same outputs and other gradients."""
+    wrong = copy.deepcopy(model)
+    _turn(PostNorm, Detached)(wrong)
+    return wrong

@@ -1,0 +1,74 @@
+"""The outputs of modules, observed by hooks, and how far those of two models are apart."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor, nn
+
+Outputs = dict[str, list[Tensor]]  # of each module, one for each call
+IN_ENCODER = {
+    "self-attention": ("self_attention", "self_attn"),
+    "norm 1": ("add_norm_1.norm", "norm1"),
+    "feed-forward": ("feed_forward", "linear2"),
+    "norm 2": ("add_norm_2.norm", "norm2"),
+}
+IN_DECODER = {
+    "self-attention": ("self_attention", "self_attn"),
+    "norm 1": ("add_norm_1.norm", "norm1"),
+    "cross-attention": ("cross_attention", "multihead_attn"),
+    "norm 2": ("add_norm_2.norm", "norm2"),
+    "feed-forward": ("feed_forward", "linear2"),
+    "norm 3": ("add_norm_3.norm", "norm3"),
+}
+
+
+def steps(num_layers: int) -> dict[str, tuple[str, str]]:
+    """Return the modules to compare, in the order of computation: a label, our name, and PyTorch's."""
+    found = {"embedding": ("dropout", "positions")}
+    for stack, parts in (("encoder", IN_ENCODER), ("decoder", IN_DECODER)):
+        for layer in range(num_layers):
+            for part, (ours, theirs) in parts.items():
+                place = f"{stack}.layers.{layer}"
+                found[f"{stack} {layer + 1}: {part}"] = (f"{place}.{ours}", f"stacks.{place}.{theirs}")
+        found[f"{stack}: final norm"] = (f"{stack}.final_norm", f"stacks.{stack}.norm")
+    return found
+
+
+def outputs(model: nn.Module, names: Iterable[str], *inputs: Any) -> Outputs:
+    """Run a model, and return the outputs of the named modules."""
+    seen: Outputs = {}
+    with ExitStack() as hooks:
+        for name in names:
+
+            def keep(module: nn.Module, args: Any, out: Any, name: str = name) -> None:
+                out = out[0] if isinstance(out, tuple) else out
+                seen.setdefault(name, []).append(out.detach())
+
+            module = model.get_submodule(name)
+            hooks.enter_context(module.register_forward_hook(keep))
+        model(*inputs)
+    return seen
+
+
+def relative_gap(ours: Tensor, theirs: Tensor) -> float:
+    """Return the largest difference, relative to the largest of their numbers."""
+    ours, theirs = ours.double(), theirs.double()
+    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
+
+
+def step_gaps(
+    ours: nn.Module, theirs: nn.Module, pairs: Mapping[str, tuple[str, str]], *inputs: Any
+) -> dict[str, float]:
+    """Return the gap after each pair of modules, in the order of `pairs`."""
+    mine, yours = zip(*pairs.values(), strict=True)
+    left, right = outputs(ours, mine, *inputs), outputs(theirs, yours, *inputs)
+    return {
+        label: max(relative_gap(a, b) for a, b in zip(left[one], right[other], strict=True))
+        for label, (one, other) in pairs.items()
+    }
+
+
+def first_above(found: Mapping[str, float], tolerance: float) -> str | None:
+    """Return the first step whose gap is above a tolerance, or is no number; None if there is none."""
+    return next((label for label, size in found.items() if not size <= tolerance), None)
