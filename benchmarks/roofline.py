@@ -1,0 +1,184 @@
+"""How far operations of a Transformer are from the limits of one CPU core, and where an update's time goes.
+
+    python -m benchmarks.roofline
+
+*Limits*: the most operations per second of a large matrix product, and the most bytes per second of a sum of
+long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it has
+to read and write at least, and its time, the best of several rounds, in CPU time. *Update*: the share of each kind of
+operator in the time of the trainer's updates, by PyTorch's profiler. Chapter 21 shows the result, which is
+`roofline_FAMILY-MODEL.json`, named after the processor.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Adam
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.config import BASE, TINY, TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import make_batches
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import training_loss
+from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.trainer import update
+from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.synthetic import multi30k_like
+
+ROUNDS, LEAST_SECONDS = 7, 0.05
+D, HEAD, VOCAB, FLOAT = 512, 64, 37_000, 4  # of the base model; bytes of a number
+MATRICES = 32  # of one layer's size: 128 MiB in all, so that they do not stay in the caches
+KINDS = {  # of PyTorch's operators, by what their names contain; the first that fits
+    "optimizer": ("_fused_adam",),
+    "matrix products": ("mm", "linear"),
+    "softmax": ("softmax",),
+    "dropout": ("bernoulli", "dropout"),
+    "embedding": ("embedding", "index"),
+}
+OTHER = "additions, norms, copies"
+
+
+class Work(NamedTuple):
+    """An operation to time: what it computes, and how many FLOPs and bytes each call takes at least."""
+
+    run: Callable[[], object]
+    flops: int
+    bytes: int
+
+
+def linear(rows: int) -> Work:
+    """Return the first product of the feed-forward network for some rows, each call with other weights."""
+    weights = [torch.randn(4 * D, D) for _ in range(MATRICES)]
+    x, calls = torch.randn(rows, D), iter(range(10**9))
+    size = 4 * D * D + 5 * rows * D
+    return Work(lambda: F.linear(x, weights[next(calls) % MATRICES]), 2 * rows * 4 * D * D, FLOAT * size)
+
+
+def scores(tokens: int) -> Work:
+    """Return the product of queries and keys of 8 heads, for as many sentences as make 4,096 tokens."""
+    sentences = 4096 // tokens
+    query, key = (torch.randn(sentences * 8, tokens, HEAD) for _ in range(2))
+    numbers = 8 * sentences * (2 * tokens * HEAD + tokens**2)
+    return Work(
+        lambda: query @ key.transpose(-2, -1), 2 * 8 * sentences * tokens**2 * HEAD, FLOAT * numbers
+    )
+
+
+def vectors(operate: Callable[[Tensor], object], width: int, flops: int, passes: int) -> Work:
+    """Return an operation on 4,096 rows: FLOPs for each number, and how often it is read or written."""
+    x = torch.randn(4096, width)
+    return Work(lambda: operate(x), flops * x.numel(), FLOAT * passes * x.numel())
+
+
+def operations() -> dict[str, Work]:
+    """Return all operations, in the order of the FLOPs per byte that they should have."""
+    other, norm = torch.randn(4096, D), nn.LayerNorm(D)
+    return {
+        "residual sum": vectors(lambda x: x + other, D, 1, 3),
+        "LayerNorm": vectors(norm, D, 8, 2),
+        "softmax": vectors(lambda x: x.softmax(-1), VOCAB // 10, 5, 2),
+        **{f"linear, {rows}": linear(rows) for rows in (1, 4, 16, 64, 256, 1024)},
+        **{f"scores, {tokens}": scores(tokens) for tokens in (32, 512)},
+    }
+
+
+def limits() -> dict[str, Work]:
+    """Return the work that finds the two limits."""
+    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
+    product = torch.empty(1024, 1024)
+    x, y, total = (torch.randn(2**24) for _ in range(3))  # 64 MiB each
+    return {
+        "product": Work(lambda: torch.mm(a, b, out=product), 2 * 1024**3, 3 * FLOAT * 1024**2),
+        "sum": Work(lambda: torch.add(x, y, out=total), 2**24, 3 * FLOAT * 2**24),
+    }
+
+
+def seconds_of(work: Work) -> float:
+    """Return the CPU time of a call, from as many calls as take a twentieth of a second."""
+    calls, spent = 1, 0.0
+    while spent < LEAST_SECONDS:
+        start = time.process_time()
+        for _ in range(calls):
+            work.run()
+        spent = time.process_time() - start
+        calls *= 2
+    return spent / (calls / 2)
+
+
+@torch.inference_mode()
+def best_times(all_work: dict[str, Work]) -> dict[str, float]:
+    """Return the shortest time of each, over rounds in which they take turns."""
+    rounds = [{name: seconds_of(work) for name, work in all_work.items()} for _ in range(ROUNDS)]
+    return {name: min(each[name] for each in rounds) for name in all_work}
+
+
+def kind_of(operator: str) -> str:
+    """Return the kind of an operator of PyTorch, such as aten::addmm."""
+    fits = (kind for kind, parts in KINDS.items() if any(part in operator for part in parts))
+    return next(fits, OTHER)
+
+
+def update_shares(shape: TransformerConfig, *, fast: bool, tokens: int, updates: int) -> dict[str, object]:
+    """Return the time and the FLOPs of an update, and the share of each kind of operator in the time."""
+    torch.manual_seed(0)
+    model = Transformer(shape).train()
+    pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
+    batches = make_batches(pairs, batch_tokens=tokens, generator=torch.Generator().manual_seed(0))
+    config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1, fast=fast)
+    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    state = TrainingState(model, adam, torch.Generator())
+    with training_loss(model, config) as loss:
+        update(state, loss, batches[0], config)  # the first one allocates Adam's state
+        with profile(activities=[ProfilerActivity.CPU]) as profiled:
+            for batch in batches[1 : 1 + updates]:
+                update(state, loss, batch, config)
+        counter = FlopCounterMode(display=False)
+        with counter:
+            update(state, loss, batches[1], config)
+    times: dict[str, float] = {}
+    for event in profiled.key_averages():
+        kind = kind_of(event.key)
+        times[kind] = times.get(kind, 0.0) + event.self_cpu_time_total
+    total = sum(times.values())
+    return {
+        "seconds": total / updates / 1e6,
+        "product_flops": counter.get_total_flops(),
+        "weights": sum(p.numel() for p in model.parameters()),
+        "source_tokens": batches[1].src.numel(),
+        "target_tokens": batches[1].labels.numel(),
+        "shares": {kind: times.get(kind, 0.0) / total for kind in (*KINDS, OTHER)},
+    }
+
+
+def main() -> None:
+    """Measure everything and write the result."""
+    describe_code()
+    torch.set_num_threads(1)
+    bounds = limits()
+    times = best_times(bounds)
+    flops, rate = bounds["product"].flops / times["product"], bounds["sum"].bytes / times["sum"]
+    print(f"{flops / 1e9:.0f} GFLOP/s, {rate / 1e9:.1f} GB/s", flush=True)
+    measured = operations()
+    points = {
+        name: {"flops": work.flops, "bytes": work.bytes, "seconds": seconds}
+        for (name, work), seconds in zip(measured.items(), best_times(measured).values(), strict=True)
+    }
+    for name, point in points.items():
+        print(name, f"{point['flops'] / point['seconds'] / 1e9:.1f} GFLOP/s", flush=True)
+    updates = {}
+    for name, shape, tokens, count in (("TINY", TINY, 4096, 4), ("BASE", BASE, 1024, 2)):
+        for fast in (False, True):
+            key = f"{name}, {'fast' if fast else 'plain'}"
+            updates[key] = update_shares(shape, fast=fast, tokens=tokens, updates=count)
+            print(key, updates[key], flush=True)
+    results = {"flops_per_second": flops, "bytes_per_second": rate, "points": points, "updates": updates}
+    write_result(result_file("roofline"), seed=0, results=results)
+
+
+if __name__ == "__main__":
+    main()
