@@ -3,10 +3,10 @@
     python -m benchmarks.roofline
 
 *Limits*: the most operations per second of a large matrix product, and the most bytes per second of a sum of
-long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it has
-to read and write at least, and its time, the best of several rounds, in CPU time. *Update*: the share of each kind of
-operator in the time of the trainer's updates, by PyTorch's profiler. Chapter 21 shows the result, which is
-`roofline_FAMILY-MODEL.json`, named after the processor.
+long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it
+has to read and write at least, and its CPU time, the best of several rounds. *Update*: the share of each kind
+of operator in the time of the trainer's updates (the plain ones, in float32), by PyTorch's profiler.
+The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`, named after the processor.
 """
 
 import time
@@ -21,6 +21,8 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.config import BASE, TINY, TransformerConfig
+from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.fast.modules import keep_freed_memory
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
@@ -32,7 +34,8 @@ from benchmarks.synthetic import multi30k_like
 
 ROUNDS, LEAST_SECONDS = 7, 0.05
 D, HEAD, VOCAB, FLOAT = 512, 64, 37_000, 4  # of the base model; bytes of a number
-MATRICES = 32  # of one layer's size: 128 MiB in all, so that they do not stay in the caches
+TOKENS = 16_384  # so that the numbers do not stay in the caches
+MATRICES = 32  # of one layer's size: 128 MiB in all
 KINDS = {  # of PyTorch's operators, by what their names contain; the first that fits
     "optimizer": ("_fused_adam",),
     "matrix products": ("mm", "linear"),
@@ -60,28 +63,28 @@ def linear(rows: int) -> Work:
 
 
 def scores(tokens: int) -> Work:
-    """Return the product of queries and keys of 8 heads, for as many sentences as make 4,096 tokens."""
-    sentences = 4096 // tokens
+    """Return the product of queries and keys of 8 heads, for as many sentences as make 16,384 tokens."""
+    sentences = TOKENS // tokens
     query, key = (torch.randn(sentences * 8, tokens, HEAD) for _ in range(2))
+    product = torch.empty(sentences * 8, tokens, tokens)
     numbers = 8 * sentences * (2 * tokens * HEAD + tokens**2)
-    return Work(
-        lambda: query @ key.transpose(-2, -1), 2 * 8 * sentences * tokens**2 * HEAD, FLOAT * numbers
-    )
+    flops = 2 * 8 * sentences * tokens**2 * HEAD
+    return Work(lambda: torch.bmm(query, key.transpose(-2, -1), out=product), flops, FLOAT * numbers)
 
 
 def vectors(operate: Callable[[Tensor], object], width: int, flops: int, passes: int) -> Work:
-    """Return an operation on 4,096 rows: FLOPs for each number, and how often it is read or written."""
-    x = torch.randn(4096, width)
+    """Return an operation on 16,384 rows: FLOPs for each number, and how often it is read or written."""
+    x = torch.randn(TOKENS, width)
     return Work(lambda: operate(x), flops * x.numel(), FLOAT * passes * x.numel())
 
 
 def operations() -> dict[str, Work]:
     """Return all operations, in the order of the FLOPs per byte that they should have."""
-    other, norm = torch.randn(4096, D), nn.LayerNorm(D)
+    other, norm = torch.randn(TOKENS, D), nn.LayerNorm(D)
     return {
         "residual sum": vectors(lambda x: x + other, D, 1, 3),
         "LayerNorm": vectors(norm, D, 8, 2),
-        "softmax": vectors(lambda x: x.softmax(-1), VOCAB // 10, 5, 2),
+        "softmax": vectors(lambda x: x.softmax(-1), VOCAB // 20, 5, 2),
         **{f"linear, {rows}": linear(rows) for rows in (1, 4, 16, 64, 256, 1024)},
         **{f"scores, {tokens}": scores(tokens) for tokens in (32, 512)},
     }
@@ -92,7 +95,9 @@ def limits() -> dict[str, Work]:
     a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
     product = torch.empty(1024, 1024)
     x, y, total = (torch.randn(2**24) for _ in range(3))  # 64 MiB each
+    other = onednn_linear(b)
     return {
+        "oneDNN": Work(lambda: other(a), 2 * 1024**3, 3 * FLOAT * 1024**2),
         "product": Work(lambda: torch.mm(a, b, out=product), 2 * 1024**3, 3 * FLOAT * 1024**2),
         "sum": Work(lambda: torch.add(x, y, out=total), 2**24, 3 * FLOAT * 2**24),
     }
@@ -123,13 +128,13 @@ def kind_of(operator: str) -> str:
     return next(fits, OTHER)
 
 
-def update_shares(shape: TransformerConfig, *, fast: bool, tokens: int, updates: int) -> dict[str, object]:
+def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dict[str, object]:
     """Return the time and the FLOPs of an update, and the share of each kind of operator in the time."""
     torch.manual_seed(0)
     model = Transformer(shape).train()
     pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
     batches = make_batches(pairs, batch_tokens=tokens, generator=torch.Generator().manual_seed(0))
-    config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1, fast=fast)
+    config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1, fast=False)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
     with training_loss(model, config) as loss:
@@ -159,6 +164,7 @@ def main() -> None:
     """Measure everything and write the result."""
     describe_code()
     torch.set_num_threads(1)
+    keep_freed_memory()  # as in fast training; otherwise, each large result is written to new pages
     bounds = limits()
     times = best_times(bounds)
     flops, rate = bounds["product"].flops / times["product"], bounds["sum"].bytes / times["sum"]
@@ -172,11 +178,16 @@ def main() -> None:
         print(name, f"{point['flops'] / point['seconds'] / 1e9:.1f} GFLOP/s", flush=True)
     updates = {}
     for name, shape, tokens, count in (("TINY", TINY, 4096, 4), ("BASE", BASE, 1024, 2)):
-        for fast in (False, True):
-            key = f"{name}, {'fast' if fast else 'plain'}"
-            updates[key] = update_shares(shape, fast=fast, tokens=tokens, updates=count)
-            print(key, updates[key], flush=True)
-    results = {"flops_per_second": flops, "bytes_per_second": rate, "points": points, "updates": updates}
+        updates[name] = update_shares(shape, tokens=tokens, updates=count)
+        print(name, updates[name], flush=True)
+    onednn = bounds["oneDNN"].flops / times["oneDNN"]
+    results = {
+        "flops_per_second": flops,
+        "by_onednn": onednn,
+        "bytes_per_second": rate,
+        "points": points,
+        "updates": updates,
+    }
     write_result(result_file("roofline"), seed=0, results=results)
 
 

@@ -1,10 +1,10 @@
-"""How does the loss on the toy language fall with the width of the model? Chapter 21 fits and extrapolates it.
+"""How does the loss on the toy language fall with the width of the model? Chapter 21 fits a law to it.
 
     python -m benchmarks.scaling
 
 Each model is trained for the same number of updates, each on new sentences, with each learning rate of a
-grid. The rate of a width is the one with the lowest mean loss over the seeds on one set of held-out sentences;
-the loss reported is that on another set.
+grid. The rate of a width is the one with the lowest mean loss over the seeds on one set of held-out
+sentences; the loss reported is that on another set.
 """
 
 import torch
@@ -55,7 +55,7 @@ def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
 
 
 def measure(width: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, object]:
-    """Train a width with each rate and seed; return its sizes and, for the best rate, the loss of each seed."""
+    """Train a width with each rate and seed; return its sizes, its best rate, and the loss of each seed."""
     held_out: list[list[Batch]] = [make_batches(pairs, batch_tokens=4096) for pairs in sets[:2]]
     losses: dict[float, list[tuple[float, float]]] = {}
     for highest in RATES:
