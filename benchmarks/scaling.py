@@ -2,8 +2,8 @@
 
     python -m benchmarks.scaling
 
-Each model is trained for the same number of updates, each on new sentences, with each learning rate of a
-grid. The rate of a width is the one with the lowest mean loss over the seeds on one set of held-out
+Each model is trained for some updates, each on new sentences, with each learning rate of a grid. The rate of
+a width and a number of updates is the one with the lowest mean loss over the seeds on one set of held-out
 sentences; the loss reported is that on another set.
 """
 
@@ -18,8 +18,8 @@ from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
 from benchmarks.record import RESULTS, describe_code, write_result
 
-WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01), (0, 1, 2)
-UPDATES, WARMUP, BATCH, HELD_OUT = 100, 20, 32, 1000
+WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.16, 0.08, 0.04, 0.02, 0.01, 0.005), (0, 1, 2)
+BUDGETS, WARMUP, BATCH, HELD_OUT = (100, 200, 400), 0.2, 32, 1000  # the warm-up is a share of the updates
 
 
 def model_of(width: int, vocab_size: int, seed: int) -> Transformer:
@@ -32,18 +32,21 @@ def model_of(width: int, vocab_size: int, seed: int) -> Transformer:
     return Transformer(shape)
 
 
-def rate_of(step: int, highest: float) -> float:
+def rate_of(step: int, highest: float, updates: int) -> float:
     """Return the learning rate of a step: it rises, stays, and falls over the second half of the run."""
-    return highest * min(1.0, (step + 1) / WARMUP, 2 - 2 * (step + 1) / UPDATES)
+    done = (step + 1) / updates
+    return highest * min(1.0, done / WARMUP, 2 - 2 * done)
 
 
 def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
     """Make one update for each 32 pairs."""
     batches = iter(
         batch
-        for start in range(0, BATCH * UPDATES, BATCH)
+        for start in range(0, len(pairs), BATCH)
         for batch in make_batches(pairs[start : start + BATCH], batch_tokens=10**6)
     )
+
+    updates = len(pairs) // BATCH
 
     def draw_loss() -> torch.Tensor:
         batch = next(batches)
@@ -51,10 +54,16 @@ def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
         return label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=0)
 
     with fast_modules(model):
-        fit(model, draw_loss, steps=UPDATES, lr=lambda step: rate_of(step, highest), betas=(0.9, 0.98))
+        fit(
+            model,
+            draw_loss,
+            steps=updates,
+            lr=lambda step: rate_of(step, highest, updates),
+            betas=(0.9, 0.98),
+        )
 
 
-def measure(width: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, object]:
+def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, object]:
     """Train a width with each rate and seed; return its sizes, its best rate, and the loss of each seed."""
     held_out: list[list[Batch]] = [make_batches(pairs, batch_tokens=4096) for pairs in sets[:2]]
     losses: dict[float, list[tuple[float, float]]] = {}
@@ -62,14 +71,15 @@ def measure(width: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, ob
         losses[highest] = []
         for seed in SEEDS:
             model = model_of(width, vocab_size, seed)
-            start = seed * BATCH * UPDATES
-            train(model, sets[2][start : start + BATCH * UPDATES], highest)
+            start = seed * BATCH * max(BUDGETS)
+            train(model, sets[2][start : start + BATCH * updates], highest)
             chosen, reported = (mean_loss(model, batches) for batches in held_out)
             losses[highest].append((chosen, reported))
     best = min(losses, key=lambda highest: sum(chosen for chosen, _ in losses[highest]))
     weights = sum(p.numel() for p in model.parameters())
     return {
         "width": width,
+        "updates": updates,
         "weights": weights,
         "embeddings": model.embedding.weight.numel(),
         "rate": best,
@@ -82,16 +92,17 @@ def main() -> None:
     """Train all models and write the result."""
     describe_code()
     torch.set_num_threads(1)
-    pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * UPDATES * BATCH)
+    pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * max(BUDGETS) * BATCH)
     vocabulary = WordVocabulary([text for pair in pairs for text in (pair.source, pair.target)])
     encoded = [vocabulary.encode(pair) for pair in pairs]
     sets = [encoded[:HELD_OUT], encoded[HELD_OUT : 2 * HELD_OUT], encoded[2 * HELD_OUT :]]
-    tokens = sum(len(target) - 1 for _, target in sets[2]) / len(SEEDS)
+    labels = sum(len(target) - 1 for _, target in sets[2]) / len(sets[2])
     rows = []
-    for width in WIDTHS:
-        rows.append(measure(width, sets, vocabulary.vocab_size))
-        print(rows[-1], flush=True)
-    results = {"seeds": SEEDS, "updates": UPDATES, "tokens": round(tokens), "rows": rows}
+    for updates in BUDGETS:
+        for width in WIDTHS:
+            rows.append(measure(width, updates, sets, vocabulary.vocab_size))
+            print(rows[-1], flush=True)
+    results = {"seeds": SEEDS, "labels_per_update": BATCH * labels, "rows": rows}
     write_result(RESULTS / "scaling_toy.json", seed=SEEDS[0], results=results)
 
 
