@@ -1,4 +1,4 @@
-"""Counting what a computation takes: operations, layers between two positions, and bytes kept for backward."""
+"""Counting operations, layers between two positions, and the bytes that are kept for the backward pass."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -34,23 +34,29 @@ def reads(layer: Layer, tokens: int, d_model: int) -> Bool[Tensor, "tokens token
     return found
 
 
-def path_length(patterns: Sequence[Bool[Tensor, "tokens tokens"]], *, start: int, end: int) -> int:
-    """Return how many layers it takes until position `end` depends on input `start`, by a search in breadth.
+def shortest_path(patterns: Sequence[Bool[Tensor, "tokens tokens"]], *, start: int, end: int) -> list[int]:
+    """Return the positions on a shortest path from input `start` to output `end`, by a search in breadth.
 
-    Layer by layer, each of which reads by its own pattern; after the last pattern, they begin again.
+    Each layer reads by its own pattern, in turn, and is one step of the path.
 
     Raises:
         ValueError: No number of layers connects the two.
     """
-    reached, layers = {start}, 0
-    while end not in reached:
-        pattern = patterns[layers % len(patterns)]
-        grown = reached | {row for row, read in enumerate(pattern.tolist()) if any(read[i] for i in reached)}
+    paths, layers = {start: [start]}, 0
+    while end not in paths or layers == 0:
+        pattern = patterns[layers % len(patterns)].tolist()
+        grown: dict[int, list[int]] = {}
+        for row, read in enumerate(pattern):
+            before = min(
+                (place for place in paths if read[place]), key=lambda place: abs(row - place), default=None
+            )
+            if before is not None:
+                grown[row] = [*paths[before], row]
         layers += 1
-        if grown == reached and layers >= len(patterns):
+        if layers > len(pattern) * len(patterns):
             raise ValueError(f"position {end} never reads position {start}; give patterns that connect them")
-        reached = grown
-    return layers
+        paths = grown
+    return paths[end]
 
 
 def kept_bytes(run: Callable[[], object], parameters: Iterable[nn.Parameter] = ()) -> int:
