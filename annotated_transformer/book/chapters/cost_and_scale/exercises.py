@@ -106,7 +106,7 @@ def _expect_narrow(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> N
             return found
 
     query, key, value = draw_normal(1, queries, 2), draw_normal(2, keys, 2), draw_normal(3, keys, 2)
-    with Watch():
+    with Watch():  # type: ignore[no-untyped-call]
         answer(query, key, value, block)
     expect(
         max(seen) < queries * keys,
@@ -125,8 +125,8 @@ def check_int8(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
         what = f"for checks.draw_normal({seed}, …) with a first row that is negative"
         numbers = expect_tensor(numbers, what=f"{what}, the first result")
         expect(numbers.dtype == torch.int8, f"{what}, the numbers should be torch.int8, not {numbers.dtype}.")
-        expect(tuple(step.shape) == (shape[0], 1), f"{what}, the steps should have shape {(shape[0], 1)}, one "
-               f"for each row, not {tuple(step.shape)}.")  # fmt: skip
+        shaped = f"the steps should have shape {(shape[0], 1)}, one for each row, not {tuple(step.shape)}."
+        expect(tuple(step.shape) == (shape[0], 1), f"{what}, {shaped}")
         most = weight.abs().amax(dim=1, keepdim=True) / 127
         mistakes = {
             "the largest number is taken without its sign being dropped": weight.amax(dim=1, keepdim=True)

@@ -43,7 +43,7 @@ def draw_paths(panels: Mapping[str, Sequence[Bool[Tensor, "tokens tokens"]]]) ->
     }
     high = max(len(path) for path in paths.values())
     step, rise = 56.0 / sum(len(patterns[0]) for patterns in panels.values()), 3.4
-    fig, ax = new_canvas(64, rise * high + 3.4, width=WIDE)
+    fig, ax = new_canvas(64, rise * high + 5.5, width=WIDE)
     left = 2.0
     for name, patterns in panels.items():
         path, tokens = paths[name], len(patterns[0])
