@@ -176,7 +176,7 @@ def main() -> None:
     for name, point in points.items():
         print(name, f"{point['flops'] / point['seconds'] / 1e9:.1f} GFLOP/s", flush=True)
     updates = {}
-    for name, shape, tokens, count in (("TINY", TINY, 4096, 4), ("BASE", BASE, 1024, 2)):
+    for name, shape, tokens, count in (("TINY", TINY, 4096, 3), ("BASE", BASE, 1024, 1)):
         updates[name] = update_shares(shape, tokens=tokens, updates=count)
         print(name, updates[name], flush=True)
     onednn = bounds["oneDNN"].flops / times["oneDNN"]

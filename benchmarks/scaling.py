@@ -18,8 +18,8 @@ from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
 from benchmarks.record import RESULTS, describe_code, write_result
 
-WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.16, 0.08, 0.04, 0.02, 0.01, 0.005), (0, 1, 2)
-BUDGETS, WARMUP, BATCH, HELD_OUT = (100, 200, 400), 0.2, 32, 1000  # the warm-up is a share of the updates
+WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01), (0, 1, 2)
+BUDGETS, WARMUP, BATCH, HELD_OUT = (100, 200), 0.2, 32, 1000  # the warm-up is a share of the updates
 
 
 def model_of(width: int, vocab_size: int, seed: int) -> Transformer:

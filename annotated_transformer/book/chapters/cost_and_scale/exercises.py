@@ -48,7 +48,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, *, scale: bool = True) 
 
 def _in_blocks(query: Tensor, key: Tensor, value: Tensor, block: int, *, mistake: str) -> Tensor:
     """Return what attention in blocks gives with a mistake."""
-    highest = torch.full((len(query), 1), 0.0 if mistake == "zero" else -math.inf, dtype=query.dtype)
+    highest = query.new_full((len(query), 1), -math.inf)
     total, output = torch.zeros_like(highest), query.new_zeros(len(query), value.size(1))
     for keys, values in zip(key.split(block), value.split(block), strict=True):
         scores = query @ keys.T / math.sqrt(query.size(-1))
@@ -64,18 +64,21 @@ def _in_blocks(query: Tensor, key: Tensor, value: Tensor, block: int, *, mistake
 def check_fused(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
     """Judge `answer(query, key, value, block)`, exercise ex-fused, by attention with all scores at once."""
     expect_without(answer, PACKAGE, "torch.nn", "softmax")
-    for seed, (queries, keys, block, loud) in enumerate(((3, 8, 4, 1), (5, 7, 3, 1), (2, 11, 5, 1000))):
+    for seed, (queries, keys, block, loud) in enumerate(
+        ((3, 8, 4, 1), (5, 7, 3, 1), (2, 11, 5, 1000), (2, 9, 4, -1000))
+    ):
         query, key, value = (
             draw_normal(10 * seed + place, tokens, width)
             for place, (tokens, width) in enumerate(((queries, 6), (keys, 6), (keys, 2)))
         )
+        if loud < 0:  # all scores are far below 0
+            query, key = query.abs(), key.abs()
         query = query * loud
         result = answer(query.clone(), key.clone(), value.clone(), block)
         wanted = _attended(query, key, value)
         names = {
             "total": "the sum is not rescaled when a larger score comes",
             "output": "the output is not rescaled when a larger score comes",
-            "zero": "the largest score so far begins at 0, not at −∞",
         }
         mistakes = {why: _in_blocks(query, key, value, block, mistake=name) for name, why in names.items()}
         mistakes["the scores are not divided by the root of the width"] = _attended(
@@ -84,10 +87,13 @@ def check_fused(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
         mistakes["only the last block counts"] = _attended(
             query, key.split(block)[-1], value.split(block)[-1]
         )
-        loudly = ", with scores in the hundreds" if loud > 1 else ""
+        loudly = ", with large scores" if loud > 1 else ", with scores far below 0" if loud < 0 else ""
         what = f"for {keys} keys in blocks of {block}{loudly}, the output"
         tensor = expect_tensor(result, what=what)
-        expect(not bool(tensor.isnan().any()), f"{what} is NaN: is an exponential taken of a large score?")
+        reason = (
+            "does the largest score so far begin at 0?" if loud < 0 else "subtract the largest score first."
+        )
+        expect(not bool(tensor.isnan().any()), f"{what} is NaN: {reason}")
         expect_close(tensor, wanted, what=what, tolerance=1e-8, mistakes=mistakes)
     _expect_narrow(answer)
     return "it agrees with attention on all keys at once, and its tensors are no larger than a block."
@@ -208,7 +214,8 @@ def check_merge(answer: Callable[[Partial, Partial], Partial]) -> str:
         }
         found = output / total
         expect_close(found, wanted, what=f"{what}, output / sum", tolerance=1e-9, mistakes=mistakes)
-        expect_close(highest, scores.max(), what=f"{what}, the largest score", tolerance=1e-9)
+        zero = {"all exponentials are taken relative to 0": torch.zeros_like(highest)}
+        expect_close(highest, scores.max(), what=f"{what}, the largest score", tolerance=1e-9, mistakes=zero)
         again = answer((highest, total, output), _partial(scores[:1], values[:1]))
         both = torch.cat([scores, scores[:1]]).softmax(dim=0) @ torch.cat([values, values[:1]])
         expect_close(again[2] / again[1], both, what=f"{what} and one more, output / sum", tolerance=1e-9)

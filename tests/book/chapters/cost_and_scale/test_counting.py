@@ -40,7 +40,9 @@ def test_oracle_training_takes_six_flops_for_each_weight_and_token():
 
 @pytest.mark.equation("eq-cache-per-user")
 def test_oracle_a_cache_has_two_vectors_for_each_layer_head_and_token():
-    shape = TransformerConfig(vocab_size=19, max_length=8, num_layers=2, d_model=30, d_ff=7, num_heads=5, d_k=3)
+    shape = TransformerConfig(
+        vocab_size=19, max_length=8, num_layers=2, d_model=30, d_ff=7, num_heads=5, d_k=3
+    )
     cache = KeyValueCache(Transformer(shape).eval(), torch.tensor([[4, 5, 2]]))
     with torch.inference_mode():
         for token in (1, 6, 7, 8):
@@ -74,7 +76,9 @@ def test_law_patterns_take_turns():
 
 @pytest.mark.message
 def test_message_nothing_connects_the_positions():
-    with pytest.raises(ValueError, match="position 2 never reads position 0; give patterns that connect them"):
+    with pytest.raises(
+        ValueError, match="position 2 never reads position 0; give patterns that connect them"
+    ):
         shortest_path([torch.eye(3, dtype=torch.bool)], start=0, end=2)
 
 

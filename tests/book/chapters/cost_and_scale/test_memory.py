@@ -16,7 +16,9 @@ def shape_of(**changes: float | int) -> TransformerConfig:
 
 @pytest.mark.parametrize("changes", [{}, {"dropout": 0.1}, {"num_heads": 7, "num_layers": 3}])
 @pytest.mark.parametrize(("src", "tgt"), [(37, 11), (13, 31)])
-def test_oracle_each_part_keeps_what_is_predicted_but_for_masks(changes: dict[str, float | int], src: int, tgt: int):
+def test_oracle_each_part_keeps_what_is_predicted_but_for_masks(
+    changes: dict[str, float | int], src: int, tgt: int
+):
     shape, rng = shape_of(**changes), torch.Generator().manual_seed(0)
     draw = lambda count: torch.randint(3, 101, (count,), generator=rng).tolist()  # noqa: E731
     pairs = [([*draw(src - 1), 2], [1, *draw(tgt - 1), 2]) for _ in range(5)]
