@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.chapters.cost_and_scale.counting import shortest_path
-from annotated_transformer.book.drawing.boxes import Box, draw_line
+from annotated_transformer.book.drawing.boxes import Box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.figures import WIDE
@@ -51,7 +51,8 @@ def draw_paths(panels: Mapping[str, Sequence[Bool[Tensor, "tokens tokens"]]]) ->
             for row, read in enumerate(patterns[layer % len(patterns)].tolist()):
                 for place in (place for place, reads in enumerate(read) if reads):
                     ends = _at(left, step, rise, place, layer), _at(left, step, rise, row, layer + 1)
-                    draw_line(ax, *ends, color=to_rgba(NEUTRAL, 0.35))  # type: ignore[arg-type]
+                    across, up = zip(*ends, strict=True)
+                    ax.plot(across, up, color=NEUTRAL, lw=1.5, ls="-", marker="", alpha=0.35, zorder=1)
         for layer in range(len(path)):
             for place in range(tokens):
                 _draw_dot(ax, *_at(left, step, rise, place, layer), lit=place == path[layer])
@@ -97,9 +98,8 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
                 Rectangle(box[:2], box.width, box.height, facecolor=face, edgecolor=color, hatch=hatch)
             )
             ax.text(x - 0.4, middle, label, ha="right", va="center")
-            x += box.width + 1.2
-            ax.text(x, middle, sign, ha="center", va="center")
-            x += 5.0
+            ax.text(x + box.width + 1.2, middle, sign, ha="center", va="center")
+            x += box.width + 6.4
         ax.text(63, middle, "$2\\,n\\,d_1 d_2$", ha="right", va="center", color=MUTED)
     return fig
 
@@ -107,10 +107,9 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
 def draw_spent(models: Mapping[str, tuple[Number, Number]]) -> Figure:
     """Draw, for each model, the FLOPs that its machines could have done, and those of its products."""
     fig, ax = new_figure(height=0.95 * len(models) + 0.7)
-    most = max(bought for bought, _ in models.values())
     for place, (name, (bought, used)) in enumerate(models.items()):
-        ax.barh(place, bought / most, color="none", edgecolor=MUTED, ls="--", height=0.5)
-        ax.barh(place, used / most, color=to_rgba(FIRST, 0.5), edgecolor=FIRST, height=0.5)
+        ax.barh(place, 1, color="none", edgecolor=MUTED, ls="--", height=0.5)
+        ax.barh(place, round(used / bought, 3), color=to_rgba(FIRST, 0.5), edgecolor=FIRST, height=0.5)
         words = f"{name}: {_power(used)} of {_power(bought)}, {used / bought:.0%}"
         ax.text(0, place - 0.3, words, ha="left", va="bottom")
     ax.set(xlim=(0, 1.02), ylim=(len(models) - 0.6, -0.8), xticks=[], yticks=[])

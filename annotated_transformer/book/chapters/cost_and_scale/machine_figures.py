@@ -14,8 +14,10 @@ from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
 Number = float | int
-PLACES = {  # where the name of a point stands, in points to the right and up; elsewhere above it
-    "LayerNorm": (6, -14, "left"), "softmax": (6, -14, "left"), "residual sum": (6, -14, "left"),
+PLACES = {  # of a name beside its point, in points to the right and up
+    "LayerNorm": (8, -2, "left"), "scores, 32": (9, -5, "left"), "scores, 512": (-8, -6, "right"),
+    "linear, 4": (7, -9, "left"), "linear, 16": (-8, 8, "right"), "linear, 64": (7, -9, "left"),
+    "linear, 256": (0, -14, "center"), "linear, 1024": (2, -14, "center"),
 }  # fmt: skip
 
 
@@ -28,13 +30,15 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
         [ends[0], roof / slope, ends[1]], [ends[0] * slope, roof, roof], color=INK, ls="-", marker="", lw=2
     )
     ax.text(ends[1], 1.12 * roof, "limit: arithmetic", ha="right", va="bottom")
-    ax.text(0.11, 1.6 * 0.11 * slope, "limit: memory", ha="right", va="bottom", rotation=0)
+    ax.text(1.15 * ends[0], 10, "limit: memory", ha="left", va="bottom")
     for name, point in result["points"].items():
-        kind = SECOND if name.startswith("linear") else FIRST
+        kind, _, size = name.partition(", ")
+        color, mark = (SECOND, "s") if kind == "linear" else (FIRST, "o")
         x, y = point["flops"] / point["bytes"], point["flops"] / point["seconds"] / 1e9
-        ax.plot([x], [y], marker="s" if kind == SECOND else "o", ls="", color=kind, markersize=7)
-        right, up, side = PLACES.get(name, (5, -13, "left"))
-        ax.annotate(name, (x, y), (right, up), textcoords="offset points", ha=side, va="center", color=MUTED)
+        ax.plot([x], [y], marker=mark, ls="", color=color, markersize=7)
+        right, up, side = PLACES.get(name, (6, -12, "left"))
+        words = f"linear, {size} row" if name == "linear, 1" else size if kind == "linear" else name
+        ax.annotate(words, (x, y), (right, up), textcoords="offset points", ha=side, va="center", color=MUTED)
     ax.set(xscale="log", yscale="log", xlim=(ends[0], 1.5 * ends[1]), ylim=(1, 3 * roof),
            xlabel="FLOPs per byte", ylabel="billion FLOPs per second")  # fmt: skip
     return fig
@@ -96,7 +100,7 @@ def draw_caches(users: Sequence[int], caches: Mapping[str, Sequence[Number]], *,
         shown = [round(size / 1e9, 2) for size in sizes]
         ax.plot(users, shown, color=color, ls=style, marker="", label=name, clip_on=False)
     ax.axhline(weights / 1e9, color=INK, lw=1.5, ls="-", marker="")
-    ax.text(users[0], weights / 1e9, "the weights, once", ha="left", va="bottom")
+    ax.text(users[-1], weights / 1e9, "the weights, once", ha="right", va="bottom")
     ax.set(xlim=(users[0], users[-1]), ylim=(0, None), xlabel="users", ylabel="GB of caches")
     label_ends(ax)
     return fig
@@ -124,6 +128,8 @@ def draw_laws(
     The law is solid where it was fitted, and dashed where it extrapolates.
     """
     fig, axes = new_figure(1, len(panels), width=WIDE, height=3.1)
+    every = [loss for losses, law in panels.values() for some in losses.values() for loss in some]
+    every += [law(max(losses)) for losses, law in panels.values()]
     for ax, (title, (losses, law)) in zip(axes if len(panels) > 1 else [axes], panels.items(), strict=True):
         sizes = list(losses)
         for place, (size, of_seeds) in enumerate(losses.items()):
@@ -132,7 +138,7 @@ def draw_laws(
         inside, beyond = sizes[:fitted], sizes[fitted - 1 :]
         ax.plot(inside, [law(size) for size in inside], color=FIRST, ls="-", marker="", lw=2)
         ax.plot(beyond, [law(size) for size in beyond], color=MUTED, ls="--", marker="", lw=2)
-        ax.set(xscale="log", yscale="log")
+        ax.set(xscale="log", yscale="log", ylim=(min(every) / 1.2, max(every) * 1.2))
         ax.set_title(title, loc="left", weight="normal")
         ax.set_xlabel("weights")
         ax.minorticks_off()

@@ -1,6 +1,7 @@
 """What the chapter on cost counts: FLOPs, paths, and kept bytes."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -65,7 +66,7 @@ def test_oracle_a_path_is_a_power_of_the_pattern():
     while not power[10, 0]:
         power, layers = power @ pattern.double(), layers + 1
     assert len(path) - 1 == layers > 1
-    assert all(pattern[row, place] for place, row in zip(path, path[1:], strict=False))
+    assert all(pattern[row, place] for place, row in pairwise(path))
     assert (path[0], path[-1]) == (0, 10)
 
 
