@@ -1,11 +1,14 @@
 """How does the loss on the toy language fall with the width of the model? Chapter 21 fits a law to it.
 
-    python -m benchmarks.scaling
+    python -m benchmarks.scaling --updates 100
+    python -m benchmarks.scaling --updates 200
 
 Each model is trained for some updates, each on new sentences, with each learning rate of a grid. The rate of
-a width and a number of updates is the one with the lowest mean loss over the seeds on one set of held-out
+a width is the one with the lowest mean loss over the seeds on one set of held-out
 sentences; the loss reported is that on another set.
 """
+
+import argparse
 
 import torch
 
@@ -19,7 +22,7 @@ from annotated_transformer.training.loss import label_smoothed_cross_entropy, me
 from benchmarks.record import RESULTS, describe_code, write_result
 
 WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01), (0, 1, 2)
-BUDGETS, WARMUP, BATCH, HELD_OUT = (100, 200), 0.2, 32, 1000  # the warm-up is a share of the updates
+WARMUP, BATCH, HELD_OUT = 0.2, 32, 500  # the warm-up is a share of the updates
 
 
 def model_of(width: int, vocab_size: int, seed: int) -> Transformer:
@@ -71,7 +74,7 @@ def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -
         losses[highest] = []
         for seed in SEEDS:
             model = model_of(width, vocab_size, seed)
-            start = seed * BATCH * max(BUDGETS)
+            start = seed * BATCH * updates
             train(model, sets[2][start : start + BATCH * updates], highest)
             chosen, reported = (mean_loss(model, batches) for batches in held_out)
             losses[highest].append((chosen, reported))
@@ -79,7 +82,6 @@ def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -
     weights = sum(p.numel() for p in model.parameters())
     return {
         "width": width,
-        "updates": updates,
         "weights": weights,
         "embeddings": model.embedding.weight.numel(),
         "rate": best,
@@ -90,20 +92,21 @@ def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -
 
 def main() -> None:
     """Train all models and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--updates", type=int, default=100)
+    chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)
-    pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * max(BUDGETS) * BATCH)
+    pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * chosen.updates * BATCH)
     vocabulary = WordVocabulary([text for pair in pairs for text in (pair.source, pair.target)])
     encoded = [vocabulary.encode(pair) for pair in pairs]
     sets = [encoded[:HELD_OUT], encoded[HELD_OUT : 2 * HELD_OUT], encoded[2 * HELD_OUT :]]
-    labels = sum(len(target) - 1 for _, target in sets[2]) / len(sets[2])
     rows = []
-    for updates in BUDGETS:
-        for width in WIDTHS:
-            rows.append(measure(width, updates, sets, vocabulary.vocab_size))
-            print(rows[-1], flush=True)
-    results = {"seeds": SEEDS, "labels_per_update": BATCH * labels, "rows": rows}
-    write_result(RESULTS / "scaling_toy.json", seed=SEEDS[0], results=results)
+    for width in WIDTHS:
+        rows.append(measure(width, chosen.updates, sets, vocabulary.vocab_size))
+        print(rows[-1], flush=True)
+    results = {"seeds": SEEDS, "updates": chosen.updates, "rows": rows}
+    write_result(RESULTS / f"scaling_toy-{chosen.updates}.json", seed=SEEDS[0], results=results)
 
 
 if __name__ == "__main__":
