@@ -1,11 +1,10 @@
 """How does the loss on the toy language fall with the width of the model? Chapter 21 fits a law to it.
 
     python -m benchmarks.scaling --updates 100
-    python -m benchmarks.scaling --updates 200
 
 Each model is trained for some updates, each on new sentences, with each learning rate of a grid. The rate of
-a width is the one with the lowest mean loss over the seeds on one set of held-out
-sentences; the loss reported is that on another set.
+a width is the one with the lowest mean loss over the seeds on one set of held-out sentences; the loss
+reported is that on another set.
 """
 
 import argparse

@@ -40,11 +40,6 @@ def with_weights(model: nn.Module, rounding: Rounding) -> nn.Module:
     return rounded
 
 
-def relative_error(weight: Tensor, rounding: Rounding) -> float:
-    """Return the length of the difference, as a share of the matrix's length."""
-    return float((rounding(weight) - weight).norm() / weight.norm())
-
-
 def output_errors(model: nn.Module, other: nn.Module, run: Callable[[nn.Module], object]) -> dict[str, float]:
     """Return how far the outputs of each layer of a stack are from those of another model, by its name.
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLaw
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends
-from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.figures import WIDE, WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
 Number = float | int
@@ -127,7 +127,7 @@ def draw_laws(
 
     The law is solid where it was fitted, and dashed where it extrapolates.
     """
-    fig, axes = new_figure(1, len(panels), width=WIDE, height=3.1)
+    fig, axes = new_figure(1, len(panels), width=WIDE if len(panels) > 1 else WIDTH, height=3.1)
     every = [loss for losses, law in panels.values() for some in losses.values() for loss in some]
     every += [law(max(losses)) for losses, law in panels.values()]
     for ax, (title, (losses, law)) in zip(axes if len(panels) > 1 else [axes], panels.items(), strict=True):
