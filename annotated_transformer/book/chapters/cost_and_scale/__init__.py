@@ -1,0 +1,1 @@
+"""What only the chapter on cost and scale uses."""

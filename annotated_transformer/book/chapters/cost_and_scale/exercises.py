@@ -1,0 +1,228 @@
+"""Checks of the exercises of the chapter on cost and scale."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_number,
+    expect_tensor,
+    judge,
+    plural,
+)
+
+Partial = tuple[Tensor, Tensor, Tensor]  # of a softmax: the largest score, the sum, and the sum of values
+GROWTH = {  # what a quantity is multiplied by, and why
+    "scores and averages, n doubled": (4, "There are n² scores, of width d each."),
+    "projections, n doubled": (2, "Each token is projected by itself."),
+    "scores and averages, d doubled": (2, "Each of the n² scores is a sum over d features."),
+    "projections, d doubled": (4, "The matrices are d × d."),
+    "kept attention weights, heads doubled": (2, "Each head has its own n² weights, however narrow it is."),
+    "KV cache, n doubled": (2, "A token adds one key and one value in each layer."),
+}
+
+
+@judge
+def check_growth(answer: Mapping[str, Any]) -> str:
+    """Judge by which factor each quantity is predicted to grow, exercise ex-predict-growth."""
+    for name, (factor, why) in GROWTH.items():
+        got = answer.get(name, ...)
+        expect(got is not ..., f"{name}: there is no prediction for it.")
+        expect(as_number(got, what=name) == factor, f"{name}: not {got}. {why}")
+    return "all six factors are right."
+
+
+def _attended(query: Tensor, key: Tensor, value: Tensor, *, scale: bool = True) -> Tensor:
+    root = math.sqrt(query.size(-1)) if scale else 1.0
+    return (query @ key.T / root).softmax(dim=-1) @ value
+
+
+def _in_blocks(query: Tensor, key: Tensor, value: Tensor, block: int, *, mistake: str) -> Tensor:
+    """Return what attention in blocks gives with a mistake."""
+    highest = query.new_full((len(query), 1), -math.inf)
+    total, output = torch.zeros_like(highest), query.new_zeros(len(query), value.size(1))
+    for keys, values in zip(key.split(block), value.split(block), strict=True):
+        scores = query @ keys.T / math.sqrt(query.size(-1))
+        higher = torch.maximum(highest, scores.amax(dim=-1, keepdim=True))
+        weights, old = (scores - higher).exp(), (highest - higher).exp()
+        total = total * (1.0 if mistake == "total" else old) + weights.sum(dim=-1, keepdim=True)
+        output = output * (1.0 if mistake == "output" else old) + weights @ values
+        highest = higher
+    return output / total
+
+
+@judge
+def check_fused(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
+    """Judge `answer(query, key, value, block)`, exercise ex-fused, by attention with all scores at once."""
+    expect_without(answer, PACKAGE, "torch.nn", "softmax")
+    for seed, (queries, keys, block, loud) in enumerate(
+        ((3, 8, 4, 1), (5, 7, 3, 1), (2, 11, 5, 1000), (2, 9, 4, -1000))
+    ):
+        query, key, value = (
+            draw_normal(10 * seed + place, tokens, width)
+            for place, (tokens, width) in enumerate(((queries, 6), (keys, 6), (keys, 2)))
+        )
+        if loud < 0:  # all scores are far below 0
+            query, key = query.abs(), key.abs()
+        query = query * loud
+        result = answer(query.clone(), key.clone(), value.clone(), block)
+        wanted = _attended(query, key, value)
+        names = {
+            "total": "the sum is not rescaled when a larger score comes",
+            "output": "the output is not rescaled when a larger score comes",
+        }
+        mistakes = {why: _in_blocks(query, key, value, block, mistake=name) for name, why in names.items()}
+        mistakes["the scores are not divided by the root of the width"] = _attended(
+            query, key, value, scale=False
+        )
+        mistakes["only the last block counts"] = _attended(
+            query, key.split(block)[-1], value.split(block)[-1]
+        )
+        loudly = ", with large scores" if loud > 1 else ", with scores far below 0" if loud < 0 else ""
+        what = f"for {keys} keys in blocks of {block}{loudly}, the output"
+        tensor = expect_tensor(result, what=what)
+        reason = (
+            "does the largest score so far begin at 0?" if loud < 0 else "subtract the largest score first."
+        )
+        expect(not bool(tensor.isnan().any()), f"{what} is NaN: {reason}")
+        expect_close(tensor, wanted, what=what, tolerance=1e-8, mistakes=mistakes)
+    _expect_narrow(answer)
+    return "it agrees with attention on all keys at once, and its tensors are no larger than a block."
+
+
+def _expect_narrow(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> None:
+    """Stop the check if the answer makes a tensor with a number for each query and key."""
+    queries, keys, block = 23, 29, 3
+    seen: list[int] = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            found = func(*args, **(kwargs or {}))
+            seen.extend(t.numel() for t in (found if isinstance(found, list | tuple) else [found])
+                        if isinstance(t, Tensor))  # fmt: skip
+            return found
+
+    query, key, value = draw_normal(1, queries, 2), draw_normal(2, keys, 2), draw_normal(3, keys, 2)
+    with Watch():  # type: ignore[no-untyped-call]
+        answer(query, key, value, block)
+    expect(
+        max(seen) < queries * keys,
+        f"the answer makes a tensor of {max(seen)} numbers for {queries} queries and {keys} keys. "
+        "The point is not to have all scores at once.",
+    )
+
+
+@judge
+def check_int8(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
+    """Judge `answer(weight)`, exercise ex-debug-int8: whole numbers and a step for each row."""
+    for seed, shape in enumerate(((3, 7), (5, 11))):
+        weight = draw_normal(seed, *shape)
+        weight[0] = -weight[0].abs() * 3  # a row without a positive number
+        numbers, step = answer(weight.clone())
+        what = f"for checks.draw_normal({seed}, …) with a first row that is negative"
+        numbers = expect_tensor(numbers, what=f"{what}, the first result")
+        expect(numbers.dtype == torch.int8, f"{what}, the numbers should be torch.int8, not {numbers.dtype}.")
+        shaped = f"the steps should have shape {(shape[0], 1)}, one for each row, not {tuple(step.shape)}."
+        expect(tuple(step.shape) == (shape[0], 1), f"{what}, {shaped}")
+        most = weight.abs().amax(dim=1, keepdim=True) / 127
+        mistakes = {
+            "the largest number is taken without its sign being dropped": weight.amax(dim=1, keepdim=True)
+            / 127,
+            "the step is that of the whole matrix": weight.abs().amax().expand_as(most) / 127,
+            "the step is for 128, which int8 does not have": most * 127 / 128,
+        }
+        expect_close(step, most, what=f"{what}, the steps", tolerance=1e-9, mistakes=mistakes)
+        off = ((numbers * step - weight).abs() / most).max().item()
+        expect(
+            off <= 0.5 + 1e-6,
+            f"{what}, a number is {off:.2f} steps away from its weight, but rounding to the nearest gives at "
+            "most half a step. Does something cut off the digits?",
+        )
+    return "each weight is within half a step."
+
+
+@judge
+def check_crossing(answer: Callable[[int, int], float | int]) -> str:
+    """Judge `answer(d_model, d_ff)`, exercise ex-crossing, by counting around the length that it gives."""
+    for d_model, d_ff in ((512, 2048), (64, 100), (7, 5)):
+        rest = 8 * d_model**2 + 4 * d_model * d_ff
+        wanted = rest / (4 * d_model)
+        mistakes = {
+            "the feed-forward network is left out": float(2 * d_model),
+            "the projections are left out": float(d_ff),
+            "only the scores count, and the averages of the values are left out": 2 * wanted,
+            "the feed-forward network has one matrix": (8 * d_model**2 + 2 * d_model * d_ff) / (4 * d_model),
+        }
+        what = f"for d_model={d_model} and d_ff={d_ff}, the length"
+        expect_number(answer(d_model, d_ff), wanted, what=what, mistakes=mistakes)
+    return "at this length, both parts take as many FLOPs."
+
+
+@judge
+def check_days(answer: Callable[[float, float, int, float, float], float]) -> str:
+    """Judge `answer(weights, tokens, cards, peak, utilization)`, exercise ex-days."""
+    for weights, tokens, cards, peak, share in (
+        (7e9, 1e12, 256, 312e12, 0.4),
+        (1e8, 3e9, 1, 1e12, 0.25),
+    ):
+        wanted = 6 * weights * tokens / (cards * peak * share) / 86_400
+        mistakes = {
+            "only the forward pass is counted": wanted / 3,
+            "this is in hours": wanted * 24,
+            "this is in seconds": wanted * 86_400,
+            "the cards are taken to reach their peak": wanted * share,
+            "there is one card": wanted * cards,
+        }
+        what = f"for {weights:g} weights, {tokens:g} tokens, {plural(cards, 'card')}, the number of days"
+        expect_number(answer(weights, tokens, cards, peak, share), wanted, what=what, mistakes=mistakes)
+    return "the days are right."
+
+
+@judge
+def check_merge(answer: Callable[[Partial, Partial], Partial]) -> str:
+    """Judge `answer(one, other)`, exercise ex-merge: two parts of a softmax put together."""
+    expect_without(answer, PACKAGE, "softmax")
+    for seed, (left, right, loud) in enumerate(((3, 5, 1), (4, 2, 1), (2, 3, 500))):
+        scores, values = loud * draw_normal(seed, left + right), draw_normal(seed + 50, left + right, 3)
+        parts = [
+            _partial(s, v)
+            for s, v in zip(scores.split([left, right]), values.split([left, right]), strict=True)
+        ]
+        merged = answer(parts[0], parts[1])
+        what = f"of {left} and {right} keys{', with large scores' if loud > 1 else ''}"
+        expect(
+            isinstance(merged, Sequence) and len(merged) == 3, "the result should be a triple like the two."
+        )
+        highest, total, output = (expect_tensor(part, what=f"{what}, each part") for part in merged)
+        for name, number in {"largest score": highest, "sum": total, "output": output}.items():
+            bad = not bool(number.isfinite().all())
+            expect(not bad, f"{what}, the {name} is not finite: is an exponential taken of a large score?")
+        wanted = scores.softmax(dim=0) @ values
+        mistakes = {
+            "the two sums of values are added without rescaling": (parts[0][2] + parts[1][2])
+            / (parts[0][1] + parts[1][1]),
+            "the two outputs are averaged": (parts[0][2] / parts[0][1] + parts[1][2] / parts[1][1]) / 2,
+        }
+        found = output / total
+        expect_close(found, wanted, what=f"{what}, output / sum", tolerance=1e-9, mistakes=mistakes)
+        zero = {"all exponentials are taken relative to 0": torch.zeros_like(highest)}
+        expect_close(highest, scores.max(), what=f"{what}, the largest score", tolerance=1e-9, mistakes=zero)
+        again = answer((highest, total, output), _partial(scores[:1], values[:1]))
+        both = torch.cat([scores, scores[:1]]).softmax(dim=0) @ torch.cat([values, values[:1]])
+        expect_close(again[2] / again[1], both, what=f"{what} and one more, output / sum", tolerance=1e-9)
+    return "the two halves give what all keys give, in any order, and can be merged again."
+
+
+def _partial(scores: Tensor, values: Tensor) -> Partial:
+    """Return the largest score, the sum of the exponentials below it, and the values weighted by these."""
+    weights = (scores - scores.max()).exp()
+    return scores.max(), weights.sum(), weights @ values

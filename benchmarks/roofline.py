@@ -1,0 +1,194 @@
+"""How far operations of a Transformer are from the limits of one CPU core, and where an update's time goes.
+
+    python -m benchmarks.roofline
+
+*Limits*: the most operations per second of a large matrix product, and the most bytes per second of a sum of
+long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it
+has to read and write at least, and its CPU time, the best of several rounds. *Update*: the share of each kind
+of operator in the time of the trainer's updates (the plain ones, in float32), by PyTorch's profiler.
+The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`, named after the processor.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Adam
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.config import BASE, TINY, TransformerConfig
+from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.fast.modules import keep_freed_memory
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import make_batches
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import training_loss
+from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.trainer import update
+from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.synthetic import multi30k_like
+
+ROUNDS, LEAST_SECONDS = 12, 0.04
+D, HEAD, VOCAB, FLOAT = 512, 64, 37_000, 4  # of the base model; bytes of a number
+TOKENS = 16_384  # so that the numbers do not stay in the caches
+MATRICES = 32  # of one layer's size: 128 MiB in all
+KINDS = {  # of PyTorch's operators, by what their names contain; the first that fits
+    "optimizer": ("_fused_adam",),
+    "matrix products": ("mm", "linear"),
+    "softmax": ("softmax",),
+    "dropout": ("bernoulli", "dropout"),
+    "embedding": ("embedding", "index"),
+}
+OTHER = "additions, norms, copies"
+
+
+class Work(NamedTuple):
+    """An operation to time: what it computes, and how many FLOPs and bytes each call takes at least."""
+
+    run: Callable[[], object]
+    flops: int
+    bytes: int
+
+
+def linear(rows: int) -> Work:
+    """Return the first product of the feed-forward network for some rows, each call with other weights."""
+    weights = [torch.randn(4 * D, D) for _ in range(MATRICES)]
+    x, calls = torch.randn(rows, D), iter(range(10**9))
+    size = 4 * D * D + 5 * rows * D
+    return Work(lambda: F.linear(x, weights[next(calls) % MATRICES]), 2 * rows * 4 * D * D, FLOAT * size)
+
+
+def scores(tokens: int) -> Work:
+    """Return the product of queries and keys of 8 heads, for as many sentences as make 16,384 tokens."""
+    sentences = TOKENS // tokens
+    query, key = (torch.randn(sentences * 8, tokens, HEAD) for _ in range(2))
+    product = torch.empty(sentences * 8, tokens, tokens)
+    numbers = 8 * sentences * (2 * tokens * HEAD + tokens**2)
+    flops = 2 * 8 * sentences * tokens**2 * HEAD
+    return Work(lambda: torch.bmm(query, key.transpose(-2, -1), out=product), flops, FLOAT * numbers)
+
+
+def vectors(operate: Callable[[Tensor], object], width: int, flops: int, passes: int) -> Work:
+    """Return an operation on 16,384 rows: FLOPs for each number, and how often it is read or written."""
+    x = torch.randn(TOKENS, width)
+    return Work(lambda: operate(x), flops * x.numel(), FLOAT * passes * x.numel())
+
+
+def operations() -> dict[str, Work]:
+    """Return all operations, in the order of the FLOPs per byte that they should have."""
+    other, norm = torch.randn(TOKENS, D), nn.LayerNorm(D)
+    return {
+        "residual sum": vectors(lambda x: x + other, D, 1, 3),
+        "LayerNorm": vectors(norm, D, 8, 2),
+        "softmax": vectors(lambda x: x.softmax(-1), VOCAB // 20, 5, 2),
+        **{f"linear, {rows}": linear(rows) for rows in (1, 4, 16, 64, 256, 1024)},
+        **{f"scores, {tokens}": scores(tokens) for tokens in (32, 512)},
+    }
+
+
+def limits() -> dict[str, Work]:
+    """Return the work that finds the two limits."""
+    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
+    product = torch.empty(1024, 1024)
+    x, y, total = (torch.randn(2**24) for _ in range(3))  # 64 MiB each
+    other = onednn_linear(b)
+    return {
+        "oneDNN": Work(lambda: other(a), 2 * 1024**3, 3 * FLOAT * 1024**2),
+        "product": Work(lambda: torch.mm(a, b, out=product), 2 * 1024**3, 3 * FLOAT * 1024**2),
+        "sum": Work(lambda: torch.add(x, y, out=total), 2**24, 3 * FLOAT * 2**24),
+    }
+
+
+def seconds_of(work: Work) -> float:
+    """Return the CPU time of a call, from as many calls as take a twentieth of a second."""
+    calls, spent = 1, 0.0
+    while spent < LEAST_SECONDS:
+        start = time.process_time()
+        for _ in range(calls):
+            work.run()
+        spent = time.process_time() - start
+        calls *= 2
+    return spent / (calls / 2)
+
+
+@torch.inference_mode()
+def best_times(all_work: dict[str, Work]) -> dict[str, float]:
+    """Return the shortest time of each, over rounds in which they take turns."""
+    rounds = [{name: seconds_of(work) for name, work in all_work.items()} for _ in range(ROUNDS)]
+    return {name: min(each[name] for each in rounds) for name in all_work}
+
+
+def kind_of(operator: str) -> str:
+    """Return the kind of an operator of PyTorch, such as aten::addmm."""
+    fits = (kind for kind, parts in KINDS.items() if any(part in operator for part in parts))
+    return next(fits, OTHER)
+
+
+def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dict[str, object]:
+    """Return the time and the FLOPs of an update, and the share of each kind of operator in the time."""
+    torch.manual_seed(0)
+    model = Transformer(shape).train()
+    pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
+    batches = make_batches(pairs, batch_tokens=tokens, generator=torch.Generator().manual_seed(0))
+    config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1, fast=False)
+    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    state = TrainingState(model, adam, torch.Generator())
+    with training_loss(model, config) as loss:
+        update(state, loss, batches[0], config)  # the first one allocates Adam's state
+        with profile(activities=[ProfilerActivity.CPU]) as profiled:
+            for batch in batches[1 : 1 + updates]:
+                update(state, loss, batch, config)
+        counter = FlopCounterMode(display=False)
+        with counter:
+            update(state, loss, batches[1], config)
+    times: dict[str, float] = {}
+    for event in profiled.key_averages():
+        kind = kind_of(event.key)
+        times[kind] = times.get(kind, 0.0) + event.self_cpu_time_total
+    total = sum(times.values())
+    return {
+        "seconds": total / updates / 1e6,
+        "product_flops": counter.get_total_flops(),
+        "weights": sum(p.numel() for p in model.parameters()),
+        "source_tokens": batches[1].src.numel(),
+        "target_tokens": batches[1].labels.numel(),
+        "shares": {kind: times.get(kind, 0.0) / total for kind in (*KINDS, OTHER)},
+    }
+
+
+def main() -> None:
+    """Measure everything and write the result."""
+    describe_code()
+    torch.set_num_threads(1)
+    keep_freed_memory()  # as in fast training; otherwise, each large result is written to new pages
+    bounds, measured = limits(), operations()
+    times = best_times(bounds | measured)  # in the same rounds: other programs then slow all of them alike
+    flops, rate = bounds["product"].flops / times["product"], bounds["sum"].bytes / times["sum"]
+    print(f"{flops / 1e9:.0f} GFLOP/s, {rate / 1e9:.1f} GB/s", flush=True)
+    points = {
+        name: {"flops": work.flops, "bytes": work.bytes, "seconds": times[name]}
+        for name, work in measured.items()
+    }
+    for name, point in points.items():
+        print(name, f"{point['flops'] / point['seconds'] / 1e9:.1f} GFLOP/s", flush=True)
+    updates = {}
+    for name, shape, tokens, count in (("TINY", TINY, 4096, 3), ("BASE", BASE, 1024, 1)):
+        updates[name] = update_shares(shape, tokens=tokens, updates=count)
+        print(name, updates[name], flush=True)
+    onednn = bounds["oneDNN"].flops / times["oneDNN"]
+    results = {
+        "flops_per_second": flops,
+        "by_onednn": onednn,
+        "bytes_per_second": rate,
+        "points": points,
+        "updates": updates,
+    }
+    write_result(result_file("roofline"), seed=0, results=results)
+
+
+if __name__ == "__main__":
+    main()

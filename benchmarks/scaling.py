@@ -1,0 +1,112 @@
+"""How does the loss on the toy language fall with the width of the model? Chapter 21 fits a law to it.
+
+    python -m benchmarks.scaling --updates 100
+
+Each model is trained for some updates, each on new sentences, with each learning rate of a grid. The rate of
+a width is the one with the lowest mean loss over the seeds on one set of held-out sentences; the loss
+reported is that on another set.
+"""
+
+import argparse
+
+import torch
+
+from annotated_transformer.book.toy.fitting import fit
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.fast.modules import fast_modules
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
+from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+from benchmarks.record import RESULTS, describe_code, write_result
+
+WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01), (0, 1, 2)
+WARMUP, BATCH, HELD_OUT = 0.2, 32, 500  # the warm-up is a share of the updates
+
+
+def model_of(width: int, vocab_size: int, seed: int) -> Transformer:
+    """Return a model with one encoder and one decoder layer and heads that are 8 wide."""
+    torch.manual_seed(seed)
+    shape = TransformerConfig(
+        vocab_size=vocab_size, max_length=32, num_layers=1, d_model=width, d_ff=4 * width,
+        num_heads=width // 8, dropout=0.0, norm="pre",
+    )  # fmt: skip
+    return Transformer(shape)
+
+
+def rate_of(step: int, highest: float, updates: int) -> float:
+    """Return the learning rate of a step: it rises, stays, and falls over the second half of the run."""
+    done = (step + 1) / updates
+    return highest * min(1.0, done / WARMUP, 2 - 2 * done)
+
+
+def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
+    """Make one update for each 32 pairs."""
+    batches = iter(
+        batch
+        for start in range(0, len(pairs), BATCH)
+        for batch in make_batches(pairs[start : start + BATCH], batch_tokens=10**6)
+    )
+
+    updates = len(pairs) // BATCH
+
+    def draw_loss() -> torch.Tensor:
+        batch = next(batches)
+        logits = model(batch.src, batch.decoder_input)
+        return label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=0)
+
+    with fast_modules(model):
+        fit(
+            model,
+            draw_loss,
+            steps=updates,
+            lr=lambda step: rate_of(step, highest, updates),
+            betas=(0.9, 0.98),
+        )
+
+
+def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, object]:
+    """Train a width with each rate and seed; return its sizes, its best rate, and the loss of each seed."""
+    held_out: list[list[Batch]] = [make_batches(pairs, batch_tokens=4096) for pairs in sets[:2]]
+    losses: dict[float, list[tuple[float, float]]] = {}
+    for highest in RATES:
+        losses[highest] = []
+        for seed in SEEDS:
+            model = model_of(width, vocab_size, seed)
+            start = seed * BATCH * updates
+            train(model, sets[2][start : start + BATCH * updates], highest)
+            chosen, reported = (mean_loss(model, batches) for batches in held_out)
+            losses[highest].append((chosen, reported))
+    best = min(losses, key=lambda highest: sum(chosen for chosen, _ in losses[highest]))
+    weights = sum(p.numel() for p in model.parameters())
+    return {
+        "width": width,
+        "weights": weights,
+        "embeddings": model.embedding.weight.numel(),
+        "rate": best,
+        "losses": [reported for _, reported in losses[best]],
+        "by_rate": {str(rate): [reported for _, reported in pairs] for rate, pairs in losses.items()},
+    }
+
+
+def main() -> None:
+    """Train all models and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--updates", type=int, default=100)
+    chosen = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)
+    pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * chosen.updates * BATCH)
+    vocabulary = WordVocabulary([text for pair in pairs for text in (pair.source, pair.target)])
+    encoded = [vocabulary.encode(pair) for pair in pairs]
+    sets = [encoded[:HELD_OUT], encoded[HELD_OUT : 2 * HELD_OUT], encoded[2 * HELD_OUT :]]
+    rows = []
+    for width in WIDTHS:
+        rows.append(measure(width, chosen.updates, sets, vocabulary.vocab_size))
+        print(rows[-1], flush=True)
+    results = {"seeds": SEEDS, "updates": chosen.updates, "rows": rows}
+    write_result(RESULTS / f"scaling_toy-{chosen.updates}.json", seed=SEEDS[0], results=results)
+
+
+if __name__ == "__main__":
+    main()
