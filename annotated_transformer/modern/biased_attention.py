@@ -1,0 +1,45 @@
+"""Attention with a bias that depends on the distance, in place of positions that are added to tokens."""
+
+import math
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from annotated_transformer.model.attention import masked_softmax
+from annotated_transformer.model.checks import refuses, unequal_widths, unlike_values, unpaired_values
+from annotated_transformer.modern.distances import distances
+
+
+class BiasedAttention(nn.Module):
+    r"""Average the values, $\mathrm{softmax}(QK^\top / \sqrt{d_k} + B)\,V$, in self-attention.
+
+    `bias` returns $B$ for the distances of keys from queries: `ALiBi`, `RelativeBias`, `BucketedBias`.
+    Layers may share one, as those of T5 do. (T5 also leaves out the division by $\sqrt{d_k}$.)
+    """
+
+    cacheable = True  # the last query gets the same alone as with the others
+
+    def __init__(self, bias: nn.Module) -> None:
+        """Take the bias, and create the identity that hooks can observe."""
+        super().__init__()
+        self.bias = bias
+        self.weights = nn.Identity()
+
+    @refuses(unequal_widths, unpaired_values, unlike_values)
+    def forward(
+        self,
+        query: Float[Tensor, "batch heads queries d_k"],
+        key: Float[Tensor, "batch heads keys d_k"],
+        value: Float[Tensor, "batch heads keys d_v"],
+        mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+    ) -> Float[Tensor, "batch heads queries d_v"]:
+        """Return one weighted mean of the values for each query.
+
+        Raises:
+            ValueError: If widths or numbers do not fit, or there are more queries than keys.
+            TypeError: If query, key and value differ in type, or the mask is not boolean.
+        """
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+        biased = scores + self.bias(distances(query, key)).to(scores.dtype)
+        weights: Tensor = self.weights(masked_softmax(biased, mask))
+        return weights @ value

@@ -1,0 +1,67 @@
+"""The parts of a layer as many models have them since Llama (Touvron et al., 2023, arXiv:2302.13971)."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.normalization import AddNorm
+from annotated_transformer.model.transformer import ATTENTIONS
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
+from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
+from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
+from annotated_transformer.modern.swiglu import SwiGLU
+
+
+class ModernParts(PaperParts):
+    """Pre-norm with RMSNorm, rotary positions, grouped queries and SwiGLU, all without biases.
+
+    Of the config, `norm`, `activation`, `positions`, `attention_bias`, `d_k` and `d_v` are not used.
+    """
+
+    def __init__(
+        self, config: TransformerConfig, *, num_kv_heads: int | None = None, base: float = 10_000.0
+    ) -> None:
+        """Take the config, the number of heads of keys and values (all by default), and the rotary base."""
+        super().__init__(config)
+        self.num_kv_heads = config.num_heads if num_kv_heads is None else num_kv_heads
+        self.base = base
+
+    def attention(self) -> MultiHeadAttention:
+        """Return grouped-query attention with rotary positions."""
+        c = self.config
+        positions = RotaryPositions(c.d_model // c.num_heads, self.base)
+        rotary = RotaryAttention(positions, ATTENTIONS[c.attention]())
+        return GroupedQueryAttention(c.d_model, c.num_heads, self.num_kv_heads, attention=rotary)
+
+    def feed_forward(self) -> FeedForward:
+        """Return a SwiGLU; `gated_width` has the `d_ff` of as many parameters as before."""
+        return SwiGLU(self.config.d_model, self.config.d_ff)
+
+    def add_norm(self) -> AddNorm:
+        """Return a pre-norm with an RMSNorm."""
+        return PreRMSNorm(self.config.d_model, self.config.dropout)
+
+    def final_norm(self) -> nn.Module:
+        """Return the RMSNorm after the last layer."""
+        return RMSNorm(self.config.d_model)
+
+    def positions(self) -> nn.Module:
+        """Return what adds nothing: the attention rotates."""
+        return NoPositions()
+
+
+class NoPositions(nn.Module):
+    """Add nothing to the embedded tokens: in place of `SinusoidalPositions`.
+
+    A decoder without any positions can still count, because each token attends to a different number of
+    tokens (Haviv et al., 2022, arXiv:2203.16634).
+    """
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return the tokens as they are, wherever they start."""
+        return embedded

@@ -1,0 +1,107 @@
+"""Grouped queries: multi-head attention with repeated keys and values, PyTorch's kernel, and the cache."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.plain import NotPlain
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, cached_numbers
+from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
+from tests.model.conftest import some_mask
+
+BATCH, HEADS, QUERIES, KEYS, D_MODEL = 2, 6, 5, 7, 24
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+TOKENS = (QUERIES, KEYS, KEYS)
+groups = pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
+
+
+def repeated(layer):
+    """Return the multi-head attention whose key and value heads are those of the groups, repeated."""
+    full = MultiHeadAttention(D_MODEL, HEADS).double()
+    for name in ("to_query", "to_output"):
+        getattr(full, name).weight = getattr(layer, name).weight
+    for name in ("to_key", "to_value"):
+        heads = getattr(layer, name).weight.unflatten(0, (layer.num_kv_heads, -1))
+        again = heads.repeat_interleave(HEADS // layer.num_kv_heads, dim=0).flatten(0, 1)
+        getattr(full, name).weight = torch.nn.Parameter(again)
+    return full
+
+
+@groups
+@pytest.mark.parametrize("mask", [None, some_mask(QUERIES, KEYS), some_mask(BATCH, HEADS, QUERIES, KEYS)])
+def test_law_it_equals_multi_head_attention_with_repeated_keys_and_values(
+    draw, randomized, num_kv_heads, mask
+):
+    layer = randomized(GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads))
+    x = [draw(BATCH, n, D_MODEL) for n in TOKENS]
+    torch.testing.assert_close(layer(*x, mask), repeated(layer)(*x, mask), **EXACT)
+
+
+@groups
+def test_oracle_pytorchs_kernel_groups_the_same_heads(draw, randomized, num_kv_heads):
+    layer = randomized(GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads))
+    query, key, value = (draw(BATCH, n, D_MODEL) for n in TOKENS)
+    heads = layer.project_query(query), *layer.project_memory(key, value)
+    expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
+    expected = layer.to_output(expected.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer(query, key, value), expected, **EXACT)
+
+
+def test_law_keys_and_values_have_fewer_parameters_and_a_smaller_cache():
+    full, grouped = MultiHeadAttention(D_MODEL, HEADS), GroupedQueryAttention(D_MODEL, HEADS, 2, bias=True)
+    assert grouped.to_key.weight.shape == grouped.to_value.weight.shape == (8, D_MODEL)
+    assert grouped.to_value.bias.shape == (8,)
+    keys, values = grouped.project_memory(*torch.zeros(2, 1, KEYS, D_MODEL))
+    assert cached_numbers(grouped, KEYS) == keys.numel() + values.numel() == KEYS * 2 * 8
+    assert cached_numbers(full, KEYS) == 3 * cached_numbers(grouped, KEYS)
+
+
+def transformer(attention):
+    config = TransformerConfig(
+        vocab_size=13, max_length=17, num_layers=2, d_model=D_MODEL, d_ff=10, num_heads=HEADS
+    )
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    for layer in model.decoder.layers:
+        layer.self_attention = attention()
+        layer.cross_attention = GroupedQueryAttention(D_MODEL, HEADS, 3)
+    return model
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+def test_law_the_cache_takes_grouped_queries_and_rotary_positions(rotary):
+    def attention():
+        inner = RotaryAttention(RotaryPositions(4)) if rotary else None
+        return GroupedQueryAttention(D_MODEL, HEADS, 2, attention=inner)
+
+    model = transformer(attention)
+    src, tgt = torch.randint(3, 13, (BATCH, 5)), torch.randint(3, 13, (BATCH, 7))
+    with evaluating(model):
+        cached, whole = KeyValueCache(model, src), NoCache(model, src)
+        for tokens in tgt.unbind(1):
+            torch.testing.assert_close(cached.step(tokens), whole.step(tokens), rtol=1e-4, atol=1e-5)
+    assert cached.layers[0].past[0].shape == (BATCH, 2, 7, 4)
+
+
+@pytest.mark.message
+def test_message_the_fast_cache_says_what_to_use():
+    model = transformer(lambda: GroupedQueryAttention(D_MODEL, HEADS, 2))
+    sentence = (
+        r"self_attention is a GroupedQueryAttention, and FastKeyValueCache cannot .* with KeyValueCache"
+    )
+    with pytest.raises(NotPlain, match=sentence):
+        FastKeyValueCache(model, torch.ones(1, 3, dtype=torch.int64))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("num_kv_heads", [0, 4, 12])
+def test_message_unequal_groups_list_the_equal_ones(num_kv_heads):
+    sentence = rf"^num_heads=6 queries do not share num_kv_heads={num_kv_heads} .* from \[1, 2, 3, 6\]$"
+    with pytest.raises(ValueError, match=sentence):
+        GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads)

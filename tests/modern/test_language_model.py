@@ -1,0 +1,156 @@
+"""The language model: its loss by hand, its cache, generation, and a task that it learns."""
+
+import math
+
+import pytest
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.sampling import TopK
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.modern.alibi import ALiBi
+from annotated_transformer.modern.biased_attention import BiasedAttention
+from annotated_transformer.modern.language_model import DecoderOnlyCache, generate, next_token_loss
+from annotated_transformer.modern.modern_parts import ModernParts
+from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.single_stack import DecoderOnly
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention
+
+CONFIG = TransformerConfig(
+    vocab_size=13, max_length=23, num_layers=2, d_model=12, d_ff=10, num_heads=6, dropout=0.1
+)
+EXACT = {"rtol": 1e-10, "atol": 1e-10}
+
+
+class GroupedParts(ModernParts):
+    def __init__(self, config):
+        super().__init__(config, num_kv_heads=3)
+
+
+class ALiBiParts(PaperParts):
+    def attention(self):
+        attention = super().attention()
+        attention.attention = BiasedAttention(ALiBi(6))
+        return attention
+
+
+class WindowParts(GroupedParts):
+    def attention(self):
+        attention = super().attention()
+        attention.attention = SlidingWindowAttention(3, attention.attention)
+        return attention
+
+
+def new(parts=GroupedParts):
+    torch.manual_seed(0)
+    return DecoderOnly(CONFIG, parts(CONFIG)).double()
+
+
+def some_ids(rows=2, tokens=11):
+    return torch.randint(3, 13, (rows, tokens), generator=torch.Generator().manual_seed(0))
+
+
+def test_oracle_the_loss_by_hand():
+    model, ids = new().eval(), some_ids()
+    ids[1, 8:] = 0
+    log_probs = model(ids).log_softmax(dim=-1)
+    places = [(row, i) for row in range(2) for i in range(1, 11) if ids[row, i] != 0]
+    losses = [-log_probs[row, i - 1, ids[row, i]] for row, i in places]
+    torch.testing.assert_close(next_token_loss(model, ids), torch.stack(losses).mean(), **EXACT)
+    counted = torch.arange(11) >= 6
+    some = [loss for loss, (_, i) in zip(losses, places, strict=True) if i >= 6]
+    found = next_token_loss(model, ids, counted.expand(2, -1))
+    torch.testing.assert_close(found, torch.stack(some).mean(), **EXACT)
+
+
+@pytest.mark.parametrize("parts", [PaperParts, GroupedParts, ALiBiParts, WindowParts])
+def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(parts):
+    model, ids = new(parts), some_ids()
+    with evaluating(model):
+        whole, texts = model(ids), DecoderOnlyCache(model, 2)
+        torch.testing.assert_close(texts.read(ids[:, :4]), whole[:, 3], **EXACT)
+        torch.testing.assert_close(texts.step(ids[:, 4]), whole[:, 4], **EXACT)
+        torch.testing.assert_close(texts.read(ids[:, 5:8]), whole[:, 7], **EXACT)
+        texts.select(torch.tensor([1, 1, 0]))
+        torch.testing.assert_close(texts.step(ids[[1, 1, 0], 8]), whole[[1, 1, 0], 8], **EXACT)
+
+
+def test_law_the_cache_holds_the_heads_of_keys_and_values_only():
+    texts = DecoderOnlyCache(new(), 2)
+    texts.read(some_ids())
+    assert [tuple(x.shape) for past in texts.pasts for x in past] == [(2, 3, 11, 2)] * 4
+
+
+def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
+    model, prompt = new(), some_ids(tokens=3)
+    found = generate(model, prompt, steps=5)
+    assert model.training
+    ids = prompt
+    with evaluating(model):
+        for _ in range(5):
+            logits = model(ids)[:, -1]
+            logits[:, [0, 1]] = -math.inf  # neither PAD nor BOS is generated
+            ids = torch.cat([ids, logits.argmax(dim=-1)[:, None]], dim=1)
+    assert (ids != 2).all(), "no row ends, or the loop above would not"
+    assert torch.equal(found, ids)
+
+
+def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
+    model, prompt = new(), some_ids(tokens=3)
+    queued = iter([[5, 2], [6, 7], [2, 7], [8, 8]])
+
+    def read(self, ids):
+        self.length += ids.size(1)
+        return torch.nn.functional.one_hot(torch.tensor(next(queued)), 13).double()
+
+    monkeypatch.setattr(DecoderOnlyCache, "read", read)
+    found = generate(model, prompt, steps=9)
+    assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
+
+
+def test_law_samples_follow_the_distribution_after_the_processors():
+    model, prompt = new(), some_ids(rows=1, tokens=3).repeat(4000, 1)
+    rng = torch.Generator().manual_seed(0)
+    drawn = generate(model, prompt, steps=1, generator=rng, logits_processors=[TopK(3)])[:, 3]
+    with evaluating(model):
+        logits = model(prompt[:1])[0, -1]
+    logits[[0, 1]] = -math.inf
+    best = logits.topk(3)
+    assert set(drawn.tolist()) == set(best.indices.tolist())
+    shares = torch.tensor([(drawn == i).double().mean() for i in best.indices])
+    torch.testing.assert_close(shares, best.values.softmax(dim=0), rtol=0, atol=0.03)
+
+
+def test_law_a_small_modern_model_learns_to_copy():
+    """A text is BOS, three symbols, and the same three: the second half can be known."""
+    torch.manual_seed(0)
+    model = DecoderOnly(CONFIG, GroupedParts(CONFIG))
+    rng = torch.Generator().manual_seed(1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    counted = (torch.arange(7) > 3).expand(32, 7)
+
+    def texts(rows):
+        symbols = torch.randint(3, 13, (rows, 3), generator=rng)
+        return torch.cat([torch.ones(rows, 1, dtype=torch.int64), symbols, symbols], dim=1)
+
+    for _ in range(300):
+        optimizer.zero_grad()
+        next_token_loss(model, texts(32), counted).backward()
+        optimizer.step()
+    held_out = texts(100)
+    right = (generate(model, held_out[:, :4], steps=3) == held_out).all(dim=1)
+    assert right.double().mean() > 0.9
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("prompt", [torch.zeros(2, 0, dtype=torch.int64), torch.tensor([[1, 5], [1, 0]])])
+def test_message_prompts_that_cannot_go_together(prompt):
+    sentence = r"^a prompt of \(2, \d\) is empty or has padding \(pad_id=0\); give .* with bos_id=1 at least$"
+    with pytest.raises(ValueError, match=sentence):
+        generate(new(), prompt, steps=1)
+
+
+@pytest.mark.message
+def test_message_a_row_of_tokens_for_each_text():
+    with pytest.raises(ValueError, match=r"^3 rows of tokens but 2 texts; give a row for each$"):
+        DecoderOnlyCache(new(), 2).step(torch.tensor([3, 4, 5]))

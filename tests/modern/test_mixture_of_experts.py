@@ -1,0 +1,120 @@
+"""Mixture of experts: each token by hand, balance, gradients, and the parameters that compute a token."""
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.modern.mixture_of_experts import (
+    MixtureOfExperts,
+    Router,
+    Routing,
+    load_balancing_loss,
+    observed_routing,
+    parameters_per_token,
+)
+from annotated_transformer.modern.swiglu import SwiGLU
+
+BATCH, TOKENS, D_MODEL, D_FF, EXPERTS = 2, 13, 7, 11, 5
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def mixture(top_k: int, kind=FeedForward) -> MixtureOfExperts:
+    router = Router(D_MODEL, EXPERTS, top_k)
+    return MixtureOfExperts(router, (kind(D_MODEL, D_FF) for _ in range(EXPERTS)))
+
+
+@pytest.mark.parametrize("top_k", [1, 2, EXPERTS])
+@pytest.mark.parametrize("kind", [FeedForward, SwiGLU])
+def test_oracle_each_token_by_itself(draw, randomized, top_k, kind):
+    layer, x = randomized(mixture(top_k, kind)), draw(BATCH, TOKENS, D_MODEL)
+    found = layer(x)
+    for token, result in zip(x.flatten(0, 1), found.flatten(0, 1), strict=True):
+        logits = layer.router.to_logits.weight @ token
+        best = logits.argsort(descending=True)[:top_k]
+        weights = logits[best].softmax(dim=0)  # of the chosen alone: as in Mixtral
+        outputs = torch.stack([layer.experts[i](token) for i in best.tolist()])
+        torch.testing.assert_close(result, weights @ outputs, **EXACT)
+
+
+def test_law_all_experts_alike_are_one_network(draw, randomized):
+    layer, x = randomized(mixture(2)), draw(BATCH, TOKENS, D_MODEL)
+    for expert in layer.experts:
+        expert.load_state_dict(layer.experts[0].state_dict())
+    torch.testing.assert_close(layer(x), layer.experts[0](x), **EXACT)
+
+
+def test_law_an_expert_computes_only_the_tokens_that_are_sent_to_it(draw, randomized):
+    layer, seen = randomized(mixture(2)), []
+    for expert in layer.experts:
+        expert.register_forward_hook(lambda _, inputs, output: seen.append(len(inputs[0])))
+    with observed_routing(layer) as found:
+        layer(draw(BATCH, TOKENS, D_MODEL))
+    assert sum(seen) == 2 * BATCH * TOKENS
+    assert seen == found[0].chosen.flatten().bincount(minlength=EXPERTS).tolist()
+    assert not layer.router._forward_hooks
+
+
+def test_law_the_router_learns_from_the_output_unless_a_single_expert_has_all_the_weight(draw, randomized):
+    for top_k, learns in ((2, True), (1, False)):
+        layer = randomized(mixture(top_k))
+        layer(draw(BATCH, TOKENS, D_MODEL)).square().sum().backward()
+        assert (layer.router.to_logits.weight.grad.abs().max() > 1e-6) == learns
+
+
+def test_law_the_balancing_loss_is_1_if_even_and_the_number_of_experts_if_one_gets_all():
+    even = Routing(torch.full((EXPERTS, EXPERTS), 1 / EXPERTS), torch.arange(EXPERTS)[:, None])
+    assert load_balancing_loss(even).item() == pytest.approx(1)
+    one = Routing(torch.eye(EXPERTS)[:1].repeat(3, 1), torch.zeros(3, 1, dtype=torch.int64))
+    assert load_balancing_loss(one).item() == pytest.approx(EXPERTS)
+
+
+def test_oracle_the_balancing_loss_by_hand(draw, randomized):
+    router, x = randomized(Router(D_MODEL, EXPERTS, 2)), draw(BATCH, TOKENS, D_MODEL)
+    routing = router(x)
+    expected = 0.0
+    for expert in range(EXPERTS):
+        share = (routing.chosen == expert).sum() / (BATCH * TOKENS * 2)
+        expected += EXPERTS * share * routing.probabilities[..., expert].mean()
+    torch.testing.assert_close(load_balancing_loss(routing), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_law_the_balancing_loss_evens_the_load_out():
+    torch.manual_seed(0)
+    router, x = Router(D_MODEL, EXPERTS, 1), torch.randn(400, D_MODEL) + 1
+    optimizer = torch.optim.Adam(router.parameters(), lr=0.03)
+
+    def largest_share() -> float:
+        return router(x).chosen.flatten().bincount(minlength=EXPERTS).max().item() / len(x)
+
+    before = largest_share()
+    for _ in range(100):
+        optimizer.zero_grad()
+        load_balancing_loss(router(x)).backward()
+        optimizer.step()
+    assert before > 0.4
+    assert largest_share() < 0.3
+
+
+def test_law_memory_holds_all_experts_and_a_token_meets_few():
+    layer = nn.Sequential(nn.Linear(3, D_MODEL), mixture(2))
+    expert = D_MODEL * D_FF * 2 + D_FF + D_MODEL
+    others = 3 * D_MODEL + D_MODEL + D_MODEL * EXPERTS
+    assert sum(p.numel() for p in layer.parameters()) == others + EXPERTS * expert
+    assert parameters_per_token(layer) == others + 2 * expert
+    assert parameters_per_token(nn.Linear(3, 5)) == 20
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("top_k", [0, 6])
+def test_message_a_token_goes_to_no_expert_or_too_many(top_k):
+    with pytest.raises(ValueError, match=rf"^top_k={top_k} of num_experts=5; choose 1 to 5 of them$"):
+        Router(D_MODEL, EXPERTS, top_k)
+
+
+@pytest.mark.message
+def test_message_too_few_experts():
+    with pytest.raises(
+        ValueError, match=r"^the router chooses from 5 experts, and there are 1; give one for e"
+    ):
+        MixtureOfExperts(Router(D_MODEL, EXPERTS, 2), [FeedForward(D_MODEL, D_FF)])

@@ -1,0 +1,67 @@
+"""RMSNorm: PyTorch's results, and what is left of LayerNorm."""
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.modern.rms_norm import PostRMSNorm, PreRMSNorm, RMSNorm
+
+BATCH, TOKENS, D_MODEL = 2, 5, 7
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def test_law_four_features_by_hand():
+    norm = RMSNorm(4, eps=1.0).double()
+    x = torch.tensor([1.0, 3.0, 5.0, 7.0], dtype=torch.float64)  # mean of the squares 21
+    torch.testing.assert_close(norm(x), x / 22**0.5, **EXACT)
+
+
+@pytest.mark.parametrize("options", [{}, {"eps": 0.3}], ids=["default", "other"])
+def test_oracle_rms_norm_matches_pytorch(draw, randomized, assert_same, options):
+    ours = randomized(RMSNorm(D_MODEL, **options))
+    theirs = nn.RMSNorm(D_MODEL, eps=ours.eps).double()
+    theirs.weight = nn.Parameter(ours.gain.detach().clone())
+    assert_same(ours, theirs, (draw(BATCH, TOKENS, D_MODEL),), [(theirs.weight, [ours.gain])])
+
+
+def test_law_rms_norm_is_layer_norm_of_tokens_with_mean_0(draw):
+    x = draw(BATCH, TOKENS, D_MODEL)
+    centered = x - x.mean(dim=-1, keepdim=True)
+    ours, theirs = RMSNorm(D_MODEL).double(), LayerNorm(D_MODEL).double()
+    torch.testing.assert_close(ours(centered), theirs(x), **EXACT)
+    assert (ours(x) - theirs(x)).abs().max() > 0.1
+
+
+def test_law_the_size_of_a_token_does_not_matter_and_its_mean_does(draw):
+    norm, x = RMSNorm(D_MODEL, eps=0.0).double(), draw(BATCH, TOKENS, D_MODEL)
+    torch.testing.assert_close(norm(17 * x), norm(x), **EXACT)
+    assert (norm(x + 1) - norm(x)).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_law_half_precision_is_computed_in_float32(draw, dtype):
+    x = (300 * draw(TOKENS, D_MODEL)).to(dtype)  # its square overflows in float16
+    found = RMSNorm(D_MODEL).to(dtype)(x)
+    assert found.dtype == dtype
+    expected = RMSNorm(D_MODEL)(x.float()).to(dtype)
+    torch.testing.assert_close(found, expected)
+
+
+def test_law_pre_norm_normalizes_what_is_read_and_post_norm_the_sum(draw, randomized):
+    x, sublayer = draw(BATCH, TOKENS, D_MODEL), randomized(nn.Linear(D_MODEL, D_MODEL))
+    pre, post = (randomized(kind(D_MODEL, 0.0)) for kind in (PreRMSNorm, PostRMSNorm))
+    assert type(pre.norm) is type(post.norm) is RMSNorm
+    torch.testing.assert_close(pre(x, sublayer), x + sublayer(pre.norm(x)), **EXACT)
+    torch.testing.assert_close(post(x, sublayer), post.norm(x + sublayer(x)), **EXACT)
+
+
+def test_law_there_is_one_vector_of_parameters():
+    assert [name for name, _ in PreRMSNorm(D_MODEL, 0.0).named_parameters()] == ["norm.gain"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("width", [1, 5])
+def test_message_tokens_of_the_wrong_width(width):
+    with pytest.raises(ValueError, match=rf"x has {width} features, this norm has d_model=7; give tokens of"):
+        RMSNorm(7)(torch.zeros(2, 3, width))

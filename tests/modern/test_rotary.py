@@ -1,0 +1,118 @@
+"""Rotary positions: the chapter's rotation, Hugging Face's results, and scores by distance."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from annotated_transformer.model.attention import FusedAttention, attention_weights
+from annotated_transformer.model.masks import causal_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.positional_encoding import rotation
+from annotated_transformer.modern.rotary import RotaryAttention, RotaryHalves, RotaryPositions
+
+BATCH, HEADS, TOKENS, D_K, D_V = 2, 3, 11, 10, 7
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+both = pytest.mark.parametrize("kind", [RotaryPositions, RotaryHalves])
+
+
+def pairs_to_halves(x):
+    """Return the features in the order of `RotaryHalves`."""
+    return torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
+
+
+def test_oracle_each_token_is_multiplied_by_the_rotation_of_its_position(draw):
+    x = draw(BATCH, HEADS, TOKENS, D_K)
+    found = RotaryPositions(D_K)(x, start=5)
+    for place in range(TOKENS):
+        # the chapter's matrix turns (sine, cosine), so it turns (first, second) the other way round
+        expected = x[:, :, place] @ rotation(-(5 + place), D_K).T
+        torch.testing.assert_close(found[:, :, place], expected, **EXACT)
+
+
+def test_oracle_pairs_are_complex_numbers_times_a_phase(draw):
+    x, base = draw(BATCH, TOKENS, D_K), 500.0
+    angle = torch.arange(TOKENS).double()[:, None] * base ** -(torch.arange(0, D_K, 2).double() / D_K)
+    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * torch.polar(torch.ones_like(angle), angle)
+    expected = torch.view_as_real(turned).flatten(-2)
+    torch.testing.assert_close(RotaryPositions(D_K, base)(x), expected, **EXACT)
+
+
+def test_oracle_halves_match_hugging_face(draw):
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    query, key = draw(BATCH, HEADS, TOKENS, D_K), draw(BATCH, HEADS, TOKENS, D_K)
+    angle = RotaryHalves(D_K).angles(query, 0).repeat(1, 2)[None]
+    expected = apply_rotary_pos_emb(query, key, angle.cos(), angle.sin())
+    for x, theirs in zip((query, key), expected, strict=True):
+        torch.testing.assert_close(RotaryHalves(D_K)(x), theirs, **EXACT)
+
+
+def test_law_halves_are_pairs_in_another_order(draw):
+    x = draw(BATCH, HEADS, TOKENS, D_K)
+    expected = pairs_to_halves(RotaryPositions(D_K)(x))
+    torch.testing.assert_close(RotaryHalves(D_K)(pairs_to_halves(x)), expected, **EXACT)
+    assert (RotaryHalves(D_K)(x) - RotaryPositions(D_K)(x)).abs().max() > 0.1
+
+
+@both
+def test_law_scores_depend_on_the_distance_only(draw, kind):
+    query, key, rotary = draw(TOKENS, D_K), draw(TOKENS, D_K), kind(D_K)
+    scores = [rotary(query, start) @ rotary(key, start).T for start in (0, 1, 97)]
+    for moved in scores[1:]:
+        torch.testing.assert_close(moved, scores[0], rtol=1e-10, atol=1e-10)
+    apart = rotary(query, 1) @ rotary(key, 0).T
+    assert (apart - scores[0]).abs().max() > 0.1
+
+
+@both
+def test_law_lengths_are_kept_and_the_first_position_is_not_turned(draw, kind):
+    x = draw(BATCH, TOKENS, D_K)
+    turned = kind(D_K)(x)
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1), **EXACT)
+    assert torch.equal(turned[:, 0], x[:, 0])
+    assert (turned - x)[:, 1:].abs().amax(dim=-1).min() > 0.01
+    assert list(kind(D_K).parameters()) == []
+
+
+def test_law_a_larger_base_turns_all_pairs_but_the_first_more_slowly(draw):
+    x = draw(TOKENS, D_K)
+    slow, fast = RotaryPositions(D_K, 500_000.0).angles(x, 1), RotaryPositions(D_K).angles(x, 1)
+    assert torch.equal(slow[:, 0], fast[:, 0])
+    assert (slow[:, 1:] < fast[:, 1:]).all()
+
+
+def test_law_queries_and_keys_are_rotated_and_values_are_not(draw):
+    query, key, value = draw(BATCH, HEADS, TOKENS, D_K), draw(BATCH, HEADS, TOKENS, D_K), draw(2, 3, 11, D_V)
+    rotary = RotaryPositions(D_K)
+    mask = causal_mask(TOKENS)
+    expected = attention_weights(rotary(query), rotary(key), mask) @ value
+    found = RotaryAttention(rotary)(query, key, value, mask)
+    torch.testing.assert_close(found, expected, **EXACT)
+    fused = RotaryAttention(rotary, FusedAttention())(query, key, value, mask)
+    torch.testing.assert_close(fused, expected, **EXACT)
+    torch.testing.assert_close(found[:, :, 0], value[:, :, 0], **EXACT)  # it attends to itself alone
+    plain = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    assert (found - plain).abs().max() > 0.1
+
+
+def test_law_the_last_queries_alone_get_what_they_get_with_the_others(draw):
+    layer = MultiHeadAttention(30, HEADS, attention=RotaryAttention(RotaryPositions(10))).double()
+    x = draw(BATCH, TOKENS, 30)
+    whole = layer(x, x, x, causal_mask(TOKENS))
+    torch.testing.assert_close(layer(x[:, -1:], x, x)[:, 0], whole[:, -1], **EXACT)
+    moved = x.roll(1, dims=1)
+    assert (layer(moved, moved, moved).roll(-1, dims=1) - layer(x, x, x)).abs().max() > 1e-3
+
+
+def test_law_half_precision_has_the_angles_of_float32():
+    x = torch.ones(4096, D_K, dtype=torch.bfloat16)
+    found = RotaryPositions(D_K)(x)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)
+
+
+@pytest.mark.message
+@both
+def test_message_features_are_rotated_in_pairs(kind):
+    with pytest.raises(ValueError, match=r"^d_k=7 is odd, but features are rotated in pairs; make it even$"):
+        kind(7)

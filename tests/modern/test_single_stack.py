@@ -1,0 +1,57 @@
+"""Decoder-only and encoder-only: the mask is the only difference."""
+
+import pytest
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.modern.modern_parts import ModernParts
+from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly, SingleStack
+
+CONFIG = TransformerConfig(
+    vocab_size=13, max_length=17, num_layers=2, d_model=12, d_ff=10, num_heads=3, dropout=0.0
+)
+IDS = torch.tensor([[1, 5, 6, 7, 8], [1, 9, 10, 11, 12]])
+both_parts = pytest.mark.parametrize("parts", [PaperParts, ModernParts])
+
+
+def new(kind, parts):
+    torch.manual_seed(0)
+    return kind(CONFIG, parts(CONFIG)).double()
+
+
+@both_parts
+def test_law_later_tokens_change_an_encoder_and_not_a_decoder(parts):
+    changed = IDS.clone()
+    changed[:, 3] = 4
+    for kind, sees in ((DecoderOnly, False), (EncoderOnly, True)):
+        model = new(kind, parts)
+        gap = (model(IDS) - model(changed)).abs().amax(dim=(0, 2))
+        assert (gap[:3].max() > 1e-6) == sees
+        assert gap[4] > 1e-6
+
+
+@both_parts
+def test_law_the_two_are_one_model_with_another_mask(parts):
+    decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
+    encoder.load_state_dict(decoder.state_dict())
+    torch.testing.assert_close(decoder(IDS)[:, -1:], decoder.logits(decoder.hidden(IDS)[:, -1:]))
+    assert (decoder(IDS) - encoder(IDS)).abs().max() > 1e-3
+    encoder.mask = decoder.mask
+    assert torch.equal(decoder(IDS), encoder(IDS))
+
+
+@both_parts
+@pytest.mark.parametrize("kind", [DecoderOnly, EncoderOnly])
+def test_law_padding_changes_nothing(kind, parts):
+    model = new(kind, parts)
+    padded = torch.nn.functional.pad(IDS, (0, 3))
+    torch.testing.assert_close(model(padded)[:, :5], model(IDS), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.message
+def test_message_a_single_stack_needs_a_mask():
+    with pytest.raises(
+        NotImplementedError, match=r"^SingleStack has no mask; use DecoderOnly or EncoderOnly$"
+    ):
+        SingleStack(CONFIG)(IDS)
