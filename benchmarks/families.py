@@ -33,7 +33,7 @@ FAMILIES = {  # the name of the library's class, and the model that its defaults
     "Qwen3Moe": "Qwen3 MoE",
     "DeepseekV3": "DeepSeek-V3",
     "Olmo2": "OLMo 2",
-    "GptOss": "gpt-oss",
+    "GptOss": "gpt-oss-120b",
 }
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer")
 NORM = re.compile(r"norm|^ln_", re.IGNORECASE)
@@ -110,7 +110,9 @@ def describe(family: str) -> dict[str, Any]:
         "positions": positions_of(model),
         "gated": any("gate_proj" in name or "gate_up_proj" in name for name in parameters),
         "biases": sorted({_part(name) for name in parameters if name.endswith("bias")}),
+        "layers": next(getattr(config, name) for name in LAYERS if hasattr(config, name)),
         "heads": heads,
+        "d_k": getattr(config, "head_dim", None),
         "kv_heads": getattr(config, "num_key_value_heads", heads),
         "latent": getattr(config, "kv_lora_rank", None),
         "window": getattr(config, "sliding_window", None),

@@ -55,7 +55,7 @@ def draw_turned(query: Sequence[float], key: Sequence[float], step: float, place
         ax.spines[:].set_visible(False)
         ax.plot([0], [0], marker="o", color=INK, markersize=3)
         product = f"{a * c + b * d:.2f}".replace("-", "−")
-        ax.set_xlabel(f"distance {other - at}: product {product}".replace("-", "−"))
+        ax.set_xlabel(f"{other - at} apart: $q^\\top k$ = {product}")
     return fig
 
 
@@ -115,15 +115,16 @@ def draw_heads(num_heads: int, groupings: Mapping[str, int]) -> Figure:
 
 
 def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
-    """Draw the matrices of a plain and of a gated network, in proportion, with the number of weights."""
+    """Draw the matrices of a plain and of a gated network, as wide as they are, with the number of weights."""
     fig, ax = new_canvas(64, 19, width=WIDE)
-    scale = 9.0 / d_model
+    scale = (64 - 13.4) / (2 * plain + 3 * gated)
+    high = 9.0
     for x, names, d_ff, color in (
-        (1.0, ("$W_1$", "$W_2$"), plain, SECOND), (1.0 + 2 * scale * plain + 9, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
+        (1.0, ("$W_1$", "$W_2$"), plain, SECOND), (2 * scale * plain + 8.4, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
     ):  # fmt: skip
         step = scale * d_ff + 1.2
         for place, name in enumerate(names):
-            box = (x + place * step, 5.0), scale * d_ff, 9.0
+            box = (x + place * step, 5.0), scale * d_ff, high
             ax.add_patch(Rectangle(*box, facecolor=to_rgba(color, 0.3), edgecolor=color, lw=2))
             ax.text(box[0][0] + box[1] / 2, 9.5, name, ha="center", va="center")
         end = x + len(names) * step - 1.2

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
@@ -56,27 +57,26 @@ def draw_biases(
     """Draw what is added to the scores, and a query's weights without and with a mask, if all scores are equal."""
     count = len(bias)
     fig, ax = new_canvas(64, 3.0 * count + 7, width=WIDE)
+    pitch = (3.0 * count + 5) / len(weights)
     size = 3.8, 3.0
     shown = [[write_number(value) for value in line] for line in bias.tolist()]
     draw_matrix(ax, 5, 3.2, shown, color=NEUTRAL, axes=("queries", "keys"), size=size)
     ax.text(5 + 1.9 * count, 1.2, "added to the scores", ha="center", va="center", weight="bold")
     x = 5 + 3.8 * count + 8
     for place, (name, each) in enumerate(weights.items()):
-        y = 3.0 * count - 2.4 - 8.2 * place
-        ax.text(x, y + 4.2, f"{name}: query {row + 1} reads", ha="left", va="center")
+        y = 3.0 * count + 1.0 - pitch * (place + 0.5)
+        ax.text(x, y + 4.4, f"{name}: query {row + 1} reads", ha="left", va="center")
         step = (63 - x) / count
         for key, weight in enumerate(each[row].tolist()):
             color = FIRST if weight > 0 else NEUTRAL
             ax.add_patch(
-                _bar(x + key * step, y - 1.6, 0.8 * step, 7.0 * weight, color)
+                _bar(x + key * step, y - 0.6, 0.8 * step, 5.5 * weight, color)
             )
-            ax.text(x + (key + 0.4) * step, y - 2.7, f"{weight:.2f}", ha="center", va="center", color=MUTED, fontsize=12)
+            ax.text(x + (key + 0.4) * step, y - 1.9, f"{weight:.2f}", ha="center", va="center", color=MUTED, fontsize=12)
     return fig
 
 
-def _bar(x: float, y: float, width: float, height: float, color: str):  # type: ignore[no-untyped-def]
-    from matplotlib.patches import Rectangle
-
+def _bar(x: float, y: float, width: float, height: float, color: str) -> Rectangle:
     return Rectangle((x, y), width, height, facecolor=to_rgba(color, 0.5), edgecolor=color)
 
 
