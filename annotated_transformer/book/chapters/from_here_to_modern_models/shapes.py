@@ -45,15 +45,20 @@ class WithoutPositions(PreNormParts):
         return NoPositions()
 
 
-def fit_vision(*, positions: bool, seed: int, updates: int = 150) -> VisionTransformer:
-    """Train a vision transformer of two layers, with learned positions or without any."""
+def untrained_vision(*, positions: bool, seed: int) -> VisionTransformer:
+    """Return a vision transformer of two layers, with learned positions or without any."""
     torch.manual_seed(seed)
     config = TransformerConfig(
         vocab_size=3, max_length=(SIDE // PATCH) ** 2, num_layers=2, d_model=32, d_ff=64, num_heads=4,
         dropout=0.0, positions="learned",
     )  # fmt: skip
     parts = (PreNormParts if positions else WithoutPositions)(config)
-    model = VisionTransformer(config, patch_size=PATCH, channels=1, num_classes=2, parts=parts)
+    return VisionTransformer(config, patch_size=PATCH, channels=1, num_classes=2, parts=parts)
+
+
+def fit_vision(*, positions: bool, seed: int, updates: int = 150) -> VisionTransformer:
+    """Train such a model on batches of 32 images."""
+    model = untrained_vision(positions=positions, seed=seed)
     rng = torch.Generator().manual_seed(seed)
 
     def draw_loss() -> Tensor:
