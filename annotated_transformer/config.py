@@ -4,7 +4,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Literal, get_args, get_origin
 
 from annotated_transformer.messages import Message, argument
+from annotated_transformer.registry import registered_attentions
 
+Attention = Literal["scaled_dot_product", "fused"]
 LARGEST_SIZE = 2**31
 MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's largest model
 
@@ -32,7 +34,7 @@ class TransformerConfig:
         positions: Positional encoding: `"sinusoidal"`, as in the base model, or `"learned"` (table 3,
             row E).
         attention: How attention is computed: `"scaled_dot_product"`, by our module, whose weights can
-            be observed; `"fused"`, by PyTorch's kernel.
+            be observed; `"fused"`, by PyTorch's kernel. A name from `register_attention` means yours.
         attention_bias: Add biases to the attention projections; in the paper they have none.
         pad_id: Id of padding after the shorter sentences of a batch.
         bos_id: Id at the beginning of every target.
@@ -51,7 +53,7 @@ class TransformerConfig:
     norm: Literal["post", "pre"] = "post"
     activation: Literal["relu", "gelu"] = "relu"
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    attention: Literal["scaled_dot_product", "fused"] = "scaled_dot_product"
+    attention: Attention | str = "scaled_dot_product"
     attention_bias: bool = False
     pad_id: int = 0
     bos_id: int = 1
@@ -74,6 +76,10 @@ class TransformerConfig:
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
                 raise ValueError(Message("{}; choose from {}", argument(field.name, value), list(choices)))
+        attentions = [*get_args(Attention), *registered_attentions()]
+        if self.attention not in attentions:
+            message = "{attention}; choose from {}, or give your own that name by register_attention"
+            raise ValueError(Message(message, attentions, attention=self.attention))
         if None in (self.d_k, self.d_v) and self.d_model % self.num_heads != 0:
             message = (
                 "{d_model} does not split into {num_heads} equal heads; change one of them, or give both "

@@ -16,7 +16,7 @@ MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
 FAST = ("config", *MODEL, "fast", "fast.*")
 INSPECTION = (*FAST, *TEXT, "inspection", "inspection.*")
-CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
+CHECKPOINTING = ("config", "registry", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
     *INSPECTION,
     *FAST,
@@ -38,7 +38,8 @@ VOCABULARY = ("book", "book.page", *(f"book.{name}*" for name in SHARED))  # of 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     **dict.fromkeys(("messages", "lazy_names"), ()),
-    "config": (),
+    "registry": (),
+    "config": ("registry",),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
     **dict.fromkeys(("model.plain", "model.masks"), ()),
@@ -54,7 +55,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
     "model.inference": ("config", "model.id_checks", "model.masks", "model.transformer"),
-    "model.transformer": ("config", "model.*"),
+    "model.transformer": ("config", "registry", "model.*"),
+    "model.trainable": ("config", "model.id_checks", "model.plain", "model.transformer"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),
     **dict.fromkeys(("evaluation", "evaluation.*"), (*TEXT, "evaluation.*")),

@@ -12,7 +12,7 @@ import os
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
@@ -25,8 +25,16 @@ from annotated_transformer.checkpointing.files import (
     to_safetensors,
     write_together,
 )
+from annotated_transformer.checkpointing.own_code import (
+    build,
+    config_type,
+    refuse_missing_code,
+    split_code,
+    to_fields,
+)
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
+from annotated_transformer.model.trainable import AnyModel, TrainableModel, refuse_other_model
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
@@ -35,12 +43,13 @@ CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.sa
 FORMAT_VERSION = "1"
 EN_DE = "en-de"
 PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
+M = TypeVar("M", bound=TrainableModel)
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
 def save(
     folder: str | Path,
-    model: Transformer,
+    model: AnyModel,
     tokenizer: Tokenizer,
     *,
     stored: torch.dtype | None = None,
@@ -55,14 +64,17 @@ def save(
     which `read_languages` returns. `run` marks the model as written by a training run, which may then
     overwrite it.
 
+    Code is not saved. `config.json` names the class of a `TrainableModel`, and the function that was
+    registered for its attention; `load` needs both.
+
     All files are complete on disk before the first old one is replaced. Each is replaced atomically,
     the weights last. So a full disk leaves the older model. A kill leaves the older or the newer model,
     or, if it falls between two replacements and the models differ in shape or tokenizer, a folder that
     `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, or one that `torch.compile` wrapped, or `folder` is
-            not a path.
+        TypeError: If the model is not a `Transformer` or a `TrainableModel`, or one that `torch.compile`
+            wrapped, if its class cannot be built from its config alone, or if `folder` is not a path.
         ValueError: If a part of the model was changed in a way that the config does not describe, if its
             weights are of several types, if model and tokenizer do not belong together, if `stored` is
             not a floating-point type or cannot hold a weight, or if both languages are the same.
@@ -81,7 +93,7 @@ def save(
     if stored is not None:
         _refuse_overflow(state, tensors)
     contents = {
-        CONFIG: json.dumps(dataclasses.asdict(model.config), indent=2).encode() + b"\n",
+        CONFIG: json.dumps(to_fields(model), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
     }
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
@@ -92,8 +104,18 @@ def save(
     write_together(folder, contents | {WEIGHTS: to_safetensors(tensors, metadata)})
 
 
-def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
+@overload
+def load(folder: str | Path) -> tuple[Transformer, Tokenizer]: ...
+
+
+@overload
+def load(folder: str | Path, kind: type[M]) -> tuple[M, Tokenizer]: ...
+
+
+def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokenizer]:
     """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
+
+    `kind` is the class of the model, unless that is `Transformer`: `load(folder, LanguageModel)`.
 
     A file that was edited is refused. No weight depends on the settings `attention`, `dropout` and, with
     sinusoidal positions, `max_length`. To change one of these, save the weights with a new config::
@@ -106,12 +128,14 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     Raises:
         TypeError: If `folder` is not a path.
         FileNotFoundError: If the folder or one of its files is missing.
-        ValueError: If a file is damaged, or does not belong to the others.
+        ValueError: If a file is damaged, or does not belong to the others, or if the folder needs other
+            code: a class that is not `kind`, or an attention that no code has registered.
     """
     folder = _path(folder)
     _refuse_missing(folder)
     tensors, metadata = _read_weights(folder / WEIGHTS)
-    fields = _read_fields(folder / CONFIG)
+    kind = None if kind is Transformer else kind
+    fields = _read_fields(folder / CONFIG, kind)
     for name in (CONFIG, TOKENIZER):
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata.get(name):
             raise ValueError(
@@ -119,13 +143,16 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
                 f"was cut short; take all of {', '.join(FILES)} from one save (to change "
                 f"attention, dropout or max_length of a model, see help(checkpoint.load))"
             )
-    config = TransformerConfig(**fields)
+    config = config_type(kind)(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    model = _new_model(config)
+    model = build(kind or Transformer, config)
     _refuse_other_shapes(folder, model, tensors)
-    model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
-    return model.to(_read_dtype(folder / WEIGHTS, metadata)).eval(), tokenizer
+    if kind is None:
+        model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
+        return model.to(_read_dtype(folder / WEIGHTS, metadata)).eval(), tokenizer
+    model.to(_read_dtype(folder / WEIGHTS, metadata)).load_state_dict(tensors)  # tied weights stay tied
+    return model.eval(), tokenizer
 
 
 def read_languages(folder: str | Path) -> Languages | None:
@@ -199,12 +226,15 @@ def _read_dtype(path: Path, metadata: dict[str, str]) -> torch.dtype:
     return DTYPES[name]
 
 
-def _read_fields(path: Path) -> dict[str, Any]:
+def _read_fields(path: Path, kind: type | None) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON ({error}); save or copy the model again") from error
-    known = [field.name for field in dataclasses.fields(TransformerConfig)]
+    if isinstance(values, dict):
+        values, code = split_code(path, values)
+        refuse_missing_code(path.parent, code, values, kind)
+    known = [field.name for field in dataclasses.fields(config_type(kind))]
     if not isinstance(values, dict) or set(values) - set(known):
         unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
         raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
@@ -239,29 +269,36 @@ def _refuse_missing(folder: Path) -> None:
 def refuse_custom_model(model: nn.Module) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
+    A `TrainableModel` is compared with `type(model)(model.config)`.
+
     Raises:
-        TypeError: If the model is not a `Transformer`.
+        TypeError: If the model is neither, or cannot be built from its config alone.
         ValueError: If a module is of a different class, has a different setting, such as the number of
             heads, has a method that was replaced on the instance, or shares weights with another, or if
             the weights are of several types or of one that `load` does not know, or on the device "meta",
             where they have no values.
     """
     model = unwrap(model)
-    if not isinstance(model, Transformer):
+    if not isinstance(model, Transformer | TrainableModel):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
+    refuse_other_model(model, "save")
     if any(tensor.is_meta for tensor in chain(model.parameters(), model.buffers())):
         raise ValueError(
             "the model is on the device 'meta', where weights have no values; load them with "
             "load_state_dict(…, assign=True) before you save it"
         )
     _refuse_types(model)
-    for name, difference in differences(model, _new_model(model.config)):
+    fresh = build(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
+    for name, difference in differences(model, fresh):
         raise ValueError(
             f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
             f"folder holds the config and the weights; change the config, or save model.state_dict() "
             f"and keep your code"
         )
+    shared = set(shared_weights(fresh))  # as the class has it, so loading restores it
     for name, earlier in shared_weights(model):
+        if (name, earlier) in shared:
+            continue
         raise ValueError(
             f"model.{name} shares its weights with model.{earlier}, and loading would separate them; replace "
             f"it by a copy (copy.deepcopy), or save model.state_dict() and keep your code"
@@ -277,12 +314,6 @@ def _refuse_types(model: nn.Module) -> None:
                 f"model.{plain_name(name)} is of type {parameter.dtype}{others}, and a model folder holds "
                 f"weights of one of {', '.join(DTYPES)}; convert the model, for example by .float()"
             )
-
-
-def _new_model(config: TransformerConfig) -> Transformer:
-    """Return a new model without changing the state of PyTorch's random generator."""
-    with torch.random.fork_rng(devices=[]):
-        return Transformer(config)
 
 
 def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
@@ -301,7 +332,7 @@ def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
         )
 
 
-def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Tensor]) -> None:
+def _refuse_other_shapes(folder: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
     needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(needed.keys() | shapes.keys()):

@@ -18,7 +18,7 @@ from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
-NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
+NAMES = {str: "a name", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
 def start_folder(start: Path | None) -> Path | None:
@@ -125,4 +125,4 @@ def _fits(value: object, kind: Any) -> bool:
 def _describe(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(kind))
-    return " or ".join(NAMES[one] for one in get_args(kind) or (kind,))
+    return " or ".join(map(_describe, get_args(kind))) or NAMES[kind]

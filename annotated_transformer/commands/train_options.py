@@ -165,7 +165,8 @@ def _help(text: str, default: object) -> str:
 
 def _kind(kind: Any) -> dict[str, Any]:
     """Return how argparse reads a value of the type of a field."""
-    if get_origin(kind) is Literal:
-        return {"choices": get_args(kind)}
+    for one in (kind, *get_args(kind)):
+        if get_origin(one) is Literal:
+            return {"choices": get_args(one)}
     (kind,) = {*(get_args(kind) or (kind,))} - {NoneType}
     return {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}

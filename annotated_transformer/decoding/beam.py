@@ -10,7 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import searching
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.messages import Message, argument
 from annotated_transformer.model.inference import suppress_tokens
@@ -44,7 +44,7 @@ def beam_search(
     beam_size: int = 4,
     nbest: int = 1,
     length_penalty: LengthPenalty | None = None,
-    decoder: MakeDecoder = KeyValueCache,
+    decoder: MakeDecoder = cached_or_not,
 ) -> Hypotheses:
     r"""Return the `nbest` best hypotheses that beam search finds for each source.
 

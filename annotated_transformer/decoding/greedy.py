@@ -8,53 +8,69 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, StepDecoder
+from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.trainable import (
+    AnyModel,
+    TrainableModel,
+    is_transformer,
+    refuse_other_model,
+)
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
 
 def greedy_search(
-    model: Transformer,
+    model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     *,
-    decoder: MakeDecoder = KeyValueCache,
+    extra_tokens: int = EXTRA_TOKENS,
+    decoder: MakeDecoder = cached_or_not,
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, the target that has the most likely token at every step.
 
     See `generate` for the form of a target and for the errors.
     """
-    return generate(model, src, lambda logits: logits.argmax(dim=-1), decoder)
+    return generate(model, src, lambda logits: logits.argmax(dim=-1), decoder, extra_tokens)
 
 
 def generate(
-    model: Transformer,
+    model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     choose: Callable[[Tensor], Tensor],
-    decoder: MakeDecoder = KeyValueCache,
+    decoder: MakeDecoder = cached_or_not,
+    extra_tokens: int = EXTRA_TOKENS,
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, the target whose tokens `choose` chooses one by one.
 
     `choose` receives the logits of the next token. A target has no BOS. It ends with EOS, or
-    without EOS at its limit: 50 tokens more than its source, or the number of positions of the
+    without EOS at its limit: `extra_tokens` more than its source, or the number of positions of the
     model. Padding fills the rest. Results do not depend on batching. Dropout is off.
 
+    A `TrainableModel` computes the steps itself (`decoder` is for a `Transformer`), and may give a target's
+    first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
+
     Raises:
-        TypeError: If the sources are not a tensor of integers.
-        ValueError: If they do not have two dimensions, or a source is empty or too long.
+        TypeError: If the sources are not a tensor of integers, or the model follows no protocol.
+        ValueError: If they do not have two dimensions, a source is empty, or `extra_tokens` is not a positive
+            whole number.
         FloatingPointError: If the model's logits are NaN.
     """
     config, length = model.config, 0
-    with searching(model, src, decoder) as (targets, tokens, limit):
+    with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
+        tokens = prompt[:, 0]
         ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
         rows = torch.arange(len(src), device=src.device)
         while len(rows):
             logits = suppress_tokens(targets.step(tokens), config)
             tokens = choose(logits)
-            ids[rows, length] = tokens
             length += 1
+            if length < prompt.size(1):
+                given = prompt[rows, length]
+                tokens = torch.where(given != config.pad_id, given, tokens)
+            ids[rows, length - 1] = tokens
             running = (tokens != config.eos_id) & (length < limit[rows])
             if not running.all():
                 refuse_nan(logits.gather(1, tokens[:, None]))  # once NaN, the logits of a target stay NaN
@@ -69,21 +85,52 @@ def searching(
 ) -> Iterator[tuple[StepDecoder, Int[Tensor, " batch"], Int[Tensor, " batch"]]]:
     """Start a search: yield what computes its steps, the first tokens, and the maximum lengths.
 
+    Dropout and gradients are off inside the `with` block. The errors are those of `starting`.
+
+    Raises:
+        TypeError: If the model is not a `Transformer`.
+    """
+    if isinstance(model, TrainableModel):
+        name = type(model).__name__
+        raise TypeError(
+            f"this search takes a Transformer, not {name}; sample and greedy_search take a {name}, too"
+        )
+    with starting(model, src, decoder) as (targets, prompt, limit):
+        yield targets, prompt[:, 0], limit
+
+
+@contextmanager
+def starting(
+    model: AnyModel,
+    src: Int[Tensor, "batch src_tokens"],
+    decoder: MakeDecoder,
+    extra_tokens: int = EXTRA_TOKENS,
+) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"], Int[Tensor, " batch"]]]:
+    """Yield what computes the steps, the tokens that targets begin with, and the maximum lengths.
+
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
     """
-    limit = length_limits(src, model.config)
+    refuse_other_model(model, "decoding")
+    limit = length_limits(src, model.config, extra_tokens)
     with evaluating(model), torch.inference_mode():
-        yield decoder(model, src), first_tokens(src, model.config), limit
+        if is_transformer(model):
+            yield decoder(model, src), first_tokens(src, model.config)[:, None], limit
+        else:
+            yield *model.start(src), limit
 
 
-def length_limits(src: Int[Tensor, "batch src_tokens"], config: TransformerConfig) -> Int[Tensor, " batch"]:
-    """Return the maximum length of each target: 50 tokens more than its source.
+def length_limits(
+    src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
+) -> Int[Tensor, " batch"]:
+    """Return the maximum length of each target: `extra_tokens` more than its source.
 
     Raises:
         TypeError: If the sources are not a tensor of integers.
-        ValueError: If they do not have two dimensions, a source is empty, or they are on
-            the device "meta", where ids have no values.
+        ValueError: If they do not have two dimensions, a source is empty, they are on the device "meta",
+            where ids have no values, or `extra_tokens` is not a positive whole number.
     """
+    if not isinstance(extra_tokens, int) or extra_tokens < 1:
+        raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
     if src.is_meta:
         raise ValueError(
@@ -98,7 +145,7 @@ def length_limits(src: Int[Tensor, "batch src_tokens"], config: TransformerConfi
             f"src of shape {tuple(src.shape)} has an empty source: every row needs a "
             f"token that is not padding (pad_id={config.pad_id}), at least EOS"
         )
-    return (real.sum(dim=1) + EXTRA_TOKENS).clamp(max=config.max_length)
+    return (real.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
 
 
 def refuse_nan(values: Tensor) -> None:

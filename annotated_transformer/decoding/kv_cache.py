@@ -5,33 +5,30 @@ the next one. `NoCache` decodes all of them at each step. `KeyValueCache` keeps 
 earlier tokens, which do not change, because no token attends to a later one.
 """
 
+import warnings
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
+from annotated_transformer.model.attention import (
+    AdditiveAttention,
+    FusedAttention,
+    ScaledDotProductAttention,
+)
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.masks import decoder_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.plain import refuse_changed
+from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
+from annotated_transformer.model.trainable import StepDecoder as StepDecoder
 from annotated_transformer.model.transformer import Transformer
 
-
-class StepDecoder(Protocol):
-    """Targets, one per row, that start empty and grow by one token per step."""
-
-    def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the logits of the next token."""
-
-    def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows in this order; a row may be omitted or repeated."""
-
-
 MakeDecoder = Callable[[Transformer, Tensor], StepDecoder]  # from a model and its sources
+
+CACHEABLE = (MultiHeadAttention, ScaledDotProductAttention, FusedAttention, AdditiveAttention)
 
 
 class NoCache:
@@ -152,10 +149,12 @@ def refuse_for_cache(model: Transformer) -> None:
     """Refuse a model with a changed part that `KeyValueCache` does not call.
 
     The cache calls the modules inside each layer. It does not call `decode`, nor the `forward` of
-    the decoder, its layers and their two attentions.
+    the decoder, its layers and their two attentions. It calls an attention with the newest query alone, which
+    is only right if that query's output does not depend on how many come with it.
 
     Raises:
-        NotPlain: If one of these is overridden or has hooks, or the model cannot be decoded at all.
+        NotPlain: If one of these is overridden or has hooks, if an attention is of a class that is not ours
+            and has no attribute `cacheable = True`, or if the model cannot be decoded at all.
     """
     refuse_for_decoding(model)
     way_out = "decode with NoCache, which calls decode as a whole"
@@ -168,3 +167,27 @@ def refuse_for_cache(model: Transformer) -> None:
         for part in ("self_attention", "cross_attention"):
             attention = getattr(layer, part)
             refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", because=because)
+            for path, module in (("", attention), (".attention", attention.attention)):
+                _refuse_uncacheable(f"{name}.{part}{path}", module)
+
+
+def _refuse_uncacheable(name: str, attention: nn.Module) -> None:
+    attention = unwrap(attention)
+    ours = type(attention) in CACHEABLE or getattr(attention, "same_in_evaluation", False)
+    if not (ours or getattr(attention, "cacheable", False)):
+        kind = type(attention).__name__
+        raise NotPlain(
+            f"{name} is a {kind}, which KeyValueCache would call with one query at a time; give {kind} the "
+            f"attribute cacheable = True if a query's output does not depend on the others (its position is "
+            f"the last of the keys'), or decode with NoCache"
+        )
+
+
+def cached_or_not(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "KeyValueCache | NoCache":
+    """Return the cache, or `NoCache` with a warning if the cache refuses the model as it is now."""
+    try:
+        return KeyValueCache(model, src)
+    except NotPlain as refusal:
+        decoder = NoCache(model, src)
+        warnings.warn(f"decoding without a cache, which is slower: {refusal}", stacklevel=2)
+        return decoder

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.decoding.greedy import generate, refuse_nan
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate, refuse_nan
+from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.messages import Message
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.trainable import AnyModel
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,13 @@ class TopP:
 
 
 def sample(
-    model: Transformer,
+    model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     *,
     generator: torch.Generator,
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
-    decoder: MakeDecoder = KeyValueCache,
+    extra_tokens: int = EXTRA_TOKENS,
+    decoder: MakeDecoder = cached_or_not,
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, a target sampled token by token from the model's distribution.
 
@@ -102,4 +103,4 @@ def sample(
         refuse_nan(probabilities)
         return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
 
-    return generate(model, src, draw, decoder)
+    return generate(model, src, draw, decoder, extra_tokens)

@@ -21,7 +21,7 @@ from annotated_transformer.checkpointing.checkpoint import (
 )
 from annotated_transformer.decoding.beam import beam_search, check_nbest
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
@@ -346,12 +346,16 @@ class Translator:
 
 def fast_or_plain(
     model: Transformer, src: Int[Tensor, "batch src_tokens"]
-) -> FastKeyValueCache | KeyValueCache:
-    """Return the fast cache on a CPU, for which it is made, unless it refuses the model as it is now."""
+) -> FastKeyValueCache | KeyValueCache | NoCache:
+    """Return the fast cache on a CPU, for which it is made, unless it refuses the model as it is now.
+
+    Then the model's modules are called: with a cache or, if that refuses the model, too, without one and with
+    a warning.
+    """
     if model.embedding.weight.device.type == "cpu":
         with suppress(NotPlain):
             return FastKeyValueCache(model, src)
-    return KeyValueCache(model, src)
+    return cached_or_not(model, src)
 
 
 def _existing(device: torch.device | str) -> torch.device:

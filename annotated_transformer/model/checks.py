@@ -217,6 +217,16 @@ def other_config(config: object) -> None:
         )
 
 
+def built_module(module: Any, make: Callable[..., Any], place: str) -> Any:
+    """Return what a registered function has made, or raise TypeError if it is not a module."""
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"{make.__qualname__}(config, {place!r}) has returned {module!r}; return a module with the call "
+            f"of MultiHeadAttention for each of the places encoder, decoder, and cross"
+        )
+    return module
+
+
 def other_hidden(self: Any, hidden: Tensor) -> None:
     """Raise ValueError if hidden states do not have the width of the matrix that gives logits.
 

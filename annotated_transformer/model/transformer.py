@@ -11,7 +11,7 @@ from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
 )
-from annotated_transformer.model.checks import other_config, refuses
+from annotated_transformer.model.checks import built_module, other_config, refuses
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
@@ -36,6 +36,7 @@ from annotated_transformer.model.positional_encoding import (
     recompute_table,
     without_values,
 )
+from annotated_transformer.registry import registered_attentions
 
 ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
 ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
@@ -160,18 +161,20 @@ class _Parts:
         self.config = config
 
     def encoder_layer(self) -> EncoderLayer:
+        attention = self.attention("encoder")
         return EncoderLayer(
-            self.attention(), self.feed_forward(), self.add_norm(), self.add_norm()
+            attention, self.feed_forward(), self.add_norm(), self.add_norm()
         )
 
     def decoder_layer(self) -> DecoderLayer:
         add_norms = (self.add_norm() for _ in range(3))
-        return DecoderLayer(
-            self.attention(), self.attention(), self.feed_forward(), *add_norms
-        )
+        own, cross = self.attention("decoder"), self.attention("cross")
+        return DecoderLayer(own, cross, self.feed_forward(), *add_norms)
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str) -> MultiHeadAttention:
         c = self.config
+        if (make := registered_attentions().get(c.attention)) is not None:
+            return built_module(make(c, place), make, place)
         return MultiHeadAttention(
             c.d_model,
             c.num_heads,

@@ -24,8 +24,17 @@ class ModernParts(PaperParts):
     def __init__(
         self, config: TransformerConfig, *, num_kv_heads: int | None = None, base: float = 10_000.0
     ) -> None:
-        """Take the config, the number of heads of keys and values (all by default), and the rotary base."""
+        """Take the config, the number of heads of keys and values (all by default), and the rotary base.
+
+        Raises:
+            ValueError: If the config names an attention that was registered, which has its own queries.
+        """
         super().__init__(config)
+        if config.attention not in ATTENTIONS:
+            raise ValueError(
+                f"attention={config.attention!r} was registered, and has its own queries, which ModernParts "
+                f"could not rotate; choose from {list(ATTENTIONS)}"
+            )
         self.num_kv_heads = config.num_heads if num_kv_heads is None else num_kv_heads
         self.base = base
 

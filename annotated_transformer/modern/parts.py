@@ -4,18 +4,18 @@ from torch import nn
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.encoder import EncoderLayer
-from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
+from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import AddNorm, LayerNorm
-from annotated_transformer.model.transformer import ADD_NORMS, ATTENTIONS, POSITIONS
+from annotated_transformer.model.normalization import AddNorm
+from annotated_transformer.model.transformer import POSITIONS, _Parts
 
 
 class PaperParts:
-    """The parts that `Transformer` has for the same config."""
+    """The parts that the encoder of a `Transformer` has for the same config."""
 
     def __init__(self, config: TransformerConfig) -> None:
         """Take the widths, and the kinds of attention, norm, activation and positions."""
-        self.config = config
+        self.config, self._paper = config, _Parts(config)
 
     def layer(self) -> EncoderLayer:
         """Return one layer, with new weights."""
@@ -23,24 +23,19 @@ class PaperParts:
 
     def attention(self) -> MultiHeadAttention:
         """Return the self-attention of a layer."""
-        c = self.config
-        inner = ATTENTIONS[c.attention]()
-        return MultiHeadAttention(
-            c.d_model, c.num_heads, d_k=c.d_k, d_v=c.d_v, attention=inner, bias=c.attention_bias
-        )
+        return self._paper.attention("encoder")
 
     def feed_forward(self) -> FeedForward:
         """Return the feed-forward network of a layer."""
-        activation = ACTIVATIONS[self.config.activation]()
-        return FeedForward(self.config.d_model, self.config.d_ff, activation)
+        return self._paper.feed_forward()
 
     def add_norm(self) -> AddNorm:
         """Return the Add & Norm of a sub-layer."""
-        return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
+        return self._paper.add_norm()
 
     def final_norm(self) -> nn.Module | None:
         """Return the norm after the last layer, if there is one."""
-        return LayerNorm(self.config.d_model) if self.config.norm == "pre" else None
+        return self._paper.final_norm()
 
     def positions(self) -> nn.Module:
         """Return what adds positions to the embedded tokens."""

@@ -51,6 +51,21 @@ class Batch:
         return replace(self, src=self.src.to(device), tgt=self.tgt.to(device))
 
 
+@dataclass(frozen=True)
+class ClassBatch(Batch):
+    """Sentences with one class each, from pairs `(ids, [class])`: the label of a row is its class."""
+
+    @property
+    def classes(self) -> Int[Tensor, " batch"]:
+        """Return the class of each row, a number from 0 on."""
+        return self.tgt[:, 0]
+
+    @property
+    def num_labels(self) -> int:
+        """Count the rows."""
+        return len(self.tgt)
+
+
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
     """Return the sequences as one tensor, padded to the length of the longest.
 
@@ -64,7 +79,8 @@ def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "bat
     if not sequences:
         raise ValueError("there are no sequences to pad; give at least one")
     width = max(len(sequence) for sequence in sequences)
-    return torch.tensor([sequence + [pad_id] * (width - len(sequence)) for sequence in sequences])
+    padded = [sequence + [pad_id] * (width - len(sequence)) for sequence in sequences]
+    return torch.tensor(padded, dtype=torch.int64)  # which it would not be if all are empty
 
 
 def make_batches(
@@ -79,11 +95,11 @@ def make_batches(
     A batch has at most `batch_tokens` source tokens and as many target tokens,
     padding included. With a `generator`, pairs of equal lengths are shuffled and
     the batches have a random order; without one, they are ordered from short to
-    long. `pad_id` is that of the model.
+    long. `pad_id` is that of the model. A source may be empty: a language model has none.
 
     Raises:
         TypeError: If a side of a pair is not a list of ids.
-        ValueError: If there are no pairs, or a pair is empty or too long.
+        ValueError: If there are no pairs, or a pair has no target or is too long.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = list(range(len(pairs)))
@@ -130,11 +146,7 @@ def check_pair(src: list[int], tgt: list[int], name: str) -> None:
         TypeError: If a side is not a list of ids.
         ValueError: If the source has no token, or the target fewer than two.
     """
-    for side in (src, tgt):
-        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
-            raise TypeError(
-                f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
-            )
+    check_encoded(src, tgt, name)
     if not src or len(tgt) < 2:
         raise ValueError(
             f"{name} has {len(src)} source and {len(tgt)} target tokens; "
@@ -142,11 +154,27 @@ def check_pair(src: list[int], tgt: list[int], name: str) -> None:
         )
 
 
+def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
+    """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it.
+
+    Raises:
+        TypeError: If a side is not a list of ids.
+        ValueError: If the target is empty.
+    """
+    for side in (src, tgt):
+        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
+            raise TypeError(
+                f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
+            )
+    if not tgt:
+        raise ValueError(f"{name} has no target; give each source at least one id to predict")
+
+
 def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
     if not pairs:
         raise ValueError("there are no pairs to make batches of; give a corpus with at least one")
     for row, (src, tgt) in enumerate(pairs):
-        check_pair(src, tgt, f"pair {row}")
+        check_encoded(src, tgt, f"pair {row}")
         if max(len(src), len(tgt)) > batch_tokens:
             raise ValueError(
                 f"pair {row} has {len(src)} source and {len(tgt)} target tokens, more than "

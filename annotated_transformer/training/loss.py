@@ -1,7 +1,8 @@
 """The loss of a batch, in training and in validation.
 
 Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. `training_loss`
-is the only place that chooses between the plain and the fast computation.
+is the only place that chooses between the plain and the fast computation. A `TrainableModel` computes its
+own loss.
 """
 
 import warnings
@@ -17,6 +18,7 @@ from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import NotPlain, unwrap
+from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
@@ -75,16 +77,30 @@ class PlainLoss(nn.Module):
         return label_smoothed_cross_entropy(logits, labels, smoothing=self.smoothing, pad_id=pad_id)
 
 
+class OwnLoss(nn.Module):
+    """The loss that a `TrainableModel` computes, as a module that DDP can wrap."""
+
+    def __init__(self, model: TrainableModel, *, smoothing: float, bf16: bool) -> None:
+        """Keep the model; `bf16` computes its matrix products in bfloat16."""
+        super().__init__()
+        self.model, self.smoothing, self.bf16 = model, smoothing, bf16
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        """Return the mean over the labels of the batch, in nats."""
+        with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
+            return self.model.loss(batch, smoothing=self.smoothing)
+
+
 @contextmanager
-def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss]:
-    """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
+def training_loss(model: AnyModel, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss | OwnLoss]:
+    """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`; or the model's own.
 
     With bfloat16, warn if the CPU probably has to emulate it.
 
     Raises:
         ValueError: If `config.fast` is set and the model does not compute its logits as `FastLoss` does.
     """
-    on_cpu = model.embedding.weight.device.type == "cpu"
+    on_cpu = _device(model).type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
         warnings.warn(
             Message(
@@ -94,17 +110,33 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
             ),
             stacklevel=3,  # the `with` statement
         )
-    if not takes_fast_path(model, config):
-        yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+    smoothing, bf16 = config.label_smoothing, config.bf16
+    if not is_transformer(model):
+        yield OwnLoss(model, smoothing=smoothing, bf16=bf16)
         return
-    loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+    if not takes_fast_path(model, config):
+        yield PlainLoss(model, smoothing=smoothing, bf16=bf16)
+        return
+    loss = FastLoss(model, smoothing=smoothing, bf16=bf16)
     keep_freed_memory()
     with fast_modules(model):
         yield loss
 
 
-def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
-    """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device."""
+def takes_fast_path(model: AnyModel, config: TrainingConfig) -> bool:
+    """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device.
+
+    Raises:
+        ValueError: If `config.fast` is set and the model computes its own loss.
+    """
+    if not is_transformer(model):
+        if config.fast:
+            name = type(unwrap(model)).__name__
+            message = (
+                "{fast}, and {} computes its own loss; the fast one is that of a Transformer: leave it out"
+            )
+            raise ValueError(Message(message, name, fast=True))
+        return False
     if config.fast is not None:
         return config.fast
     wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
@@ -114,7 +146,7 @@ def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
     return False
 
 
-def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:
+def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Tensor, ""]:
     """Return the loss of a batch on the model's device.
 
     `objective` is the module from `training_loss`, which may be wrapped in DDP.
@@ -123,27 +155,34 @@ def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[
         ValueError: If the batch's padding id is not the model's.
     """
     check_padding(model, batch)
-    batch = batch.to(model.embedding.weight.device)
-    loss: Tensor = objective(batch.src, batch.decoder_input, batch.labels)
+    batch = batch.to(_device(model))
+    inputs = (batch.src, batch.decoder_input, batch.labels) if is_transformer(model) else (batch,)
+    loss: Tensor = objective(*inputs)
     return loss
 
 
-def mean_loss(model: Transformer, batches: list[Batch]) -> float:
+def mean_loss(model: AnyModel, batches: list[Batch]) -> float:
     """Return the cross-entropy per label, in nats, without smoothing and dropout."""
     with evaluating(model):
         losses = [_sum_of_losses(model, batch) for batch in batches]
     return sum(losses) / sum(batch.num_labels for batch in batches)
 
 
-def _sum_of_losses(model: Transformer, batch: Batch) -> float:
+def _sum_of_losses(model: AnyModel, batch: Batch) -> float:
     check_padding(model, batch)
-    batch = batch.to(next(model.parameters()).device)
+    batch = batch.to(_device(model))
+    if not is_transformer(model):
+        return model.loss(batch, smoothing=0.0).item() * batch.num_labels
     logits = model(batch.src, batch.decoder_input)
     loss = label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=batch.pad_id)
     return loss.item() * batch.num_labels
 
 
-def check_padding(model: Transformer, batch: Batch) -> None:
+def _device(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def check_padding(model: AnyModel, batch: Batch) -> None:
     """Refuse a batch whose padding the model would read as a token.
 
     Raises:

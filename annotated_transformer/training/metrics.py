@@ -1,10 +1,12 @@
 """The metrics of a training run after each epoch: the chapter on training."""
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.messages import Message
+from annotated_transformer.model.trainable import is_transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.limits import is_over
@@ -27,7 +29,8 @@ class EpochMetrics:
         label_smoothing: The smoothing of `training_loss`; some results of the book's benchmarks lack it.
         lr: The last learning rate.
         gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
-        encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none.
+        encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none. `None`
+            for a model other than `Transformer`, as the two that follow.
         encoder_collapsed: Whether the encoder cosine is above `COLLAPSED`; `None` during the warm-up, when it
             often is for a while, unless the training run ends there.
         cross_attention_entropy: See `Health`; on the same pairs.
@@ -70,7 +73,8 @@ def epoch_metrics(
     """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
     settled = is_over(config, progress) or progress.step >= config.warmup_steps
-    with Health(state.model) as health:
+    observed = Health(state.model) if is_transformer(state.model) else None
+    with observed or nullcontext():
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
     loss = state.group.broadcast(loss)  # all ranks compare the same number with the best one
     best_epoch = progress.epoch + 1 if progress.is_best(loss) else progress.best_epoch
@@ -83,9 +87,9 @@ def epoch_metrics(
         label_smoothing=config.label_smoothing,
         lr=progress.lr,
         gradient_norm=progress.norm_sum / progress.batch,
-        encoder_cosine=health.encoder_cosine,
-        encoder_collapsed=health.encoder_cosine > COLLAPSED if settled else None,
-        cross_attention_entropy=health.cross_attention_entropy,
+        encoder_cosine=observed.encoder_cosine if observed else None,
+        encoder_collapsed=observed.encoder_cosine > COLLAPSED if observed and settled else None,
+        cross_attention_entropy=observed.cross_attention_entropy if observed else None,
         tokens_per_second=stopwatch.tokens_per_second,
     )
 

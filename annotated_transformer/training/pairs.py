@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.messages import Message
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, check_pair, encode_pairs
+from annotated_transformer.model.trainable import AnyModel, is_transformer
+from annotated_transformer.text.batching import Pair, check_encoded, check_pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.lines import REPORTED, list_problems
@@ -13,37 +13,46 @@ from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
 
 
-def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
+def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None:
     """Refuse pairs that would fail later, in the middle of an epoch.
+
+    Those of a model other than `Transformer` may have no source, and targets that are not sentences.
 
     Raises:
         TypeError: If a side of a pair is not a list of ids.
         ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
     """
-    positions = model.config.max_length
+    positions, check = model.config.max_length, check_pair if is_transformer(model) else check_encoded
     for row, (src, tgt) in enumerate(pairs):
-        check_pair(src, tgt, f"{kind} {row}")
+        check(src, tgt, f"{kind} {row}")
         if max(len(src), len(tgt) - 1) > positions:
             message = (
                 "{} {} has {} source and {} target tokens, and the model {} positions; drop the pair, or "
                 "build the model with a larger {max_length}"
             )
             raise ValueError(Message(message, kind, row, len(src), len(tgt), positions))
-        _refuse_other_ids(model.config, src, tgt, f"{kind} {row}")
+        if is_transformer(model):
+            _refuse_other_ends(model.config, tgt, f"{kind} {row}")
+        tokens = src if getattr(model, "batch_type", None) else src + tgt  # targets of classes are no tokens
+        _refuse_other_ids(model.config, tokens, f"{kind} {row}")
 
 
-def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int], name: str) -> None:
-    pad_id, bos_id, eos_id = config.pad_id, config.bos_id, config.eos_id
+def _refuse_other_ends(config: TransformerConfig, tgt: list[int], name: str) -> None:
+    bos_id, eos_id = config.bos_id, config.eos_id
     if tgt[0] != bos_id or tgt[-1] != eos_id:
         raise ValueError(
             f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
             f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
         )
-    if pad_id in src or pad_id in tgt:
+
+
+def _refuse_other_ids(config: TransformerConfig, ids: list[int], name: str) -> None:
+    if config.pad_id in ids:
         raise ValueError(
-            f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to make_batches"
+            f"{name} holds {config.pad_id}, the model's pad_id, which it would ignore; leave padding to "
+            f"make_batches"
         )
-    lowest, highest = min(*src, *tgt), max(*src, *tgt)
+    lowest, highest = min(ids), max(ids)
     if lowest < 0 or highest >= config.vocab_size:
         raise ValueError(
             f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "

@@ -12,7 +12,7 @@ from torch.optim import Adam
 
 from annotated_transformer.checkpointing.training_state import Progress, SavedState
 from annotated_transformer.model.plain import plain_name
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup
 
 
@@ -31,7 +31,7 @@ class TrainingState:
         progress: How far it has come.
     """
 
-    model: Transformer
+    model: AnyModel
     optimizer: Adam
     generator: torch.Generator
     group: ProcessGroup = field(default_factory=ProcessGroup)

@@ -14,7 +14,8 @@ from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.messages import Message, join
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.limits import completed, is_over
@@ -44,7 +45,7 @@ class TrainingStopped(Exception):
 
 
 def train(
-    model: Transformer,
+    model: AnyModel,
     pairs: Pairs,
     config: TrainingConfig,
     *,
@@ -57,7 +58,8 @@ def train(
     """Train `model` in place with the paper's Adam and schedule, and return metrics for each epoch.
 
     Args:
-        model: Trained in place, on the device that it is on. `torch.compile` may have wrapped it, but
+        model: Trained in place, on the device that it is on: a `Transformer`, or a `TrainableModel`, which
+            computes its own loss, without accelerated modules. `torch.compile` may have wrapped it, but
             `fast=True` calls the module inside, uncompiled, so `fast=None` is plain then; `compile_stacks`
             works with both.
         pairs: Pairs to train on, or a function that returns them for an epoch, counted from 0, such as
@@ -70,6 +72,7 @@ def train(
         stop: Called before each update. If it returns True, the state is saved and training stops.
 
     Raises:
+        TypeError: If the model is neither, or its config lacks a setting.
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
         ValueError: If the pairs do not fit the model, if there are no validation pairs and `config` has
@@ -93,7 +96,7 @@ def train(
 
 
 def train_epochs(
-    model: Transformer,
+    model: AnyModel,
     pairs: Pairs,
     config: TrainingConfig,
     *,
@@ -107,6 +110,7 @@ def train_epochs(
     The caller may then save the model. The state of the run is saved after that, when the caller asks for
     the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
     """
+    refuse_other_model(model, "train")
     if config.patience is not None and validation is None:
         raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
     config = dataclasses.replace(config, fast=takes_fast_path(model, config))
@@ -148,7 +152,7 @@ def train_epochs(
 
 
 def _validation_batches(
-    model: Transformer, pairs: list[Pair] | None, config: TrainingConfig
+    model: AnyModel, pairs: list[Pair] | None, config: TrainingConfig
 ) -> list[Batch] | None:
     if pairs is None:
         return None
@@ -157,13 +161,15 @@ def _validation_batches(
 
 
 def _batches(
-    model: Transformer, pairs: list[Pair], config: TrainingConfig, generator: torch.Generator | None = None
+    model: AnyModel, pairs: list[Pair], config: TrainingConfig, generator: torch.Generator | None = None
 ) -> list[Batch]:
     pad_id, most = model.config.pad_id, config.batch_tokens
-    return make_batches(pairs, batch_tokens=most, generator=generator, pad_id=pad_id)
+    batches = make_batches(pairs, batch_tokens=most, generator=generator, pad_id=pad_id)
+    kind = getattr(model, "batch_type", None)
+    return [kind(**vars(batch)) for batch in batches] if kind else batches
 
 
-def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: Transformer) -> list[Pair]:
+def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> list[Pair]:
     """Return the pairs of an epoch, where `first` are those of epoch 0."""
     if epoch == 0 or not callable(pairs):
         return first
@@ -258,5 +264,7 @@ def _refuse_divergence(
 def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -> dict[str, object]:
     """Return the settings that two sessions of one training run must have in common."""
     drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
-    group = {"processes": state.group.world_size}
+    group: dict[str, object] = {"processes": state.group.world_size}
+    if not is_transformer(state.model):
+        group["model"] = type(unwrap(state.model)).__qualname__
     return drawn | group | config.resume_key() | dataclasses.asdict(state.model.config)

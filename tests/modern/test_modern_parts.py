@@ -11,6 +11,7 @@ from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
 from annotated_transformer.modern.rotary import RotaryHalves
 from annotated_transformer.modern.single_stack import DecoderOnly
 from annotated_transformer.modern.swiglu import gated_width
+from annotated_transformer.registry import register_attention
 
 SIZES = {"vocab_size": 13, "max_length": 17, "num_layers": 2, "d_model": 24, "d_ff": 11, "num_heads": 6}
 
@@ -110,3 +111,13 @@ def test_law_without_positions_in_attention_either_a_decoder_cannot_tell_the_ord
         model = DecoderOnly(config, parts(config)).double()
         gap = (model(ids)[:, -1] - model(swapped)[:, -1]).abs().max()
         assert (gap < 1e-12) == alike
+
+
+@pytest.mark.message
+def test_message_a_registered_attention_is_not_rotated(monkeypatch):
+    monkeypatch.setattr("annotated_transformer.registry._attentions", {})
+    register_attention("mine")(lambda config, place: nn.Identity())
+    config = TransformerConfig(**SIZES, attention="mine")
+    sentence = r"^attention='mine' was registered, and has .* choose from \['scaled_dot_product', 'fused'\]$"
+    with pytest.raises(ValueError, match=sentence):
+        ModernParts(config)

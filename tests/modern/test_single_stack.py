@@ -6,7 +6,10 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.parts import PaperParts
-from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly, SingleStack
+from annotated_transformer.modern.single_stack import DecoderOnly, EncoderOnly
+from annotated_transformer.modern.stack import SingleStack
+from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
 CONFIG = TransformerConfig(
     vocab_size=13, max_length=17, num_layers=2, d_model=12, d_ff=10, num_heads=3, dropout=0.0
@@ -55,3 +58,40 @@ def test_message_a_single_stack_needs_a_mask():
         NotImplementedError, match=r"^SingleStack has no mask; use DecoderOnly or EncoderOnly$"
     ):
         SingleStack(CONFIG)(IDS)
+
+
+def batch(pairs: list[Pair]) -> Batch:
+    (found,) = make_batches(pairs, batch_tokens=99)
+    return found
+
+
+@both_parts
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
+    decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
+    texts = batch([([], [1, 5, 6, 7, 2]), ([], [1, 8, 9, 2])])
+    tagged = batch([([5, 3, 7], [1, 5, 6, 7]), ([8, 3], [1, 8, 9])])
+    for model, logits, given in (
+        (decoder, decoder(texts.tgt[:, :-1]), texts),
+        (encoder, encoder(tagged.src), tagged),
+    ):
+        expected = label_smoothed_cross_entropy(logits, given.labels, smoothing=smoothing, pad_id=0)
+        torch.testing.assert_close(model.loss(given, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.message
+def test_message_a_decoder_only_model_reads_one_text():
+    sentence = (
+        r"^the batch has sources of 2 tokens, and a decoder-only model reads one text; give .* of the t"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        new(DecoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 2])]), smoothing=0.0)
+
+
+@pytest.mark.message
+def test_message_an_encoder_only_model_needs_a_label_for_each_token():
+    sentence = (
+        r"^the batch has tokens of shape \(1, 2\) and labels of \(1, 3\); give as many labels as tokens, a"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        new(EncoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 7, 8])]), smoothing=0.0)

@@ -1,0 +1,113 @@
+"""Which code a saved model needs besides this package: the folder names it, and never holds it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.registry import code_name, registered_attentions
+
+CODE = "code"  # a key of `config.json` beside the fields of the config
+
+
+def to_fields(model: AnyModel) -> dict[str, Any]:
+    """Return what `config.json` holds: the fields of the config and, if it needs other code, its names.
+
+    Raises:
+        TypeError: If the config is not of the type that the model's class names.
+        ValueError: If JSON cannot hold a field.
+    """
+    fields, code = dataclasses.asdict(model.config), {}
+    if not is_transformer(model):
+        _refuse_config(unwrap(model), fields)
+        code["model"] = code_name(type(unwrap(model)))
+    if (make := registered_attentions().get(fields.get("attention", ""))) is not None:
+        code["attention"] = code_name(make)
+    return fields | ({CODE: code} if code else {})
+
+
+def _refuse_config(model: nn.Module, fields: dict[str, Any]) -> None:
+    name, found, named = type(model).__name__, type(model.config), config_type(type(model))
+    if found is not named:
+        raise TypeError(
+            f"{name}.config is a {found.__name__}, and loading would build a {named.__name__}; "
+            f"set config_type = {found.__name__} in the class {name}"
+        )
+    for field, value in fields.items():
+        if not isinstance(value, bool | int | float | str | None):
+            raise ValueError(
+                f"{name}.config has {field}={value!r}, and a model folder holds numbers, strings, and None; "
+                f"give {field} as one of these"
+            )
+
+
+def refuse_missing_code(
+    folder: Path, code: Mapping[str, str], fields: Mapping[str, Any], kind: type[nn.Module] | None
+) -> None:
+    """Refuse to load a model without the code that its folder names.
+
+    Raises:
+        ValueError: If its attention is not registered, or `kind` is not the class of the model.
+    """
+    attention, needed = fields.get("attention"), code.get("attention")
+    if needed is not None and attention not in registered_attentions():
+        raise ValueError(
+            f"{folder} needs the attention {attention!r}, whose code it does not hold: {needed}; import the "
+            f"module that registers it (register_attention({attention!r})), and load again"
+        )
+    saved = code.get("model", code_name(Transformer))
+    name = saved.rpartition(".")[2]
+    if kind is None and "model" in code:
+        raise ValueError(
+            f"{folder} holds a {name}, whose code it does not hold: {saved}; import the class, and give it: "
+            f"load(folder, {name})"
+        )
+    if kind is not None and kind.__name__ != name:
+        way_out = f"load(folder, {name})" if "model" in code else "load(folder)"
+        raise ValueError(f"{folder} holds a {name} ({saved}), not a {kind.__name__}; load it by {way_out}")
+
+
+def build(kind: type[AnyModel], config: Any) -> AnyModel:
+    """Return a new model without changing the state of PyTorch's random generator.
+
+    Raises:
+        TypeError: If the class takes more than a config.
+    """
+    with torch.random.fork_rng(devices=[]):
+        try:
+            return kind(config)
+        except TypeError as error:
+            if not issubclass(kind, TrainableModel):
+                raise
+            raise TypeError(
+                f"loading calls {kind.__name__}(config), which fails ({error}); let {kind.__name__}.__init__ "
+                f"take the config alone, for example in a subclass"
+            ) from error
+
+
+def config_type(kind: type[nn.Module] | None) -> type:
+    """Return the type of the config of a class of models."""
+    return getattr(kind, "config_type", TransformerConfig)
+
+
+def split_code(path: Path, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields of a config, and the names of the code that the model needs.
+
+    Raises:
+        ValueError: If these names are not strings.
+    """
+    fields = dict(values)
+    code = fields.pop(CODE, {})
+    if not isinstance(code, dict) or not all(isinstance(name, str) for name in code.values()):
+        raise ValueError(
+            f"{path} has {CODE}={json.dumps(code)}, which is not an object of names; save it again"
+        )
+    return fields, code

@@ -1,0 +1,130 @@
+"""The base class of models other than `Transformer`, such as a language model or a classifier.
+
+`train`, `save`, `load` and `sample` take them. Such a model is built from its config alone.
+"""
+
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Protocol
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from typing_extensions import TypeIs
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.id_checks import check_step
+from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.transformer import Transformer
+
+SETTINGS = ("vocab_size", "max_length", "d_model", "pad_id", "bos_id", "eos_id")
+
+
+class StepDecoder(Protocol):
+    """Targets, one per row, that start empty and grow by one token per step."""
+
+    def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+        """Append one token to each target, and return the logits of the next token."""
+
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows in this order; a row may be omitted or repeated."""
+
+
+class TrainableModel(nn.Module):
+    """The base class: a subclass sets `config` in its `__init__(self, config)`, and defines `loss`.
+
+    Only `sample` and `greedy_search` need `start`.
+
+    Attributes:
+        config: A frozen dataclass with the fields in `SETTINGS`, such as a `TransformerConfig`. What `save`
+            writes is its fields, so they are numbers, strings, or None.
+        config_type: The type of `config`.
+        batch_type: The type of the batches that `loss` receives; `None` means `text.batching.Batch`, whose
+            labels are the tokens of the targets, and `ClassBatch` has one label per row.
+    """
+
+    config: Any
+    config_type: ClassVar[type] = TransformerConfig
+    batch_type: ClassVar[Any] = None
+
+    def loss(self, batch: Any, *, smoothing: float | int) -> Float[Tensor, ""]:
+        """Return the mean loss over the labels of a batch, in nats.
+
+        `smoothing` is that of `TrainingConfig` in training, and 0 in validation. The pairs of a language
+        model have no source: `([], [BOS, …, EOS])`. Those of a classifier are `([token, …], [class])`.
+        """
+        raise NotImplementedError(_missing(self, "loss(batch, *, smoothing)", "train"))
+
+    def start(
+        self, src: Int[Tensor, "batch src_tokens"]
+    ) -> tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"]]:
+        """Return what computes the steps of decoding, and the prompt: how each target begins.
+
+        A prompt begins with BOS; a shorter one is padded at its end. The prompts of a language model are
+        `src` itself. Those of a model with an encoder are BOS alone.
+        """
+        raise NotImplementedError(_missing(self, "start(src)", "decoding"))
+
+
+class DecodeAgain:
+    """Compute the logits of all tokens again at each step: a `StepDecoder` for a model without a cache."""
+
+    def __init__(
+        self, model: TrainableModel, src: Int[Tensor, "batch src_tokens"]
+    ) -> None:
+        """Start one empty target for each row of `src`; `model(ids)` returns logits for each token."""
+        self.model, self.ids = model, src[:, :0]
+
+    def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+        """Append one token to each target, and return the logits of the next token."""
+        check_step(
+            tokens, len(self.ids), self.ids.size(1), self.model.config.max_length
+        )
+        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
+        logits: Tensor = self.model(self.ids)
+        return logits[:, -1]
+
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        """Keep these rows in this order; a row may be omitted or repeated."""
+        self.ids = self.ids[rows]
+
+
+AnyModel = Transformer | TrainableModel
+
+
+def is_transformer(model: AnyModel) -> TypeIs[Transformer]:
+    """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
+    return isinstance(unwrap(model), Transformer)
+
+
+def refuse_other_model(model: object, what: str) -> None:
+    """Refuse a model that neither is a `Transformer` nor follows the protocol.
+
+    Raises:
+        TypeError: If it is of another class, or has no config, or one that lacks a setting.
+    """
+    model = unwrap(model) if isinstance(model, nn.Module) else model
+    name = type(model).__name__
+    if isinstance(model, Transformer):
+        return
+    if not isinstance(model, TrainableModel):
+        raise TypeError(
+            f"{what} takes a Transformer or a TrainableModel, not {name}; derive {name} from "
+            f"annotated_transformer.model.trainable.TrainableModel"
+        )
+    config = getattr(model, "config", None)
+    if not is_dataclass(config):
+        raise TypeError(
+            f"{name}.config is {config!r}, and {what} needs a dataclass; set self.config in {name}.__init__, "
+            f"for example to a TransformerConfig"
+        )
+    names = [field.name for field in fields(config)]
+    if lacking := [setting for setting in SETTINGS if setting not in names]:
+        raise TypeError(
+            f"{name}.config has no {' and no '.join(lacking)}, which {what} needs; add these fields, or "
+            f"derive {type(config).__name__} from TransformerConfig"
+        )
+
+
+def _missing(model: nn.Module, method: str, what: str) -> str:
+    name = type(model).__name__
+    return f"{name} has no method {method}, which {what} needs; define it (see TrainableModel)"

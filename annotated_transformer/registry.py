@@ -1,0 +1,56 @@
+"""Names that a config can give to attentions of your own: the guide *Models and parts of your own*.
+
+Nothing here imports PyTorch.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+BUILT_IN = ("scaled_dot_product", "fused")
+F = TypeVar("F", bound=Callable[..., Any])
+_attentions: dict[str, Callable[..., Any]] = {}
+
+
+def register_attention(name: str) -> Callable[[F], F]:
+    """Return a decorator that gives an attention a name, for `TransformerConfig(attention=name)`.
+
+    It decorates a function that a `Transformer` calls for each attention that it builds, with two arguments:
+    its config, and the place, which is `"encoder"`, `"decoder"` (masked self-attention), or `"cross"`. The
+    function returns a module with the call of `MultiHeadAttention`: `(query, key, value, mask)`.
+
+    A name stands for one function. A function with the same name in the same module replaces it, so that a
+    notebook's cell can run again.
+
+    Raises:
+        TypeError: If it is not a function or a class.
+        ValueError: If the name is taken.
+    """
+    if not isinstance(name, str) or not name or name in BUILT_IN:
+        raise ValueError(
+            f"an attention cannot be registered as {name!r}; choose another name than {BUILT_IN}"
+        )
+
+    def register(make: F) -> F:
+        if not (callable(make) and hasattr(make, "__qualname__")):
+            raise TypeError(f"{make!r} is not a function of a config and a place; decorate one")
+        known = _attentions.get(name)
+        if known is not None and code_name(known) != code_name(make):
+            raise ValueError(
+                f"{name!r} is the attention of {code_name(known)} already; choose another name for that of "
+                f"{code_name(make)}"
+            )
+        _attentions[name] = make
+        return make
+
+    return register
+
+
+def registered_attentions() -> Mapping[str, Callable[..., Any]]:
+    """Return the functions that were registered, by name."""
+    return MappingProxyType(_attentions)
+
+
+def code_name(code: Any) -> str:
+    """Return the module and the name of a function or a class, such as `my_parts.relative`."""
+    return f"{code.__module__}.{code.__qualname__}"

@@ -1,0 +1,96 @@
+"""The model of today's make through the package's own functions: train, sample, and its config."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from annotated_transformer.book.toy.tasks import FIRST_SYMBOL, reverse_pairs
+from annotated_transformer.checkpointing.checkpoint import load, save
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.sampling import TopK, sample
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
+from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
+from annotated_transformer.text.batching import Pair
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.trainer import train
+from tests.checkpointing.small_models import make_tokenizer
+
+SYMBOLS, LENGTH = 5, 3
+SEPARATOR = FIRST_SYMBOL + SYMBOLS
+CONFIG = ModernConfig(vocab_size=SEPARATOR + 1, max_length=23, d_model=32)
+
+
+def reversals(count: int, seed: int) -> list[Pair]:
+    """Return texts such as BOS a b c | c b a EOS."""
+    rng = torch.Generator().manual_seed(seed)
+    pairs = reverse_pairs(count, symbols=SYMBOLS, lengths=range(1, LENGTH + 1), generator=rng)
+    return [([], [CONFIG.bos_id, *src[:-1], SEPARATOR, *tgt[1:]]) for src, tgt in pairs]
+
+
+def questions(texts: list[Pair]) -> torch.Tensor:
+    """Return the texts up to the separator, padded."""
+    prompts = [text[: text.index(SEPARATOR) + 1] for _, text in texts]
+    width = max(map(len, prompts))
+    return torch.tensor([prompt + [0] * (width - len(prompt)) for prompt in prompts])
+
+
+def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_sample():
+    torch.manual_seed(0)
+    model, rng = ModernModel(CONFIG), torch.Generator().manual_seed(0)
+    settings = TrainingConfig(steps=250, batch_tokens=256, warmup_steps=30, max_lr=5e-3, label_smoothing=0.0)
+    held_out = reversals(200, seed=2)
+    metrics = train(model, reversals(2000, seed=1), settings, generator=rng, validation=held_out)
+    assert metrics[-1].step == 250
+    assert metrics[-1].validation_loss < metrics[0].validation_loss
+    src, wanted = questions(held_out), [text[1:] for _, text in held_out]
+    for found in (
+        greedy_search(model, src, extra_tokens=9),
+        sample(model, src, generator=rng, logits_processors=[TopK(1)], extra_tokens=9),
+    ):
+        answers = [[token for token in row if token != 0] for row in found.tolist()]
+        assert sum(map(list.__eq__, answers, wanted)) > 0.9 * len(wanted)
+
+
+def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
+    torch.manual_seed(0)
+    model = ModernModel(ModernConfig(vocab_size=263, d_model=24, num_kv_heads=1))
+    save(tmp_path / "model", model, make_tokenizer())
+    loaded, _ = load(tmp_path / "model", ModernModel)
+    assert loaded.config == model.config
+    ids = torch.randint(3, 263, (2, 7))
+    assert torch.equal(loaded(ids), model.eval()(ids))
+
+
+def test_law_the_config_fixes_every_shape():
+    config = dataclasses.replace(CONFIG, num_layers=3, num_heads=8, num_kv_heads=1, rotary_base=500.0)
+    model = ModernModel(config)
+    assert model.config is config
+    assert len(model.encoder.layers) == 3
+    attention = model.encoder.layers[0].self_attention
+    assert isinstance(attention, GroupedQueryAttention)
+    assert (attention.num_heads, attention.num_kv_heads) == (8, 1)
+    assert attention.attention.positions.base == 500.0
+    again = ModernModel(config)
+    again.load_state_dict(model.state_dict())  # the same names and shapes
+
+
+@pytest.mark.parametrize(("d_ff", "width"), [(None, 88), (17, 17)])
+def test_law_a_network_has_eight_thirds_of_the_width_unless_given(d_ff, width):
+    config = dataclasses.replace(CONFIG, d_ff=d_ff)
+    assert (
+        config.shape().d_ff == width == ModernModel(config).encoder.layers[0].feed_forward.gate.out_features
+    )
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"num_heads": 5}, "d_model=32 does not split into num_heads=5"),
+        ({"d_ff": 0}, "d_ff=0; choose a posit"),
+    ],
+)
+def test_message_a_shape_that_cannot_be_built(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        dataclasses.replace(CONFIG, **change)
