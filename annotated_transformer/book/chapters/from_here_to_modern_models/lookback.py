@@ -100,7 +100,7 @@ def fit_task(
     return model.eval().requires_grad_(False)
 
 
-def share_found(task: Task, model: SingleStack, tokens: int, *, count: int = 100) -> float:
+def share_found(task: Task, model: SingleStack, tokens: int, *, count: int = 60) -> float:
     """Return the share of right answers on new sequences of this many tokens."""
     drawn = task(count, tokens, torch.Generator().manual_seed(99))
     right = model(drawn.ids).argmax(dim=-1) == drawn.wanted
