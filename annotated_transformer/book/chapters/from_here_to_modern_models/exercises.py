@@ -138,11 +138,11 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
         for window in windows:
             reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
         mistakes = {
+            "a window of 0 stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
             "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
             "only the largest window counts; the layers add up": min(n, max(windows)) if 0 not in windows else n,
             "the last token itself is missing": len(reached) - 1,
             "there are not more than n tokens": 1 + sum(window - 1 for window in windows),
-            "a window of 0 stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
         }
         expect_equal(answer(list(windows), n), len(reached), what=f"for windows {windows} and n = {n}, the result",
                      mistakes={name: wrong for name, wrong in mistakes.items() if wrong != len(reached)})  # fmt: skip
@@ -155,8 +155,11 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
     for window in (1, 3):
         query, key, value = draw_normal(0, 9, 4), draw_normal(1, 9, 4), draw_normal(2, 9, 4)
         past: Past = None
+        outputs = []
         for place in range(9):
             output, past = answer(query[place], key[place], value[place], past, window)
+            outputs.append(output)
+        for place in reversed(range(9)):  # at the last token, the mistakes differ most
             first = max(0, place - window + 1)
 
             def read(low: int, high: int, q: Tensor = query[place], k: Tensor = key, v: Tensor = value) -> Tensor:
@@ -172,7 +175,7 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
             wanted = read(first, place + 1)
             different = {name: wrong for name, wrong in mistakes.items() if not torch.allclose(wrong, wanted)}
             what = f"with a window of {window}, the output of token {place + 1}"
-            expect_close(output, wanted, what=what, tolerance=1e-6, mistakes=different)
+            expect_close(outputs[place], wanted, what=what, tolerance=1e-6, mistakes=different)
         held = _count(past)
         why = f"with a window of {window}, the cache holds {held} numbers after 9 tokens"
         expect(held <= 2 * window * 4 + 1, f"{why}; {2 * window * 4} are needed. Drop what has left the window.")

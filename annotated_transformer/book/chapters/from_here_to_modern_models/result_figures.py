@@ -56,15 +56,16 @@ def draw_biases(
 ) -> Figure:
     """Draw what is added to the scores, and a query's weights without and with a mask, if all scores are equal."""
     count = len(bias)
-    fig, ax = new_canvas(64, 3.0 * count + 7, width=WIDE)
-    pitch = (3.0 * count + 5) / len(weights)
+    high = max(3.0 * count, 9.0 * len(weights) - 5)
+    fig, ax = new_canvas(64, high + 7, width=WIDE)
+    pitch = (high + 5) / len(weights)
     size = 3.8, 3.0
     shown = [[write_number(value) for value in line] for line in bias.tolist()]
     draw_matrix(ax, 5, 3.2, shown, color=NEUTRAL, axes=("queries", "keys"), size=size)
     ax.text(5 + 1.9 * count, 1.2, "added to the scores", ha="center", va="center", weight="bold")
     x = 5 + 3.8 * count + 8
     for place, (name, each) in enumerate(weights.items()):
-        y = 3.0 * count + 1.0 - pitch * (place + 0.5)
+        y = high + 3.5 - pitch * (place + 0.5)
         ax.text(x, y + 4.4, f"{name}: query {row + 1} reads", ha="left", va="center")
         step = (63 - x) / count
         for key, weight in enumerate(each[row].tolist()):
@@ -109,19 +110,4 @@ def draw_stacks(rows: Mapping[str, Sequence[float]], *, reference: str, label: s
     ax.set(ylim=(len(rows) - 0.5, -0.5), xlabel=label)
     ax.spines["left"].set_visible(False)
     ax.tick_params(left=False)
-    return fig
-
-
-def draw_losses(curves: Mapping[str, Sequence[float]], *, every: int, floor: float, floor_name: str) -> Figure:
-    """Draw training losses, each a mean over `every` updates, and a line at the lowest possible loss."""
-    fig, ax = new_figure(width=WIDE, height=2.9)
-    for (name, losses), (color, style, _) in zip(curves.items(), LOOKS, strict=False):
-        chunks = [losses[start : start + every] for start in range(0, len(losses), every)]
-        means = [round(sum(chunk) / len(chunk), 2) for chunk in chunks]
-        updates = [every * (place + 1) for place in range(len(means))]
-        ax.plot(updates, means, color=color, ls=style, marker="", label=name, clip_on=False)
-    ax.axhline(floor, color=NEUTRAL, lw=1, ls="-", marker="")
-    ax.text(updates[len(updates) // 2], floor, floor_name, ha="left", va="top", color=MUTED)
-    ax.set(xlim=(0, updates[-1]), ylim=(0, None), xlabel="updates", ylabel="loss (nats per token)")
-    label_ends(ax)
     return fig
