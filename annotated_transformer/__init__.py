@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # imported on first use: most users need only part of it
     from annotated_transformer.checkpointing.checkpoint import load, save
     from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
     from annotated_transformer.decoding.translator import Translator
+    from annotated_transformer.model.trainable import TrainableModel
     from annotated_transformer.model.transformer import Transformer
+    from annotated_transformer.registry import register_attention
     from annotated_transformer.text.corpus import Corpus, load_corpus
     from annotated_transformer.text.tokenizer import Tokenizer
     from annotated_transformer.training.config import TrainingConfig
@@ -36,7 +38,9 @@ EXPORTS = {  # by module
     "checkpointing.checkpoint": "load save",
     "config": "BASE BIG TINY TransformerConfig",
     "decoding.translator": "Translator",
+    "model.trainable": "TrainableModel",
     "model.transformer": "Transformer",
+    "registry": "register_attention",
     "text.corpus": "Corpus load_corpus",
     "text.tokenizer": "Tokenizer",
     "training.config": "TrainingConfig",
@@ -49,12 +53,14 @@ __all__ = [
     "TINY",
     "Corpus",
     "Tokenizer",
+    "TrainableModel",
     "TrainingConfig",
     "Transformer",
     "TransformerConfig",
     "Translator",
     "load",
     "load_corpus",
+    "register_attention",
     "save",
     "train",
 ]

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from annotated_transformer import __version__
@@ -30,7 +32,7 @@ MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
 ONE_THREAD = ("translate", "evaluate", "grade")
-
+WITH_MODELS = ("translate", "evaluate", "train")
 
 EXAMPLES = """\
 examples:
@@ -159,6 +161,8 @@ def _run(options: argparse.Namespace) -> None:
             _set_threads(options.threads)
         elif _translates(options) and "OMP_NUM_THREADS" not in os.environ:
             _set_threads(1)
+        if getattr(options, "own_code", None) is not None:
+            _import(options.own_code)
         options.run(options)
 
 
@@ -208,6 +212,18 @@ def _set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
+def _import(module: str) -> None:
+    """Import a module of the user's, which may be in the folder that the command runs in."""
+    sys.path.append(str(Path.cwd()))
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"--import {module}: there is no module {error.name}; give the name of one in this folder, "
+            f"such as my_parts for my_parts.py, or of an installed one"
+        ) from error
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that reports mistakes in one line, as commands do, and suggests the option that was meant."""
 
@@ -253,6 +269,13 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
             add_options(command)
             default = "1, unless OMP_NUM_THREADS is set" if name in ONE_THREAD else "PyTorch's choice"
             command.add_argument("--threads", type=int, help=f"number of CPU threads (default: {default})")
+            if name in WITH_MODELS:
+                command.add_argument(
+                    "--import",
+                    dest="own_code",
+                    metavar="MODULE",
+                    help="Python module to import first, in which your code registers an attention",
+                )
     return parser
 
 

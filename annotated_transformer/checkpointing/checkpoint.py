@@ -26,8 +26,8 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.checkpointing.own_code import (
-    build,
     config_type,
+    new_model,
     refuse_missing_code,
     split_code,
     to_fields,
@@ -146,7 +146,7 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
     config = config_type(kind)(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    model = build(kind or Transformer, config)
+    model = new_model(kind or Transformer, config)
     _refuse_other_shapes(folder, model, tensors)
     if kind is None:
         model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
@@ -288,7 +288,7 @@ def refuse_custom_model(model: nn.Module) -> None:
             "load_state_dict(…, assign=True) before you save it"
         )
     _refuse_types(model)
-    fresh = build(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
+    fresh = new_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):
         raise ValueError(
             f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "

@@ -60,22 +60,21 @@ def refuse_missing_code(
     attention, needed = fields.get("attention"), code.get("attention")
     if needed is not None and attention not in registered_attentions():
         raise ValueError(
-            f"{folder} needs the attention {attention!r}, whose code it does not hold: {needed}; import the "
-            f"module that registers it (register_attention({attention!r})), and load again"
+            f"{folder} needs the attention {attention!r}, and a model folder holds no code; import the "
+            f"module of {needed}, which registers that name, and load again"
         )
     saved = code.get("model", code_name(Transformer))
     name = saved.rpartition(".")[2]
     if kind is None and "model" in code:
         raise ValueError(
-            f"{folder} holds a {name}, whose code it does not hold: {saved}; import the class, and give it: "
-            f"load(folder, {name})"
+            f"{folder} holds a {name}, and no code; import {saved}, and load again by load(folder, {name})"
         )
     if kind is not None and kind.__name__ != name:
         way_out = f"load(folder, {name})" if "model" in code else "load(folder)"
         raise ValueError(f"{folder} holds a {name} ({saved}), not a {kind.__name__}; load it by {way_out}")
 
 
-def build(kind: type[AnyModel], config: Any) -> AnyModel:
+def new_model(kind: type[AnyModel], config: Any) -> AnyModel:
     """Return a new model without changing the state of PyTorch's random generator.
 
     Raises:

@@ -105,7 +105,7 @@ def starting(
     src: Int[Tensor, "batch src_tokens"],
     decoder: MakeDecoder,
     extra_tokens: int = EXTRA_TOKENS,
-) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"], Int[Tensor, " batch"]]]:
+) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch tgt_tokens"], Int[Tensor, " batch"]]]:
     """Yield what computes the steps, the tokens that targets begin with, and the maximum lengths.
 
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
@@ -145,7 +145,8 @@ def length_limits(
             f"src of shape {tuple(src.shape)} has an empty source: every row needs a "
             f"token that is not padding (pad_id={config.pad_id}), at least EOS"
         )
-    return (real.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
+    words = real & (src != config.bos_id)  # a prompt begins with BOS, which is no part of the target
+    return (words.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
 
 
 def refuse_nan(values: Tensor) -> None:

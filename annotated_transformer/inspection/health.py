@@ -10,7 +10,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.attention import (
+    FusedAttention,
+    ScaledDotProductAttention,
+    attention_weights,
+)
 from annotated_transformer.model.inference import calling_hooks
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -21,7 +25,8 @@ COLLAPSED = 0.95  # an encoder with a higher mean cosine has collapsed
 class Health:
     """Observes a model inside a `with` block, by hooks that change nothing.
 
-    Both numbers are means over all tokens observed, without padding; NaN if there are none.
+    Both numbers are means over all tokens observed, without padding; NaN if there are none. Only attentions
+    whose weights are those of equation 1 are observed, so there may be none in a model with others.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -52,7 +57,7 @@ class Health:
         self._hooks.enter_context(self.model.register_forward_pre_hook(self._see_tokens))
         self._hooks.enter_context(self.model.encoder.register_forward_hook(self._see_memory))
         for name, module in self.model.decoder.named_modules():
-            if name.endswith("cross_attention.attention"):
+            if name.endswith("cross_attention.attention") and _is_scaled_dot_product(module):
                 self._hooks.enter_context(module.register_forward_pre_hook(self._see_attention))
         return self
 
@@ -76,12 +81,20 @@ class Health:
 
     def _see_attention(self, attention: nn.Module, args: tuple[Tensor, ...]) -> None:
         query, key, _, mask = args
+        if query.shape[:2] != key.shape[:2] or query.ndim != 4:
+            return  # an attention of other code, whose heads share keys
         weights = attention_weights(query.detach().float(), key.detach().float(), mask)
         entropy = -weights.xlogy(weights).sum(-1).mean(1)  # mean over heads
         highest = self._real_src.sum(1, keepdim=True).log()
         counted = self._real_tgt & (highest > 0)  # with one source token, the maximum is 0
         shares = (entropy / highest)[counted]
         self._entropies.add(shares.sum().item(), len(shares))
+
+
+def _is_scaled_dot_product(attention: nn.Module) -> bool:
+    attention = unwrap(attention)
+    ours = type(attention) in (ScaledDotProductAttention, FusedAttention)
+    return ours or bool(getattr(attention, "same_in_evaluation", False))
 
 
 class _Mean:

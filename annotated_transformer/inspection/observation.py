@@ -44,7 +44,8 @@ def observe(
     decoder_input = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
     layers = decoder_layers(model.decoder)
-    attentions = [layer.cross_attention.attention for layer in layers]
+    crossed = [layer.cross_attention for layer in layers]
+    attentions = [getattr(attention, "attention", attention) for attention in crossed]
     with watching(attentions) as weights, evaluating(model):
         memory = model.encode(src, memory_mask)
         hidden = model.decode(decoder_input, memory, decoder_mask(decoder_input, pad_id), memory_mask)

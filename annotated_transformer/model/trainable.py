@@ -4,7 +4,7 @@
 """
 
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -19,6 +19,7 @@ from annotated_transformer.model.transformer import Transformer
 SETTINGS = ("vocab_size", "max_length", "d_model", "pad_id", "bos_id", "eos_id")
 
 
+@runtime_checkable
 class StepDecoder(Protocol):
     """Targets, one per row, that start empty and grow by one token per step."""
 
@@ -56,7 +57,7 @@ class TrainableModel(nn.Module):
 
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
-    ) -> tuple[StepDecoder, Int[Tensor, "batch prompt_tokens"]]:
+    ) -> tuple[StepDecoder, Int[Tensor, "batch tgt_tokens"]]:
         """Return what computes the steps of decoding, and the prompt: how each target begins.
 
         A prompt begins with BOS; a shorter one is padded at its end. The prompts of a language model are
@@ -91,7 +92,7 @@ class DecodeAgain:
 AnyModel = Transformer | TrainableModel
 
 
-def is_transformer(model: AnyModel) -> TypeIs[Transformer]:
+def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
     """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
     return isinstance(unwrap(model), Transformer)
 

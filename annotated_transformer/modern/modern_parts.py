@@ -1,4 +1,7 @@
-"""The parts of a layer as many models have them since Llama (Touvron et al., 2023, arXiv:2302.13971)."""
+"""The parts of a layer as in Llama (Touvron et al., 2023, arXiv:2302.13971), and many models since.
+
+Grouped queries came with Llama 2 (2023, arXiv:2307.09288), at first in its larger models.
+"""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -65,8 +68,8 @@ class ModernParts(PaperParts):
 class NoPositions(nn.Module):
     """Add nothing to the embedded tokens: in place of `SinusoidalPositions`.
 
-    A decoder without any positions can still count, because each token attends to a different number of
-    tokens (Haviv et al., 2022, arXiv:2203.16634).
+    A decoder without any positions can still learn where a token is, perhaps by counting the tokens before
+    it (Haviv et al., 2022, arXiv:2203.16634).
     """
 
     def forward(

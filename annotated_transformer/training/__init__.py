@@ -6,7 +6,7 @@ from annotated_transformer.lazy_names import lazy
 
 if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.checkpointing.run_directory import RunDirectory
-    from annotated_transformer.text.batching import encode_pairs
+    from annotated_transformer.text.batching import ClassBatch, encode_pairs
     from annotated_transformer.training.config import TrainingConfig
     from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
     from annotated_transformer.training.metrics import EpochMetrics
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
 
 EXPORTS = {  # by module
     "checkpointing.run_directory": "RunDirectory",
-    "text.batching": "encode_pairs",
+    "text.batching": "ClassBatch encode_pairs",
     "training.config": "TrainingConfig",
     "training.loss": "label_smoothed_cross_entropy mean_loss",
     "training.metrics": "EpochMetrics",
@@ -26,6 +26,7 @@ EXPORTS = {  # by module
 }
 
 __all__ = [
+    "ClassBatch",
     "EpochMetrics",
     "Recipe",
     "RunDirectory",

@@ -22,19 +22,25 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
         TypeError: If a side of a pair is not a list of ids.
         ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
     """
-    positions, check = model.config.max_length, check_pair if is_transformer(model) else check_encoded
+    positions, of_tokens = model.config.max_length, getattr(model, "batch_type", None) is None
     for row, (src, tgt) in enumerate(pairs):
-        check(src, tgt, f"{kind} {row}")
+        name = f"{kind} {row}"
+        (check_pair if is_transformer(model) else check_encoded)(src, tgt, name)
         if max(len(src), len(tgt) - 1) > positions:
             message = (
-                "{} {} has {} source and {} target tokens, and the model {} positions; drop the pair, or "
+                "{} has {} source and {} target tokens, and the model {} positions; drop the pair, or "
                 "build the model with a larger {max_length}"
             )
-            raise ValueError(Message(message, kind, row, len(src), len(tgt), positions))
+            raise ValueError(Message(message, name, len(src), len(tgt), positions))
         if is_transformer(model):
-            _refuse_other_ends(model.config, tgt, f"{kind} {row}")
-        tokens = src if getattr(model, "batch_type", None) else src + tgt  # targets of classes are no tokens
-        _refuse_other_ids(model.config, tokens, f"{kind} {row}")
+            _refuse_other_ends(model.config, tgt, name)
+        if of_tokens and len(tgt) < 2:
+            raise ValueError(
+                f"{name} has 1 target token; give two or more, of which all but one are predicted"
+            )
+        if not (of_tokens or src):
+            raise ValueError(f"{name} has no source to predict its target from; give one token or more")
+        _refuse_other_ids(model.config, src + tgt if of_tokens else src, name)  # a class is no id
 
 
 def _refuse_other_ends(config: TransformerConfig, tgt: list[int], name: str) -> None:

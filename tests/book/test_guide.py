@@ -4,8 +4,10 @@ import ast
 from pathlib import Path
 
 import jupytext
+import pytest
 
-GUIDE = Path(__file__).parents[2] / "chapters" / "src" / "train_and_translate.md"
+SOURCES = Path(__file__).parents[2] / "chapters" / "src"
+GUIDE, OWN_PARTS = SOURCES / "train_and_translate.md", SOURCES / "own_parts.md"
 HELPERS = "annotated_transformer.book"
 NOT_SHOWN = {"remove-input", "remove-cell", "hide-cell"}  # folded code (hide-input) is shown on a click
 ENGINE = {"training", "decoding", "evaluation", "plotting", "text.toy.spanish"}
@@ -43,8 +45,9 @@ def complaints(source: str) -> list[str]:
     return wrong
 
 
-def test_law_the_shown_code_needs_nothing_from_the_books_helpers():
-    source = GUIDE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("guide", [GUIDE, OWN_PARTS])
+def test_law_the_shown_code_needs_nothing_from_the_books_helpers(guide: Path):
+    source = guide.read_text(encoding="utf-8")
     assert complaints(source) == []
     assert any(complaints(source.replace(f"[{tag}]", "[hide-input]")) for tag in NOT_SHOWN)
 

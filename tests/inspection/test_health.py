@@ -5,8 +5,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
 from annotated_transformer.inspection.health import Health
+from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
 from annotated_transformer.training.loss import mean_loss
@@ -54,6 +56,30 @@ def test_law_any_attention_can_be_observed(make_model):
     batches = make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
     ours, fused = (watched(make_model(attention=a), batches) for a in ("scaled_dot_product", "fused"))
     assert ours.cross_attention_entropy == pytest.approx(fused.cross_attention_entropy, abs=1e-6)
+
+
+class Halved(nn.Module):
+    """An attention with the inputs of ours and weights that are not those of equation 1."""
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        return ScaledDotProductAttention()(query, key, value, mask) / 2
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("change", ["other weights", "other heads"])
+def test_law_an_attention_of_other_code_is_not_observed(make_model, change: str):
+    model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
+    cross = model.decoder.layers[0].cross_attention
+    if change == "other weights":
+        cross.attention = Halved()
+    else:
+        attend = cross.attention
+        cross.attend = lambda q, k, v, mask: cross.to_output(
+            attend(q, k[:, :1], v[:, :1], mask).transpose(1, 2).flatten(2)
+        )
+    health = watched(model, batches)
+    assert math.isnan(health.cross_attention_entropy)
+    assert 0 < health.encoder_cosine < 1
 
 
 def test_law_observing_does_not_change_the_loss_and_removes_its_hooks(make_model):

@@ -6,10 +6,8 @@ import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, cached_numbers
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
@@ -87,16 +85,6 @@ def test_law_the_cache_takes_grouped_queries_and_rotary_positions(rotary):
         for tokens in tgt.unbind(1):
             torch.testing.assert_close(cached.step(tokens), whole.step(tokens), rtol=1e-4, atol=1e-5)
     assert cached.layers[0].past[0].shape == (BATCH, 2, 7, 4)
-
-
-@pytest.mark.message
-def test_message_the_fast_cache_says_what_to_use():
-    model = transformer(lambda: GroupedQueryAttention(D_MODEL, HEADS, 2))
-    sentence = (
-        r"self_attention is a GroupedQueryAttention, and FastKeyValueCache cannot .* with KeyValueCache"
-    )
-    with pytest.raises(NotPlain, match=sentence):
-        FastKeyValueCache(model, torch.ones(1, 3, dtype=torch.int64))
 
 
 @pytest.mark.message

@@ -18,7 +18,7 @@ from tests.checkpointing.small_models import make_tokenizer
 
 SYMBOLS, LENGTH = 5, 3
 SEPARATOR = FIRST_SYMBOL + SYMBOLS
-CONFIG = ModernConfig(vocab_size=SEPARATOR + 1, max_length=23, d_model=32)
+CONFIG = ModernConfig(vocab_size=SEPARATOR + 1, max_length=23, d_model=32, d_ff=88)
 
 
 def reversals(count: int, seed: int) -> list[Pair]:
@@ -54,7 +54,7 @@ def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_samp
 
 def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
     torch.manual_seed(0)
-    model = ModernModel(ModernConfig(vocab_size=263, d_model=24, num_kv_heads=1))
+    model = ModernModel(ModernConfig(vocab_size=263, d_model=24, d_ff=17, num_kv_heads=1))
     save(tmp_path / "model", model, make_tokenizer())
     loaded, _ = load(tmp_path / "model", ModernModel)
     assert loaded.config == model.config
@@ -75,12 +75,10 @@ def test_law_the_config_fixes_every_shape():
     again.load_state_dict(model.state_dict())  # the same names and shapes
 
 
-@pytest.mark.parametrize(("d_ff", "width"), [(None, 88), (17, 17)])
-def test_law_a_network_has_eight_thirds_of_the_width_unless_given(d_ff, width):
-    config = dataclasses.replace(CONFIG, d_ff=d_ff)
-    assert (
-        config.shape().d_ff == width == ModernModel(config).encoder.layers[0].feed_forward.gate.out_features
-    )
+def test_law_the_default_width_is_eight_thirds_of_the_model_rounded_up():
+    config = ModernConfig(vocab_size=11)
+    assert config.d_ff == 176 == -(-8 * config.d_model // 24) * 8
+    assert ModernModel(config).encoder.layers[0].feed_forward.gate.out_features == 176
 
 
 @pytest.mark.message
@@ -88,9 +86,14 @@ def test_law_a_network_has_eight_thirds_of_the_width_unless_given(d_ff, width):
     ("change", "sentence"),
     [
         ({"num_heads": 5}, "d_model=32 does not split into num_heads=5"),
-        ({"d_ff": 0}, "d_ff=0; choose a posit"),
+        ({"positions": "learned"}, r"positions='learned'; choose from \['rotary'\]"),
+        ({"norm": "post"}, r"norm='post'; choose from \['pre_rms'\]"),
+        ({"activation": "relu"}, r"activation='relu'; choose from \['swiglu'\]"),
+        ({"attention_bias": True}, r"attention_bias=True; choose from \[False\]"),
+        ({"d_k": 5}, r"d_k=5; choose from \[None\]"),
+        ({"d_v": 5}, r"d_v=5; choose from \[None\]"),
     ],
 )
-def test_message_a_shape_that_cannot_be_built(change, sentence):
+def test_message_a_shape_that_these_parts_do_not_have(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         dataclasses.replace(CONFIG, **change)

@@ -52,6 +52,14 @@ def test_law_padding_changes_nothing(kind, parts):
     torch.testing.assert_close(model(padded)[:, :5], model(IDS), rtol=1e-12, atol=1e-12)
 
 
+def test_law_with_rotary_positions_padding_may_come_first():
+    """Added positions would move the text; distances between its tokens stay."""
+    padded = torch.nn.functional.pad(IDS, (3, 0))
+    for parts, same in ((ModernParts, True), (PaperParts, False)):
+        model = new(DecoderOnly, parts)
+        assert torch.allclose(model(padded)[:, 3:], model(IDS), rtol=0, atol=1e-10) == same
+
+
 @pytest.mark.message
 def test_message_a_single_stack_needs_a_mask():
     with pytest.raises(

@@ -1,0 +1,220 @@
+"""Models whose code is not in the package are saved and loaded, and a folder says which code it needs."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer import registry
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.averaging import average
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.model.trainable import TrainableModel
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.registry import register_attention
+from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
+from tests.own_models import (
+    Classifier,
+    ClassifierConfig,
+    LanguageModel,
+    RelativeAttention,
+    grouped,
+    make,
+    relative,
+)
+
+VOCAB = 263
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setattr(registry, "_attentions", {})
+    register_attention("relative")(relative)
+    register_attention("grouped")(grouped)
+
+
+def config_of(folder: Path) -> dict[str, object]:
+    return json.loads((folder / "config.json").read_text())
+
+
+@pytest.mark.parametrize("stored", [None, torch.float16])
+@pytest.mark.parametrize(("kind", "changes"), [(LanguageModel, {}), (Classifier, {"num_classes": 7})])
+def test_law_loading_restores_a_model_of_another_class(tmp_path: Path, kind, changes, stored):
+    model = make(kind, vocab_size=VOCAB, **changes).double()
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=stored)
+    loaded, tokenizer = checkpoint.load(tmp_path, kind)
+    assert type(loaded) is kind
+    assert not loaded.training
+    expected = {name: x.to(stored).double() for name, x in model.state_dict().items()}
+    assert all(torch.equal(x, expected[name]) for name, x in loaded.state_dict().items())
+    assert loaded.config == model.config
+    assert tokenizer.to_json() == make_tokenizer().to_json()
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+    assert config_of(tmp_path)["code"] == {"model": f"tests.own_models.{kind.__name__}"}
+
+
+@pytest.mark.parametrize("attention", ["relative", "grouped"])
+def test_law_loading_restores_a_registered_attention(tmp_path: Path, attention: str):
+    model = make_model(attention=attention, num_layers=2)
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, RelativeAttention):
+                module.bias.normal_()
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path)
+    assert same(loaded, model)
+    src, tgt = torch.tensor([[5, 7, 11, 2, 0], [3, 2, 0, 0, 0]]), torch.tensor([[1, 13, 17], [1, 19, 0]])
+    assert torch.equal(loaded(src, tgt), model.eval()(src, tgt))
+    assert not torch.allclose(loaded(src, tgt), make_model(num_layers=2).eval()(src, tgt))
+    assert config_of(tmp_path)["code"] == {"attention": f"tests.own_models.{attention}"}
+    assert same(average([tmp_path, tmp_path])[0], model)
+
+
+def test_law_a_model_of_this_package_alone_names_no_code(tmp_path: Path):
+    model = make_model()
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    assert config_of(tmp_path) == dataclasses.asdict(model.config)
+    assert same(checkpoint.load(tmp_path, Transformer)[0], model)
+
+
+class Tied(LanguageModel):
+    """Has its output matrix twice in its state."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.to_logits = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.to_logits.weight = self.embedding.weight
+
+
+def test_law_weights_that_the_class_ties_stay_tied(tmp_path: Path):
+    model = make(Tied, vocab_size=VOCAB)
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path, Tied)
+    assert loaded.to_logits.weight is loaded.embedding.weight
+    assert torch.equal(loaded.embedding.weight, model.embedding.weight)
+
+
+@pytest.mark.message
+def test_message_weights_that_the_class_does_not_tie(tmp_path: Path):
+    model = make(LanguageModel, vocab_size=VOCAB)
+    model.encoder.layers[1] = model.encoder.layers[0]
+    with pytest.raises(
+        ValueError, match=r"encoder\.layers\.1 shares its weights with model\.encoder\.layers\.0"
+    ):
+        checkpoint.save(tmp_path, model, make_tokenizer())
+
+
+def test_law_a_loaded_language_model_continues_as_before(tmp_path: Path):
+    model, prompts = make(LanguageModel, vocab_size=VOCAB), torch.tensor([[1, 5, 7]])
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path, LanguageModel)
+    assert torch.equal(greedy_search(loaded, prompts), greedy_search(model, prompts))
+
+
+@pytest.mark.message
+def test_message_loading_without_the_class(tmp_path: Path):
+    checkpoint.save(tmp_path, make(Classifier, vocab_size=VOCAB), make_tokenizer())
+    expected = (
+        r"holds a Classifier, and no code; import tests\.own_models\.Classifier, and load again by "
+        r"load\(folder, Classifier\)$"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(tmp_path)
+    expected = (
+        r"holds a Classifier \(tests\.\S+\), not a LanguageModel; load it by load\(folder, Classifier\)"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(tmp_path, LanguageModel)
+
+
+@pytest.mark.message
+def test_message_a_transformer_is_not_loaded_as_another_class(folder: Path):
+    expected = r"holds a Transformer \(\S+\), not a LanguageModel; load it by load\(folder\)$"
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(folder, LanguageModel)
+
+
+@pytest.mark.message
+def test_message_loading_without_the_attention(tmp_path: Path, monkeypatch):
+    checkpoint.save(tmp_path, make_model(attention="relative"), make_tokenizer())
+    monkeypatch.setattr(registry, "_attentions", {})
+    expected = (
+        r"needs the attention 'relative', and a model folder holds no code; import the module of "
+        r"tests\.own_models\.relative, which registers that name, and load again$"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(tmp_path)
+
+
+@pytest.mark.message
+def test_message_code_that_is_no_name(tmp_path: Path):
+    checkpoint.save(tmp_path, make_model(), make_tokenizer())
+    for code in ([1], {"model": 3}):
+        (tmp_path / "config.json").write_text(json.dumps(config_of(tmp_path) | {"code": code}))
+        with pytest.raises(ValueError, match=r"config\.json has code=.*, which is not an object of names"):
+            checkpoint.load(tmp_path)
+
+
+class Parted(LanguageModel):
+    def __init__(self, config: TransformerConfig, parts: object) -> None:
+        super().__init__(config)
+
+
+class Renamed(Classifier):
+    config_type = TransformerConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Listed(TransformerConfig):
+    """Has a field that JSON would change."""
+
+    sizes: tuple[int, ...] = (2, 3)
+
+
+class WithList(LanguageModel):
+    config_type = Listed
+
+
+MISTAKES = [
+    (
+        lambda: Parted(make(LanguageModel, vocab_size=VOCAB).config, None),
+        r"loading calls Parted\(config\), which",
+    ),
+    (
+        lambda: Renamed(ClassifierConfig(vocab_size=VOCAB, d_model=12, num_heads=3, d_ff=14)),
+        "Renamed.config is a ClassifierConfig, and loading would build a TransformerConfig; set con",
+    ),
+    (
+        lambda: WithList(Listed(vocab_size=VOCAB, d_model=12, num_heads=3, d_ff=14)),
+        r"WithList.config has sizes=\(2, 3\), and a model folder holds numbers, strings, and None; give ",
+    ),
+]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("build", "message"), MISTAKES)
+def test_message_a_model_that_loading_could_not_build(tmp_path: Path, build, message: str):
+    with pytest.raises((TypeError, ValueError), match=message):
+        checkpoint.save(tmp_path, build(), make_tokenizer())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.message
+def test_message_a_part_that_the_class_does_not_build(tmp_path: Path):
+    model = make(LanguageModel, vocab_size=VOCAB)
+    model.encoder.final_norm = nn.LayerNorm(12)
+    with pytest.raises(ValueError, match=r"^model\.encoder\.final_norm is torch\.nn\.\S+ and not annotated_"):
+        checkpoint.save(tmp_path, model, make_tokenizer())
+
+
+@pytest.mark.message
+def test_message_a_model_without_a_config(tmp_path: Path):
+    class Empty(TrainableModel):
+        pass
+
+    with pytest.raises(TypeError, match=r"Empty\.config is None, and save needs a dataclass"):
+        checkpoint.save(tmp_path, Empty(), make_tokenizer())

@@ -1,0 +1,122 @@
+"""Searches take models other than the Transformer, and continue their prompts."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.exact import exact_search
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
+from annotated_transformer.decoding.sampling import TopK, sample
+from annotated_transformer.model.trainable import StepDecoder, TrainableModel
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from tests.own_models import SHAPE, LanguageModel, make
+
+PROMPTS = [[1, 5], [1], [1, 7, 8, 9]]
+
+
+class Wrapped(TrainableModel):
+    """A Transformer in the protocol: targets begin with BOS."""
+
+    def __init__(self, inner: Transformer) -> None:
+        super().__init__()
+        self.inner, self.config = inner, inner.config
+
+    def start(self, src: Tensor) -> tuple[StepDecoder, Tensor]:
+        from annotated_transformer.decoding.kv_cache import NoCache
+
+        return NoCache(self.inner, src), src.new_full((len(src), 1), self.config.bos_id)
+
+
+def greedily(model: LanguageModel, prompt: list[int], extra_tokens: int) -> list[int]:
+    """Return the most likely continuation of one prompt, by whole passes."""
+    ids = list(prompt)
+    while len(ids) < min(len(prompt) + extra_tokens, SHAPE.max_length + 1) and ids[-1] != 2:
+        with torch.no_grad():
+            logits = model(torch.tensor([ids]))[0, -1]
+        logits[[0, 1]] = -torch.inf
+        ids.append(int(logits.argmax()))
+    return ids[1:]
+
+
+@pytest.mark.parametrize("extra_tokens", [3, EXTRA_TOKENS])
+def test_law_each_prompt_is_continued_as_alone(extra_tokens: int):
+    lengths = set()
+    for seed in range(7):
+        model = make(LanguageModel, seed).double()
+        with torch.no_grad():
+            model.embedding.weight[2] *= 2  # EOS is likely at times
+        found = greedy_search(model, pad(PROMPTS), extra_tokens=extra_tokens)
+        expected = [greedily(model.eval(), prompt, extra_tokens) for prompt in PROMPTS]
+        assert found.tolist() == pad(expected).tolist()
+        lengths |= {len(ids) - len(prompt) + 1 for ids, prompt in zip(expected, PROMPTS, strict=True)}
+    assert max(lengths) == min(extra_tokens, SHAPE.max_length)
+    assert len(lengths) > 1  # some end before the limit
+
+
+def test_law_a_sample_begins_with_its_prompt_and_is_the_greedy_target_at_top_1():
+    model, prompts = make(LanguageModel), pad([[1, 5, 9]] * 7)
+    draws = sample(model, prompts, generator=torch.Generator().manual_seed(0), extra_tokens=5)
+    assert draws[:, :2].tolist() == [[5, 9]] * 7
+    assert len({tuple(row) for row in draws.tolist()}) > 1
+    (first, *_) = greedy_search(model, prompts, extra_tokens=5).tolist()
+    only = sample(model, prompts, generator=torch.Generator(), logits_processors=[TopK(1)], extra_tokens=5)
+    assert only.tolist() == [first] * 7
+
+
+def test_law_a_prompt_that_ends_with_eos_is_a_whole_target():
+    found = greedy_search(make(LanguageModel), pad([[1, 5, 2], [1, 6]]), extra_tokens=3)
+    assert found[0].tolist() == [5, 2] + [0] * (found.size(1) - 2)
+
+
+def test_law_a_transformer_in_the_protocol_decodes_as_itself(stirred, sources):
+    model, src = stirred(19), pad(sources)
+    found = greedy_search(Wrapped(model), src)
+    assert torch.equal(found, greedy_search(model, src))
+    assert found.size(1) > 1
+
+
+@pytest.mark.parametrize("extra_tokens", [1, 4])
+def test_law_extra_tokens_limit_the_targets_of_a_transformer(stirred, sources, extra_tokens: int):
+    model, src = stirred(22), pad(sources)
+    whole, short = greedy_search(model, src), greedy_search(model, src, extra_tokens=extra_tokens)
+    limits = (src != 0).sum(dim=1) + extra_tokens
+    for ids, cut, limit in zip(whole.tolist(), short.tolist(), limits.tolist(), strict=True):
+        assert [x for x in cut if x] == [x for x in ids if x][:limit]
+    assert short.size(1) < whole.size(1)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("extra_tokens", [0, -1, 2.5])
+def test_message_no_tokens_to_generate(extra_tokens):
+    expected = f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more"
+    with pytest.raises(ValueError, match=expected):
+        greedy_search(make(LanguageModel), pad(PROMPTS), extra_tokens=extra_tokens)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("search", [beam_search, exact_search])
+def test_message_a_search_that_takes_only_a_transformer(search):
+    expected = "this search takes a Transformer, not LanguageModel; sample and greedy_search take a Language"
+    with pytest.raises(TypeError, match=expected):
+        search(make(LanguageModel), pad([[1, 5]]))
+
+
+@pytest.mark.message
+def test_message_a_model_that_says_no_steps():
+    class Scorer(LanguageModel):
+        start = TrainableModel.start
+        loss = TrainableModel.loss
+
+    model = Scorer(SHAPE)
+    with pytest.raises(NotImplementedError, match=r"Scorer has no method start\(src\), which decoding needs"):
+        greedy_search(model, pad(PROMPTS))
+    with pytest.raises(NotImplementedError, match=r"Scorer has no method loss\(batch, \*, smoothing\), whi"):
+        model.loss(None, smoothing=0.0)
+
+
+@pytest.mark.message
+def test_message_prompts_without_a_token():
+    with pytest.raises(ValueError, match="has an empty source: every row needs a token that is not padding"):
+        greedy_search(make(LanguageModel), torch.tensor([[1], [0]]))

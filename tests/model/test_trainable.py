@@ -1,0 +1,101 @@
+"""The protocol of models other than the Transformer, and what it refuses."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.trainable import (
+    DecodeAgain,
+    TrainableModel,
+    is_transformer,
+    refuse_other_model,
+)
+from annotated_transformer.model.transformer import Transformer
+from tests.own_models import SHAPE, ClassifierConfig, LanguageModel, make
+
+
+def test_oracle_the_steps_give_the_logits_of_one_whole_pass():
+    model, ids = make(LanguageModel).double().eval(), torch.randint(3, 17, (3, 7))
+    with torch.no_grad():
+        steps = DecodeAgain(model, ids)
+        found = torch.stack([steps.step(tokens) for tokens in ids.unbind(1)], dim=1)
+        torch.testing.assert_close(found, model(ids), rtol=0, atol=1e-12)
+        steps.select(torch.tensor([2, 0]))
+        more = torch.cat([ids[[2, 0]], torch.tensor([[5], [6]])], dim=1)
+        torch.testing.assert_close(steps.step(more[:, -1]), model(more)[:, -1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.message
+def test_message_a_step_for_other_targets_or_beyond_the_positions():
+    steps = DecodeAgain(make(LanguageModel, max_length=2), torch.tensor([[1], [1]]))
+    with pytest.raises(
+        ValueError, match=r"tokens have shape \(3,\), and there are 2 targets; give one token"
+    ):
+        steps.step(torch.tensor([5, 6, 7]))
+    steps.step(torch.tensor([1, 1]))
+    steps.step(torch.tensor([5, 6]))
+    with pytest.raises(
+        ValueError, match="the targets have 2 tokens, and the model has 2 positions; end them"
+    ):
+        steps.step(torch.tensor([5, 6]))
+
+
+def test_law_a_compiled_transformer_is_one_and_a_model_of_the_protocol_is_none():
+    transformer = Transformer(SHAPE)
+    assert is_transformer(transformer)
+    assert is_transformer(torch.compile(transformer, backend="eager"))
+    assert not is_transformer(make(LanguageModel))
+    for model in (transformer, make(LanguageModel)):
+        refuse_other_model(model, "train")
+
+
+class NoConfig(TrainableModel):
+    pass
+
+
+class Small(NoConfig):
+    def __init__(self, config: object) -> None:
+        super().__init__()
+        self.config = config
+
+
+WRONG = [
+    (
+        nn.Linear(2, 3),
+        "save takes a Transformer or a TrainableModel, not Linear; derive Linear from annotated_",
+    ),
+    ("model", "save takes a Transformer or a TrainableModel, not str;"),
+    (
+        NoConfig(),
+        r"NoConfig\.config is None, and save needs a dataclass; set self\.config in NoConfig\.__init",
+    ),
+    (
+        Small(SimpleNamespace(d_model=2)),
+        r"Small\.config is namespace\(d_model=2\), and save needs a dataclass",
+    ),
+]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("model", "message"), WRONG)
+def test_message_what_is_no_model_of_the_protocol(model: object, message: str):
+    with pytest.raises(TypeError, match=message):
+        refuse_other_model(model, "save")
+
+
+@pytest.mark.message
+def test_message_a_config_without_a_setting():
+    import dataclasses
+
+    fields = [(name, int, 2) for name in ("vocab_size", "max_length", "pad_id", "bos_id")]
+    config = dataclasses.make_dataclass("TinyConfig", fields)()
+    expected = (
+        r"Small\.config has no d_model and no eos_id, which save needs; add these fields, or derive Tiny"
+    )
+    with pytest.raises(TypeError, match=expected):
+        refuse_other_model(Small(config), "save")
+    refuse_other_model(Small(ClassifierConfig()), "save")
+    refuse_other_model(Small(TransformerConfig()), "save")
