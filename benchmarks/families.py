@@ -78,7 +78,12 @@ def where_norms_are(order: str) -> str:
     Raises:
         ValueError: The order is one that we do not know.
     """
-    known = {"nsns": "before", "nsnsns": "before", "snsn": "after, on the branch", "nsnnsn": "before and after"}
+    known = {
+        "nsns": "before",
+        "nsnsns": "before",
+        "snsn": "after, on the branch",
+        "nsnnsn": "before and after",
+    }
     if order not in known:
         raise ValueError(f"the calls {order!r} are none of {sorted(known)}; look at the layer's forward")
     return known[order]

@@ -33,7 +33,15 @@ RATES = (0.01, 0.005, 0.02)  # the last one, too high for 2017's stack, may be i
 
 
 def run(
-    name: str, train: Texts, held_out: Texts, *, vocab_size: int, weights: int, updates: int, max_lr: float, seed: int
+    name: str,
+    train: Texts,
+    held_out: Texts,
+    *,
+    vocab_size: int,
+    weights: int,
+    updates: int,
+    max_lr: float,
+    seed: int,
 ) -> dict[str, Any]:
     """Return what one training run led to."""
     torch.manual_seed(seed)

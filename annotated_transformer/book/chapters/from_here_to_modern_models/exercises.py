@@ -90,7 +90,9 @@ def check_grouped(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
         key, value = draw_normal(1, shared, 5, 7), draw_normal(2, shared, 5, 7)
         group = heads // shared
 
-        def read(number: int, owner: int, scale: float, q: Tensor = query, k: Tensor = key, v: Tensor = value) -> Tensor:
+        def read(
+            number: int, owner: int, scale: float, q: Tensor = query, k: Tensor = key, v: Tensor = value
+        ) -> Tensor:
             return (q[number] @ k[owner].T / scale).softmax(dim=-1) @ v[owner]
 
         root, other = math.sqrt(7), math.sqrt(heads)
@@ -140,7 +142,9 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
         mistakes = {
             "a window of 0 stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
             "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
-            "only the largest window counts; the layers add up": min(n, max(windows)) if 0 not in windows else n,
+            "only the largest window counts; the layers add up": min(n, max(windows))
+            if 0 not in windows
+            else n,
             "the last token itself is missing": len(reached) - 1,
             "there are not more than n tokens": 1 + sum(window - 1 for window in windows),
         }
@@ -162,7 +166,9 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
         for place in reversed(range(9)):  # at the last token, the mistakes differ most
             first = max(0, place - window + 1)
 
-            def read(low: int, high: int, q: Tensor = query[place], k: Tensor = key, v: Tensor = value) -> Tensor:
+            def read(
+                low: int, high: int, q: Tensor = query[place], k: Tensor = key, v: Tensor = value
+            ) -> Tensor:
                 return (k[low:high] @ q / 2).softmax(dim=0) @ v[low:high]
 
             mistakes = {
@@ -178,7 +184,9 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
             expect_close(outputs[place], wanted, what=what, tolerance=1e-6, mistakes=different)
         held = _count(past)
         why = f"with a window of {window}, the cache holds {held} numbers after 9 tokens"
-        expect(held <= 2 * window * 4 + 1, f"{why}; {2 * window * 4} are needed. Drop what has left the window.")
+        expect(
+            held <= 2 * window * 4 + 1, f"{why}; {2 * window * 4} are needed. Drop what has left the window."
+        )
     return "it agrees with one pass under the window's mask, and the cache does not grow."
 
 

@@ -28,14 +28,35 @@ REPORTS = {
     "OLMo 2": ("2024", "2501.00656"), "gpt-oss-120b": ("2025", "2508.10925"),
 }  # fmt: skip
 # Where the library's defaults have other numbers of heads than the published models: from their reports.
-FROM_REPORTS = {"BLOOM": "all", "Gemma 3": "grouped", "Qwen2": "grouped", "Qwen3": "grouped", "OLMo 2": "all or grouped"}
-PLACES = {"before": "before", "after, on the branch": "after, on the branch", "before and after": "before and after"}
+FROM_REPORTS = {
+    "BLOOM": "all",
+    "Gemma 3": "grouped",
+    "Qwen2": "grouped",
+    "Qwen3": "grouped",
+    "OLMo 2": "all or grouped",
+}
+PLACES = {
+    "before": "before",
+    "after, on the branch": "after, on the branch",
+    "before and after": "before and after",
+}
 
 
 def families_table() -> str:
     """Return the table of parts in Markdown, one row for each model."""
     rows = read_result("families")["rows"]
-    head = ["model", "year", "norm", "where", "positions", "keys and values", "network", "biases", "window", "experts"]
+    head = [
+        "model",
+        "year",
+        "norm",
+        "where",
+        "positions",
+        "keys and values",
+        "network",
+        "biases",
+        "window",
+        "experts",
+    ]
     lines = [f"| {' | '.join(head)} |", "| " + " | ".join(["---"] * len(head)) + " |"]
     lines += [f"| {' | '.join(_cells(name, row))} |" for name, row in rows.items()]
     return "\n".join(lines)

@@ -67,7 +67,11 @@ def draw_layer(count: int, heads: tuple[int, int] = (4, 2)) -> Figure:
 
 
 def _draw_tower(
-    ax: Axes, x: float, words: Mapping[str, str], lit: Sequence[str] | Mapping[str, str], heads: tuple[int, int]
+    ax: Axes,
+    x: float,
+    words: Mapping[str, str],
+    lit: Sequence[str] | Mapping[str, str],
+    heads: tuple[int, int],
 ) -> None:
     """Draw boxes one above the other, and the residual stream that goes around two of them."""
     spots = {place: Box(x, 1 + 4.6 * row, 25.0, 3.3) for row, place in enumerate(words)}
@@ -89,7 +93,9 @@ BRANCHES = {"encoder only": ENCODER, "encoder–decoder": NEUTRAL, "decoder only
 COLUMNS, LINE = (6.5, 19.0, 33.5, 47.5), 2.2  # of the tree: where its lines are, and from name to name
 
 
-def draw_family(branches: Mapping[str, Sequence[tuple[str, int]]], ideas: Sequence[tuple[str, int]]) -> Figure:
+def draw_family(
+    branches: Mapping[str, Sequence[tuple[str, int]]], ideas: Sequence[tuple[str, int]]
+) -> Figure:
     """Draw the models of each branch down the years, each with its name, and the ideas beside them.
 
     `branches` and `ideas` give names and years, in order.

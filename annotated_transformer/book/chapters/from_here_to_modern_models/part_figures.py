@@ -29,7 +29,9 @@ from annotated_transformer.plotting.palette import (
 )
 
 
-def draw_turned(query: Sequence[float], key: Sequence[float], step: float, places: Sequence[tuple[int, int]]) -> Figure:
+def draw_turned(
+    query: Sequence[float], key: Sequence[float], step: float, places: Sequence[tuple[int, int]]
+) -> Figure:
     """Draw a query and a key of two features, turned by `step` degrees per position, in a panel per pair.
 
     Each panel says what their product is, so that panels with the same distance can be compared.
@@ -67,7 +69,12 @@ def turned(vector: Sequence[float], degrees: float) -> tuple[float, float]:
 
 
 def _draw_tip(ax: Axes, x: float, y: float, color: str | tuple[float, ...]) -> None:
-    ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0})
+    ax.annotate(
+        "",
+        (x, y),
+        (0, 0),
+        arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0},
+    )
 
 
 def draw_norms(panels: Mapping[str, Sequence[float]]) -> Figure:
@@ -129,7 +136,9 @@ def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
             ax.text(box[0][0] + box[1] / 2, 9.5, name, ha="center", va="center")
         end = x + len(names) * step - 1.2
         count = len(names) * d_model * d_ff
-        ax.text((x + end) / 2, 16.4, f"{len(names)} × {d_model} × {d_ff}", ha="center", va="center", weight="bold")
+        ax.text(
+            (x + end) / 2, 16.4, f"{len(names)} × {d_model} × {d_ff}", ha="center", va="center", weight="bold"
+        )
         ax.text((x + end) / 2, 2.8, f"{count:,} weights", ha="center", va="center", color=MUTED)
     return fig
 
@@ -163,27 +172,44 @@ def draw_reach(reached: Int[Tensor, "depths tokens"], window: int) -> Figure:
         y = 2.6 + 3.6 * (depths - 1 - depth)
         for token, lit in enumerate(line):
             face = to_rgba(FIRST, 0.55) if lit else "none"
-            ax.add_patch(Rectangle((11 + token * size, y), size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
+            ax.add_patch(
+                Rectangle((11 + token * size, y), size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7)
+            )
         label = f"{depth + 1} layer" + "s" * (depth > 0)
         ax.text(10.4, y + 1.4, label, ha="right", va="center")
         ax.text(61.6, y + 1.4, f"{sum(line)}", ha="left", va="center", weight="bold")
-    ax.text(11, 1.2, f"tokens; each attends to {window}, itself included", ha="left", va="center", color=MUTED)
+    ax.text(
+        11, 1.2, f"tokens; each attends to {window}, itself included", ha="left", va="center", color=MUTED
+    )
     return fig
 
 
-def draw_routes(words: Sequence[str], shares: Float[Tensor, "tokens experts"], chosen: Int[Tensor, "tokens top_k"]) -> Figure:
+def draw_routes(
+    words: Sequence[str], shares: Float[Tensor, "tokens experts"], chosen: Int[Tensor, "tokens top_k"]
+) -> Figure:
     """Draw how a router divides each token among experts; the chosen cells are lit and numbered."""
     fig, ax = new_canvas(14, 0.8 * len(words) + 2.2)
     count = shares.size(1)
     numbers = [[f"{share:.2f}" if place in picks else "" for place, share in enumerate(line)]
                for line, picks in zip(shares.tolist(), chosen.tolist(), strict=True)]  # fmt: skip
     size = 9.6 / count, 0.8
-    draw_matrix(ax, 3.6, 0.9, numbers, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size)
+    draw_matrix(
+        ax, 3.6, 0.9, numbers, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size
+    )
     for row, picks in enumerate(chosen.tolist()):
         for pick in picks:
             spot = 3.6 + pick * size[0], 0.9 + (len(words) - 1 - row) * 0.8
-            ax.add_patch(Rectangle(spot, *size, facecolor=to_rgba(FIRST, 0.35), edgecolor=FIRST, lw=1.5, zorder=3))
-            ax.text(spot[0] + size[0] / 2, spot[1] + 0.4, f"{shares[row, pick]:.2f}", ha="center", va="center", zorder=5)
+            ax.add_patch(
+                Rectangle(spot, *size, facecolor=to_rgba(FIRST, 0.35), edgecolor=FIRST, lw=1.5, zorder=3)
+            )
+            ax.text(
+                spot[0] + size[0] / 2,
+                spot[1] + 0.4,
+                f"{shares[row, pick]:.2f}",
+                ha="center",
+                va="center",
+                zorder=5,
+            )
     ax.text(3.6 + 4.8, 0.4, "experts: the empty ones are not computed", ha="center", va="center", color=MUTED)
     return fig
 
@@ -200,7 +226,11 @@ def draw_patches(image: Float[Tensor, "height width"], patch: int) -> Figure:
             for column in columns:
                 spot = x + (column - columns.start) * pixel, y + (rows.stop - 1 - row) * pixel
                 share = float(image[row, column].clamp(0, 1))
-                ax.add_patch(Rectangle(spot, pixel, pixel, facecolor=to_rgba(FIRST, 0.08 + 0.8 * share), edgecolor="none"))
+                ax.add_patch(
+                    Rectangle(
+                        spot, pixel, pixel, facecolor=to_rgba(FIRST, 0.08 + 0.8 * share), edgecolor="none"
+                    )
+                )
 
     draw_part(range(side), range(side), 1.5, 4.5)
     for cut in range(per_row + 1):
@@ -217,8 +247,14 @@ def draw_patches(image: Float[Tensor, "height width"], patch: int) -> Figure:
         rows, columns = range(top * patch, (top + 1) * patch), range(left * patch, (left + 1) * patch)
         x = 22.5 + number * pitch
         draw_part(rows, columns, x, 11.5 - patch * pixel / 2)
-        ax.add_patch(Rectangle((x, 11.5 - patch * pixel / 2), patch * pixel, patch * pixel, fill=False, edgecolor=INK, lw=1))
+        ax.add_patch(
+            Rectangle(
+                (x, 11.5 - patch * pixel / 2), patch * pixel, patch * pixel, fill=False, edgecolor=INK, lw=1
+            )
+        )
         ax.text(x + patch * pixel / 2, 6.0, str(number), ha="center", va="center", color=MUTED)
     ax.text(8.5, 2.4, f"{side} × {side} pixels", ha="center", va="center", color=MUTED)
-    ax.text(42.5, 2.4, f"{per_row**2} tokens of {patch * patch} numbers", ha="center", va="center", color=MUTED)
+    ax.text(
+        42.5, 2.4, f"{per_row**2} tokens of {patch * patch} numbers", ha="center", va="center", color=MUTED
+    )
     return fig

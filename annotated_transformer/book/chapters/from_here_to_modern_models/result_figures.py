@@ -43,7 +43,9 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
         for values in shown:
             ax.plot(places, values, color=color, ls="", marker=mark, markersize=5, clip_on=False)
     ax.axvspan(lengths.index(trained), len(lengths) - 1, color=NEUTRAL, alpha=0.15, linewidth=0)
-    ax.text(lengths.index(trained) + 0.08, 0.03, "longer than in training", ha="left", va="bottom", color=MUTED)
+    ax.text(
+        lengths.index(trained) + 0.08, 0.03, "longer than in training", ha="left", va="bottom", color=MUTED
+    )
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set(xlim=(0, len(lengths) - 1), ylim=(0, 1.04), xlabel="tokens", ylabel="right answers")
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
@@ -70,10 +72,16 @@ def draw_biases(
         step = (63 - x) / count
         for key, weight in enumerate(each[row].tolist()):
             color = FIRST if weight > 0 else NEUTRAL
-            ax.add_patch(
-                _bar(x + key * step, y - 0.6, 0.8 * step, 5.5 * weight, color)
+            ax.add_patch(_bar(x + key * step, y - 0.6, 0.8 * step, 5.5 * weight, color))
+            ax.text(
+                x + (key + 0.4) * step,
+                y - 1.9,
+                f"{weight:.2f}",
+                ha="center",
+                va="center",
+                color=MUTED,
+                fontsize=12,
             )
-            ax.text(x + (key + 0.4) * step, y - 1.9, f"{weight:.2f}", ha="center", va="center", color=MUTED, fontsize=12)
     return fig
 
 

@@ -65,7 +65,12 @@ def fit_vision(*, positions: bool, seed: int, updates: int = 150) -> VisionTrans
         drawn = draw_images(32, rng)
         return nn.functional.cross_entropy(model(drawn.pixels), drawn.labels)
 
-    fit(model, draw_loss, steps=updates, lr=lambda step: 0.01 * min((step + 1) / 20, 2 - 2 * (step + 1) / updates, 1))
+    fit(
+        model,
+        draw_loss,
+        steps=updates,
+        lr=lambda step: 0.01 * min((step + 1) / 20, 2 - 2 * (step + 1) / updates, 1),
+    )
     return model.eval().requires_grad_(False)
 
 

@@ -5,7 +5,11 @@ import torch
 from matplotlib.colors import same_color, to_rgba
 from matplotlib.patches import Circle, Rectangle
 
-from annotated_transformer.book.chapters.from_here_to_modern_models import figures, part_figures, result_figures
+from annotated_transformer.book.chapters.from_here_to_modern_models import (
+    figures,
+    part_figures,
+    result_figures,
+)
 from annotated_transformer.plotting.palette import FIRST as VIOLET
 from tests.drawings import bold, curves, hatched, texts
 
@@ -28,10 +32,21 @@ def test_law_years_of_changes_never_fall():
 
 
 def test_law_models_stand_in_their_year_and_on_their_branch():
-    branches = {"encoder only": [("A", 2018)], "decoder only": [("B", 2018), ("C", 2020), ("D", 2020)], "x": [("E", 2019)]}
+    branches = {
+        "encoder only": [("A", 2018)],
+        "decoder only": [("B", 2018), ("C", 2020), ("D", 2020)],
+        "x": [("E", 2019)],
+    }
     fig = figures.draw_family(branches, [("idea", 2019)])
     places = {text.get_text(): text.get_position() for text in fig.axes[0].texts}
-    assert places["A"][1] == places["B"][1] > places["idea"][1] == places["E"][1] > places["C"][1] > places["D"][1]
+    assert (
+        places["A"][1]
+        == places["B"][1]
+        > places["idea"][1]
+        == places["E"][1]
+        > places["C"][1]
+        > places["D"][1]
+    )
     assert places["B"][0] == places["C"][0] != places["A"][0]
     assert places["2018"][1] > places["2019"][1] > places["2020"][1]
 

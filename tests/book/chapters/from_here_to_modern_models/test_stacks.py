@@ -34,7 +34,10 @@ def test_oracle_the_last_step_has_todays_parts():
 def test_law_each_step_changes_the_model():
     described = [repr(build(name, VOCAB, d_model=16)) for name in LADDER]
     assert len(set(described)) == len(LADDER)
-    biases = [any(n.endswith("bias") for n, _ in build(name, VOCAB, d_model=16).named_parameters()) for name in LADDER]
+    biases = [
+        any(n.endswith("bias") for n, _ in build(name, VOCAB, d_model=16).named_parameters())
+        for name in LADDER
+    ]
     assert biases == [True, True, True, False, False, False, False]
 
 
