@@ -148,8 +148,9 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
             "the last token itself is missing": len(reached) - 1,
             "there are not more than n tokens": 1 + sum(window - 1 for window in windows),
         }
-        expect_equal(answer(list(windows), n), len(reached), what=f"for windows {windows} and n = {n}, the result",
-                     mistakes={name: wrong for name, wrong in mistakes.items() if wrong != len(reached)})  # fmt: skip
+        different = {name: wrong for name, wrong in mistakes.items() if wrong != len(reached)}
+        what = f"for windows {windows} and n = {n}, the result"
+        expect_equal(answer(list(windows), n), len(reached), what=what, mistakes=different)
     return "it agrees with going back layer by layer."
 
 

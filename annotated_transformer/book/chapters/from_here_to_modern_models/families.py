@@ -14,7 +14,8 @@ BRANCHES = {
     ],
 }  # fmt: skip
 IDEAS = [
-    ("experts", 2017), ("relative positions", 2018), ("pre-norm", 2019), ("RMSNorm", 2019), ("multi-query", 2019),
+    ("experts", 2017), ("relative positions", 2018), ("pre-norm", 2019), ("RMSNorm", 2019),
+    ("multi-query", 2019),
     ("SwiGLU", 2020), ("sliding window", 2020), ("rotary positions", 2021), ("ALiBi", 2021),
     ("grouped queries", 2023),
 ]  # fmt: skip
@@ -24,7 +25,8 @@ REPORTS = {
     "Llama 2 7B": ("2023", "2307.09288"), "Mistral 7B": ("2023", "2310.06825"),
     "Mixtral 8x7B": ("2024", "2401.04088"), "Gemma 7B": ("2024", "2403.08295"),
     "Gemma 2 2B": ("2024", "2408.00118"), "Gemma 3": ("2025", "2503.19786"), "Qwen2": ("2024", "2407.10671"),
-    "Qwen3": ("2025", "2505.09388"), "Qwen3 MoE": ("2025", "2505.09388"), "DeepSeek-V3": ("2024", "2412.19437"),
+    "Qwen3": ("2025", "2505.09388"), "Qwen3 MoE": ("2025", "2505.09388"),
+    "DeepSeek-V3": ("2024", "2412.19437"),
     "OLMo 2": ("2024", "2501.00656"), "gpt-oss-120b": ("2025", "2508.10925"),
 }  # fmt: skip
 # Where the library's defaults have other numbers of heads than the published models: from their reports.
@@ -67,8 +69,10 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
     title = f"[{name}](https://arxiv.org/abs/{number})" if number else name
     norm = f"{row['norm']}, also of q and k" if row["norm_of_queries"] else row["norm"]
     return [
-        title, year, norm, row["place"], row["positions"], _keys(name, row), "gated" if row["gated"] else "plain",
-        _biases(row["biases"]), _window(row), f"{row['active']} of {row['experts']}" if row["experts"] else "–",
+        title, year, norm, row["place"], row["positions"], _keys(name, row),
+        "gated" if row["gated"] else "plain",
+        _biases(row["biases"]), _window(row),
+        f"{row['active']} of {row['experts']}" if row["experts"] else "–",
     ]  # fmt: skip
 
 

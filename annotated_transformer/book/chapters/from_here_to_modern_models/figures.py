@@ -1,6 +1,7 @@
 """The drawings of the whole of chapter 22: a layer from 2017 until today, and the family of models."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ def _draw_tower(
         weight = "bold" if place in lit else "normal"
         ax.text(*box.center, words[place].format(*heads), ha="center", va="center", weight=weight)
     order = list(spots.values())
-    for lower, upper in zip(order, order[1:], strict=False):
+    for lower, upper in pairwise(order):
         draw_arrow(ax, lower.top, upper.bottom)
     for before, after in (("positions", "add 1"), ("add 1", "add 2")):
         low, high = spots[before].top[1] + 0.5, spots[after].left[1]

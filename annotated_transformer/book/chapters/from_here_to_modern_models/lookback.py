@@ -84,8 +84,8 @@ def fit_task(
     """Train a model of one layer on sequences of `tokens` symbols."""
     torch.manual_seed(seed)
     config = TransformerConfig(
-        vocab_size=FIRST_SYMBOL + SYMBOLS, max_length=LONGEST, num_layers=1, d_model=D_MODEL, d_ff=2 * D_MODEL,
-        num_heads=HEADS, dropout=0.0,
+        vocab_size=FIRST_SYMBOL + SYMBOLS, max_length=LONGEST, num_layers=1, d_model=D_MODEL,
+        d_ff=2 * D_MODEL, num_heads=HEADS, dropout=0.0,
     )  # fmt: skip
     model, rng = family(config, Parts(config, kind)), torch.Generator().manual_seed(seed)
 

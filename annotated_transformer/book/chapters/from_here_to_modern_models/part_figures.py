@@ -122,12 +122,13 @@ def draw_heads(num_heads: int, groupings: Mapping[str, int]) -> Figure:
 
 
 def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
-    """Draw the matrices of a plain and of a gated network, as wide as they are, with the number of weights."""
+    """Draw the matrices of a plain and of a gated network, as wide as they are, with their weights counted."""
     fig, ax = new_canvas(64, 19, width=WIDE)
     scale = (64 - 13.4) / (2 * plain + 3 * gated)
     high = 9.0
     for x, names, d_ff, color in (
-        (1.0, ("$W_1$", "$W_2$"), plain, SECOND), (2 * scale * plain + 8.4, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
+        (1.0, ("$W_1$", "$W_2$"), plain, SECOND),
+        (2 * scale * plain + 8.4, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
     ):  # fmt: skip
         step = scale * d_ff + 1.2
         for place, name in enumerate(names):

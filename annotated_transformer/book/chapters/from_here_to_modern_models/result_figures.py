@@ -56,7 +56,7 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
 def draw_biases(
     bias: Float[Tensor, "queries keys"], weights: Mapping[str, Float[Tensor, "queries keys"]], row: int
 ) -> Figure:
-    """Draw what is added to the scores, and a query's weights without and with a mask, if all scores are equal."""
+    """Draw what is added to the scores, and the weights of a query with each mask if all scores are equal."""
     count = len(bias)
     high = max(3.0 * count, 9.0 * len(weights) - 5)
     fig, ax = new_canvas(64, high + 7, width=WIDE)
@@ -93,7 +93,7 @@ def draw_caches(rows: Mapping[str, float], *, unit: str) -> Figure:
     """Draw one bar per way of attending, with its number."""
     fig, ax = new_figure(width=WIDE, height=0.42 * len(rows) + 0.4)
     most = max(rows.values())
-    for place, (name, value) in enumerate(rows.items()):
+    for place, value in enumerate(rows.values()):
         color, hatch = (SECOND, "///") if place == 0 else (FIRST, "")
         ax.barh(place, value, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.7)
         ax.text(value + 0.01 * most, place, f"{value:,.4g} {unit}", ha="left", va="center")

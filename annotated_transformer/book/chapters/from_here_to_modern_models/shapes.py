@@ -1,4 +1,4 @@
-"""Toy images for a vision transformer: a cross and a square, and the question which of them is further left."""
+"""Toy images for a vision transformer: a cross and a square, one of them further left."""
 
 from typing import NamedTuple
 

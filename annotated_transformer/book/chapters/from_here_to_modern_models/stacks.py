@@ -136,7 +136,7 @@ def translation_texts(count: int) -> tuple[Texts, Texts, WordVocabulary]:
 def build(
     name: str, vocab_size: int, *, weights: int = 0, d_model: int = 64, num_layers: int = 2
 ) -> DecoderOnly:
-    """Return a model of the ladder; its networks are as wide as makes it come closest to `weights` parameters.
+    """Return a model of the ladder, with networks as wide as makes it come closest to `weights` parameters.
 
     Without `weights`, the width is the paper's, four times d_model.
     """

@@ -1,4 +1,4 @@
-"""The ladder of stacks leads from the paper's parts to today's, at equal size, on texts with known answers."""
+"""The ladder of stacks leads from the paper's parts to today's, at equal size."""
 
 import pytest
 import torch

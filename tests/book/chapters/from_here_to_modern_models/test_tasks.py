@@ -1,4 +1,4 @@
-"""The toy tasks of chapter 22 have the answers that they claim, and models with the right parts learn them."""
+"""The toy tasks of chapter 22 have the answers that they claim, and the right parts learn them."""
 
 import pytest
 import torch
