@@ -122,7 +122,7 @@ def draw_heads(num_heads: int, groupings: Mapping[str, int]) -> Figure:
 
 
 def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
-    """Draw the matrices of a plain and of a gated network, as wide as they are, with their weights counted."""
+    """Draw the matrices of a plain and of a gated network, as wide as they are, and count their weights."""
     fig, ax = new_canvas(64, 19, width=WIDE)
     scale = (64 - 13.4) / (2 * plain + 3 * gated)
     high = 9.0
