@@ -6,7 +6,7 @@ from annotated_transformer.book.results import read_result
 
 BRANCHES = {
     "encoder only": [("BERT", 2018), ("RoBERTa", 2019), ("ViT (images)", 2020), ("ModernBERT", 2024)],
-    "encoder–decoder": [("BART", 2019), ("T5", 2019), ("NLLB", 2022)],
+    "both halves": [("BART", 2019), ("T5", 2019), ("NLLB", 2022)],
     "decoder only": [
         ("GPT", 2018), ("GPT-2", 2019), ("GPT-3", 2020), ("PaLM", 2022), ("BLOOM", 2022), ("LLaMA", 2023),
         ("Mistral 7B", 2023), ("Mixtral", 2024), ("Gemma", 2024), ("Qwen2", 2024), ("DeepSeek-V3", 2024),

@@ -90,7 +90,7 @@ def _draw_tower(
         draw_arrow(ax, (x - 1.8, high), (x, high))
 
 
-BRANCHES = {"encoder only": ENCODER, "encoder–decoder": NEUTRAL, "decoder only": DECODER}
+BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}
 COLUMNS, LINE = (6.5, 19.0, 33.5, 47.5), 2.2  # of the tree: where its lines are, and from name to name
 
 
@@ -114,7 +114,7 @@ def draw_family(
         ax.text(x + 1, height + 1.4, name, ha="left", va="center", color=MUTED)
     top = height
     for year, count in counts.items():
-        draw_line(ax, (0, top), (64, top), color=to_rgba(NEUTRAL, 0.35))
+        ax.plot([0, 64], [top, top], color=NEUTRAL, lw=1, ls="-", marker="", alpha=0.4, zorder=0)
         ax.text(0.2, top - 0.4 - LINE / 2, str(year), ha="left", va="center", color=MUTED)
         for lane, x, name in zip(lanes, COLUMNS, (*branches, "ideas"), strict=True):
             shown = [word for word, y in lane if y == year]

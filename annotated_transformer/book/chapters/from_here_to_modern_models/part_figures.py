@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from matplotlib.axes import Axes
@@ -155,9 +156,11 @@ def draw_masks(masks: Mapping[str, Bool[Tensor, "queries keys"]]) -> Figure:
         for row, line in enumerate(mask.tolist()):
             for column, seen in enumerate(line):
                 spot = left + column * size, 3.6 + (count - 1 - row) * size
-                look = {"facecolor": to_rgba(FIRST, 0.5)} if seen else {"facecolor": "none", "hatch": "////"}
+                look: dict[str, Any] = (
+                    {"facecolor": to_rgba(FIRST, 0.5)} if seen else {"facecolor": "none", "hatch": "////"}
+                )
                 edge = to_rgba(FIRST, 0.7) if seen else MASKED
-                ax.add_patch(Rectangle(spot, size, size, edgecolor=edge, lw=0.7, **look))  # type: ignore[arg-type]
+                ax.add_patch(Rectangle(spot, size, size, edgecolor=edge, lw=0.7, **look))
         ax.text(left + 7.5, 21.6, name, ha="center", va="center", weight="bold")
         ax.text(left + 7.5, 1.8, "keys", ha="center", va="center", color=KEY_TEXT)
         ax.text(left - 1.0, 11.1, "queries", ha="center", va="center", color=QUERY_TEXT, rotation=90)
