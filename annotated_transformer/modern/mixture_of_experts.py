@@ -65,8 +65,11 @@ class MixtureOfExperts(FeedForward):
                 f"{len(self.experts)}; give one for each"
             )
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """Return each token's transform; each expert computes only the tokens that are sent to it."""
+    def forward(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch d_model"]:
+        """Return each token's transform; an expert computes only what is sent to it."""
         probabilities, chosen = self.router(x)
         weights = probabilities.gather(-1, chosen)
         weights = weights / weights.sum(dim=-1, keepdim=True)

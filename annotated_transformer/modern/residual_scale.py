@@ -16,12 +16,14 @@ LAST = ("to_output", "contract")  # of attention, and of the feed-forward networ
 
 @torch.no_grad()
 def scale_residual_projections(stack: Encoder | Decoder) -> float:
-    r"""Multiply the last matrix of each sub-layer by $1/\sqrt{N}$ in place, and return this factor.
+    r"""Multiply each sub-layer's last matrix by $1/\sqrt{N}$, and return this factor.
 
-    If the $N$ sub-layers add independent outputs of equal variance, their sum then has the variance of
-    one. Call it once, after `initialize`. It is for pre-norm: post-norm scales each sum anyway.
+    If the $N$ sub-layers add independent outputs of equal variance, their sum then has
+    the variance of one. It works in place: call it once, after `initialize`. It is for
+    pre-norm: post-norm scales each sum anyway.
     """
-    factor: float = sum(isinstance(module, AddNorm) for module in stack.modules()) ** -0.5
+    additions = sum(isinstance(module, AddNorm) for module in stack.modules())
+    factor: float = additions**-0.5
     for name, module in stack.named_modules():
         if name.rpartition(".")[2] in LAST:
             module.weight.mul_(factor)

@@ -22,7 +22,10 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     @refuses(other_features)
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch d_model"]:
         """Return each token divided by its root mean square, times `gain`.
 
         Half precision is computed in float32, as in `LayerNorm`.

@@ -101,5 +101,6 @@ class RotaryAttention(nn.Module):
             ValueError: If there are more queries than keys.
         """
         start = first_query(query, key)
-        heads: Tensor = self.attention(self.positions(query, start), self.positions(key), value, mask)
+        query, key = self.positions(query, start), self.positions(key)
+        heads: Tensor = self.attention(query, key, value, mask)
         return heads

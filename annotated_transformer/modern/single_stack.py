@@ -16,7 +16,10 @@ class DecoderOnly(SingleStack):
     `train` takes pairs with an empty source, `([], [BOS, …, EOS])`, and `sample` prompts that begin with BOS.
     """
 
-    def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 tokens tokens"]:
+    def mask(
+        self,
+        ids: Int[Tensor, "batch tokens"],
+    ) -> Bool[Tensor, "batch 1 tokens tokens"]:
         """Return the padding mask and the causal mask."""
         return decoder_mask(ids, self.config.pad_id)
 

@@ -25,7 +25,10 @@ class SwiGLU(FeedForward):
         self.contract = nn.Linear(d_ff, d_model, bias=False)
 
     @refuses(other_inputs)
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self,
+        x: Float[Tensor, "*batch d_model"],
+    ) -> Float[Tensor, "*batch d_model"]:
         """Return each token's transform; no token sees another.
 
         Raises:

@@ -1,0 +1,200 @@
+"""Checks of the exercises of chapter 22, on the changes since 2017."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_equal,
+    expect_number,
+    judge,
+)
+
+Past = Any
+CLUES = ("multi-head attention", "4 heads of keys and values", "multi-query attention")
+
+
+@judge
+def check_cache(answer: Iterable[Any] | None) -> str:
+    """Judge three sizes of a cache, exercise ex-predict-cache."""
+    expect(answer is not None, "your answer is still empty; put three numbers in its place.")
+    given = [as_number(number, what="each size") for number in (() if answer is None else answer)]
+    expect(len(given) == 3, f"give three numbers: {', '.join(CLUES)}.")
+    for number, name, heads in zip(given, CLUES, (16, 4, 1), strict=True):
+        right = 2 * 24 * heads * 64 * 2 / 1024
+        mistakes = {
+            "a number has one byte there, or values are left out": right / 2,
+            "only one layer is counted": right / 24,
+            "the numbers are counted, not their bytes": right * 1024 / 2,
+            "these are bytes; a KiB is 1,024 of them": right * 1024,
+        }
+        expect_number(number, right, what=f"{name}: the size in KiB", mistakes=mistakes)
+    return "all three sizes are right."
+
+
+@judge
+def check_rotary(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str:
+    """Judge `answer(x, positions, base)`, exercise ex-rotary, by matrices of 2 by 2."""
+    expect_without(answer, PACKAGE)
+    for base, places in ((100.0, (0, 1, 2, 5)), (10_000.0, (7, 3, 40, 41))):
+        x = draw_normal(0, len(places), 6)
+        position = torch.tensor(places)
+        result = answer(x.clone(), position, base)
+        wanted = _rotated(x, places, base)
+        mistakes = {
+            "it turns in the other direction": _rotated(x, [-place for place in places], base),
+            "features i and i + d/2 are taken as a pair": _rotated_halves(x, places, base),
+            "the given positions are not used": _rotated(x, range(len(places)), base),
+            "all pairs turn at the same speed": _rotated(x, places, 1.0),
+            "the exponent is i/d instead of 2i/d": _rotated(x, places, math.sqrt(base)),
+        }
+        what = f"with positions {list(places)} and base {base:g}, the result"
+        expect_close(result, wanted, what=what, tolerance=1e-6, mistakes=mistakes)
+    return "each pair turns by its angle."
+
+
+def _rotated(x: Tensor, places: Iterable[int], base: float) -> Tensor:
+    """Turn each pair by a matrix."""
+    rows = []
+    for row, place in zip(x, places, strict=True):
+        pairs = []
+        for i in range(0, len(row), 2):
+            angle = torch.tensor(place / base ** (i / len(row)), dtype=x.dtype)
+            cosine, sine = angle.cos(), angle.sin()
+            turn = torch.stack([torch.stack([cosine, -sine]), torch.stack([sine, cosine])])
+            pairs.append(turn @ row[i : i + 2])
+        rows.append(torch.cat(pairs))
+    return torch.stack(rows)
+
+
+def _rotated_halves(x: Tensor, places: Iterable[int], base: float) -> Tensor:
+    """Turn pairs of features half the width apart."""
+    order = torch.arange(x.size(1)).view(2, -1).T.flatten()
+    return _rotated(x[:, order], places, base)[:, order.argsort()]
+
+
+@judge
+def check_grouped(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(query, key, value)`, exercise ex-debug-grouped, head by head."""
+    for heads, shared in ((6, 2), (6, 3), (4, 1)):
+        query = draw_normal(heads, heads, 5, 7)
+        key, value = draw_normal(1, shared, 5, 7), draw_normal(2, shared, 5, 7)
+        group = heads // shared
+
+        def read(
+            number: int, owner: int, scale: float, q: Tensor = query, k: Tensor = key, v: Tensor = value
+        ) -> Tensor:
+            return (q[number] @ k[owner].T / scale).softmax(dim=-1) @ v[owner]
+
+        root, other = math.sqrt(7), math.sqrt(heads)
+        wanted = torch.stack([read(n, n // group, root) for n in range(heads)])
+        mistakes = {
+            "neither bug is repaired": torch.stack([read(n, n % shared, other) for n in range(heads)]),
+            "the heads are still repeated as a, b, a, b": torch.stack(
+                [read(n, n % shared, root) for n in range(heads)]
+            ),
+            "the scores are still divided by the root of the number of heads": torch.stack(
+                [read(n, n // group, other) for n in range(heads)]
+            ),
+        }
+        what = f"with {heads} heads of queries and {shared} of keys, the output"
+        expect_close(answer(query, key, value), wanted, what=what, tolerance=1e-6, mistakes=mistakes)
+    return "all groups read their own keys and values."
+
+
+@judge
+def check_width(answer: Callable[[int, int, float], float]) -> str:
+    """Judge `answer(d_model, d_ff, g)`, exercise ex-width, by counting weights."""
+    for d_model, d_ff, g in ((64, 256, 1.0), (64, 256, 0.5), (96, 100, 0.25)):
+        before = 4 * d_model**2 + 2 * d_model * d_ff
+        low, high = 0.0, 10.0 * (d_ff + d_model)
+        for _ in range(80):
+            width = (low + high) / 2
+            after = 2 * d_model**2 + 2 * d_model * d_model * g + 3 * d_model * width
+            low, high = (width, high) if after < before else (low, width)
+        mistakes = {
+            "what grouped queries save is not used": 2 / 3 * d_ff,
+            "queries and the output are grouped, too": 2 / 3 * (d_ff + 2 * (1 - g) * d_model),
+            "only the keys, or only the values, are grouped": 2 / 3 * (d_ff + (1 - g) * d_model / 2),
+            "the gate is not counted": d_ff + (1 - g) * d_model,
+        }
+        what = f"the width for d_model={d_model}, d_ff={d_ff}, g={g:g}"
+        expect_number(answer(d_model, d_ff, g), high, what=what, tolerance=1e-6, mistakes=mistakes)
+    return "the layers have as many weights as before."
+
+
+@judge
+def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
+    """Judge `answer(windows, n)`, exercise ex-reach, by going back layer by layer."""
+    for windows, n in product(([3], [3, 3, 3], [4, 2], [1, 5], [2, 0], [0], [9, 9]), (5, 12)):
+        reached = {n - 1}
+        for window in windows:
+            reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
+        mistakes = {
+            "a window of 0 stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
+            "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
+            "only the largest window counts; the layers add up": min(n, max(windows))
+            if 0 not in windows
+            else n,
+            "the last token itself is missing": len(reached) - 1,
+            "there are not more than n tokens": 1 + sum(window - 1 for window in windows),
+        }
+        different = {name: wrong for name, wrong in mistakes.items() if wrong != len(reached)}
+        what = f"for windows {windows} and n = {n}, the result"
+        expect_equal(answer(list(windows), n), len(reached), what=what, mistakes=different)
+    return "it agrees with going back layer by layer."
+
+
+@judge
+def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Tensor, Past]]) -> str:
+    """Judge `answer(query, key, value, past, window)`, exercise ex-rolling, and how much it keeps."""
+    for window in (1, 3):
+        query, key, value = draw_normal(0, 9, 4), draw_normal(1, 9, 4), draw_normal(2, 9, 4)
+        past: Past = None
+        outputs = []
+        for place in range(9):
+            output, past = answer(query[place], key[place], value[place], past, window)
+            outputs.append(output)
+        for place in reversed(range(9)):  # at the last token, the mistakes differ most
+            first = max(0, place - window + 1)
+
+            def read(
+                low: int, high: int, q: Tensor = query[place], k: Tensor = key, v: Tensor = value
+            ) -> Tensor:
+                return (k[low:high] @ q / 2).softmax(dim=0) @ v[low:high]
+
+            mistakes = {
+                "the window is not applied": read(0, place + 1),
+                "one token too many is kept": read(max(0, first - 1), place + 1),
+                "the newest token does not see itself": read(max(0, place - window), max(1, place)),
+                "the scores are not divided by √d": (key[first : place + 1] @ query[place]).softmax(dim=0)
+                @ value[first : place + 1],
+            }
+            wanted = read(first, place + 1)
+            different = {name: wrong for name, wrong in mistakes.items() if not torch.allclose(wrong, wanted)}
+            what = f"with a window of {window}, the output of token {place + 1}"
+            expect_close(outputs[place], wanted, what=what, tolerance=1e-6, mistakes=different)
+        held = _count(past)
+        why = f"with a window of {window}, the cache holds {held} numbers after 9 tokens"
+        expect(
+            held <= 2 * window * 4 + 1, f"{why}; {2 * window * 4} are needed. Drop what has left the window."
+        )
+    return "it agrees with one pass under the window's mask, and the cache does not grow."
+
+
+def _count(past: Past) -> int:
+    """Count the numbers in nested tensors and lists."""
+    if isinstance(past, Tensor):
+        return past.numel()
+    if isinstance(past, dict):
+        return _count(list(past.values()))
+    return sum(map(_count, past)) if isinstance(past, Sequence) and not isinstance(past, str) else 1

@@ -1,0 +1,161 @@
+"""The checks of the exercises on what changed since 2017 reject wrong answers."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.from_here_to_modern_models.exercises import (
+    check_cache,
+    check_grouped,
+    check_rolling,
+    check_rotary,
+    check_seen,
+    check_width,
+)
+from tests.answers import faults
+
+
+def rotary(x, positions, base, *, sign=1, halves=False, power=2.0, counted=False):
+    d = x.size(-1)
+    places = torch.arange(len(x)) if counted else positions
+    speeds = base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d * power / 2)
+    angles = sign * places.to(x.dtype)[:, None] * speeds
+    first, second = x.chunk(2, dim=-1) if halves else (x[:, 0::2], x[:, 1::2])
+    turned = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.cat(turned, dim=-1) if halves else torch.stack(turned, dim=-1).flatten(1)
+
+
+def complex_rotary(x, positions, base):
+    d = x.size(-1)
+    angles = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(-2)
+
+
+def grouped(query, key, value, *, interleave=True, features=True):
+    group = query.size(0) // key.size(0)
+    if interleave:
+        key, value = key.repeat_interleave(group, dim=0), value.repeat_interleave(group, dim=0)
+    else:
+        key, value = key.repeat(group, 1, 1), value.repeat(group, 1, 1)
+    root = math.sqrt(query.size(-1 if features else 0))
+    return (query @ key.transpose(1, 2) / root).softmax(dim=-1) @ value
+
+
+def grouped_by_einsum(query, key, value):
+    split = query.unflatten(0, (key.size(0), -1))
+    scores = torch.einsum("kgqd,knd->kgqn", split, key) * query.size(-1) ** -0.5
+    return torch.einsum("kgqn,knd->kgqd", scores.softmax(-1), value).flatten(0, 1)
+
+
+def rolling(query, key, value, past, window, *, keep=0, drop=True, itself=True, scale=True):
+    keys, values = past or (key[None][:0], value[None][:0])
+    after = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+    if drop:
+        after = tuple(x[-(window + keep) :] for x in after)
+    read_keys, read_values = after if itself or not len(keys) else (keys, values)
+    scores = read_keys @ query / (math.sqrt(len(query)) if scale else 1.0)
+    return scores.softmax(dim=0) @ read_values, after
+
+
+def ring(query, key, value, past, window):
+    past = past or {"keys": [], "values": [], "next": [0]}
+    place = past["next"].pop()
+    for name, new in (("keys", key), ("values", value)):
+        past[name][place : place + 1] = [new]
+    past["next"].append((place + 1) % window)
+    weights = torch.softmax(torch.stack(past["keys"]) @ query * len(query) ** -0.5, dim=0)
+    return weights @ torch.stack(past["values"]), past
+
+
+def masked(query, key, value, past, window):
+    """Compute the right output, but keep everything."""
+    keys, values = past or (key[None][:0], value[None][:0])
+    after = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
+    weights = (after[0][-window:] @ query / 2).softmax(dim=0)
+    return weights @ after[1][-window:], after
+
+
+def seen(windows, n):
+    return n if 0 in windows else min(n, 1 + sum(window - 1 for window in windows))
+
+
+def seen_by_steps(windows, n):
+    first = n - 1
+    for window in windows:
+        first = max(0, first - window + 1) if window else 0
+    return n - first
+
+
+RIGHT = [
+    (check_cache, [96, 24, 6]),
+    (check_rotary, rotary),
+    (check_grouped, grouped),
+    (check_width, lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d)),
+    (check_seen, seen),
+    (check_rolling, rolling),
+    # the same, written differently
+    (check_cache, (96.0, 24.0, torch.tensor(6))),
+    (check_rotary, complex_rotary),
+    (check_grouped, grouped_by_einsum),
+    (check_width, lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d),
+    (check_seen, seen_by_steps),
+    (check_rolling, ring),
+]
+
+
+WRONG = {
+    "cache: without values": (check_cache, [48, 12, 3]),
+    "cache: one layer": (check_cache, [4, 1, 0.25]),
+    "cache: bytes": (check_cache, [98304, 24576, 6144]),
+    "cache: two numbers": (check_cache, [96, 24]),
+    "rotary: other direction": (check_rotary, lambda *a: rotary(*a, sign=-1)),
+    "rotary: halves": (check_rotary, lambda *a: rotary(*a, halves=True)),
+    "rotary: exponent": (check_rotary, lambda *a: rotary(*a, power=1.0)),
+    "rotary: counted": (check_rotary, lambda *a: rotary(*a, counted=True)),
+    "grouped: both": (check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
+    "grouped: order": (check_grouped, lambda *a: grouped(*a, interleave=False)),
+    "grouped: root": (check_grouped, lambda *a: grouped(*a, features=False)),
+    "width: two thirds": (check_width, lambda d, f, g: 2 / 3 * f),
+    "width: no gate": (check_width, lambda d, f, g: f + (1 - g) * d),
+    "seen: sums": (check_seen, lambda windows, n: n if 0 in windows else min(n, sum(windows))),
+    "seen: beyond n": (check_seen, lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows)),
+    "seen: zero": (check_seen, lambda windows, n: min(n, 1 + sum(w - 1 for w in windows))),
+    "rolling: nothing dropped": (check_rolling, lambda *a: rolling(*a, drop=False)),
+    "rolling: one more": (check_rolling, lambda *a: rolling(*a, keep=1)),
+    "rolling: not itself": (check_rolling, lambda *a: rolling(*a, itself=False)),
+    "rolling: not scaled": (check_rolling, lambda *a: rolling(*a, scale=False)),
+    "rolling: grows": (check_rolling, masked),
+}
+
+
+WORDS = {
+    "cache: without values": "or values are left out",
+    "cache: one layer": "only one layer is counted",
+    "cache: bytes": "these are bytes; a KiB is 1,024 of them",
+    "cache: two numbers": "give three numbers",
+    "rotary: other direction": "it turns in the other direction",
+    "rotary: halves": "features i and i + d/2 are taken as a pair",
+    "rotary: exponent": "the exponent is i/d instead of 2i/d",
+    "rotary: counted": "the given positions are not used",
+    "grouped: both": "neither bug is repaired",
+    "grouped: order": "the heads are still repeated as a, b, a, b",
+    "grouped: root": "divided by the root of the number of heads",
+    "width: two thirds": "what grouped queries save is not used",
+    "width: no gate": "the gate is not counted",
+    "seen: sums": "each window counts the token itself again",
+    "seen: beyond n": "there are not more than n tokens",
+    "seen: zero": "a window of 0 stands for a layer that sees everything",
+    "rolling: nothing dropped": "the window is not applied",
+    "rolling: one more": "one token too many is kept",
+    "rolling: not itself": "the newest token does not see itself",
+    "rolling: not scaled": "the scores are not divided by √d",
+    "rolling: grows": "the cache holds",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
