@@ -138,12 +138,10 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
 
 
 def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:
-    fields: dict[str, Any] = {
-        "attention_bias": has_attention_biases(tensors),
-        "output_bias": bool(tensors[BIAS].any()),
-    }
     own = settings.get(OWN, {})
-    fields |= {name: own[name] or fields.get(name) for name in OWN_FIELDS if name in own}
+    fields: dict[str, Any] = {name: own[name] for name in OWN_FIELDS if name in own}
+    found = {"attention_bias": has_attention_biases(tensors), "output_bias": bool(tensors[BIAS].any())}
+    fields |= {name: fields.get(name, False) or there for name, there in found.items()}
     return TransformerConfig(vocab_size=vocab_size, **read_shape(settings), **fields)
 
 

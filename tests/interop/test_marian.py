@@ -25,7 +25,7 @@ HOW_MANY = [FEW, pytest.param(MANY, marks=pytest.mark.slow)]
 KINDS = {
     "the paper's": {},
     "gelu and biases": {"activation": "gelu", "attention_bias": True, "output_bias": True},
-    "swish": {"activation": "swish", "attention": "fused", "dropout": 0.0},
+    "swish": {"activation": "swish", "attention": "fused", "dropout": 0.0, "final_norm": False},
 }
 
 
