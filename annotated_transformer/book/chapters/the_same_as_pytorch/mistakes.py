@@ -71,7 +71,7 @@ class Detached(PostNorm):
 
 
 def multi_head_attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
-    """Yield all multi-head multi_head_attentions of a model."""
+    """Yield all multi-head attentions of a model."""
     return (module for module in model.modules() if isinstance(module, MultiHeadAttention))
 
 
