@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import attentions
+from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import multi_head_attentions
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import outputs, relative_gap
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
@@ -49,7 +49,7 @@ def norms_hold(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
 def heads_commute(model: Transformer, src: Tensor, tgt: Tensor) -> bool:
     """Return whether the order of heads, as blocks of features, makes no difference."""
     twin = copy.deepcopy(model)
-    for each in attentions(twin):
+    for each in multi_head_attentions(twin):
         for part in (each.to_query, each.to_key, each.to_value):
             part.weight.data = _swapped(part.weight, each.num_heads, 0)
             if part.bias is not None:

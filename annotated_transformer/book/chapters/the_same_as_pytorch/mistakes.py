@@ -70,14 +70,14 @@ class Detached(PostNorm):
         return normed
 
 
-def attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
+def multi_head_attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
     """Yield all multi-head attentions of a model."""
     return (module for module in model.modules() if isinstance(module, MultiHeadAttention))
 
 
 def invert_masks(model: Transformer) -> None:
     """Pass the opposite of each mask."""
-    for each in attentions(model):
+    for each in multi_head_attentions(model):
         each.attention = Changed(each.attention, lambda q, k, v, m: (q, k, v, None if m is None else ~m))
 
 
@@ -90,7 +90,7 @@ def forget_source_mask(model: Transformer) -> None:
 
 def scale_twice(model: Transformer) -> None:
     """Divide the queries by √d_k before the scores are divided by it."""
-    for each in attentions(model):
+    for each in multi_head_attentions(model):
         change = lambda q, k, v, m: (q / math.sqrt(q.size(-1)), k, v, m)  # noqa: E731
         each.attention = Changed(each.attention, change)
 
@@ -104,7 +104,7 @@ def shrink_eps(model: Transformer) -> None:
 
 def forget_biases(model: Transformer) -> None:
     """Leave the biases of queries, keys, and values at 0."""
-    for each in attentions(model):
+    for each in multi_head_attentions(model):
         for part in (each.to_query, each.to_key, each.to_value):
             if part.bias is not None:
                 part.bias.zero_()
@@ -112,13 +112,13 @@ def forget_biases(model: Transformer) -> None:
 
 def exchange_query_and_key(model: Transformer) -> None:
     """Cut a fused matrix into parts in the wrong order."""
-    for each in attentions(model):
+    for each in multi_head_attentions(model):
         each.to_query, each.to_key = each.to_key, each.to_query
 
 
 def transpose_output(model: Transformer) -> None:
     """Forget that another library stores a matrix the other way round."""
-    for each in attentions(model):
+    for each in multi_head_attentions(model):
         each.to_output.weight.copy_(each.to_output.weight.T.clone())
 
 
