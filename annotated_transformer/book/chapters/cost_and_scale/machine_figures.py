@@ -139,6 +139,8 @@ def draw_laws(
         ax.plot(inside, [law(size) for size in inside], color=FIRST, ls="-", marker="", lw=2)
         ax.plot(beyond, [law(size) for size in beyond], color=MUTED, ls="--", marker="", lw=2)
         ax.set(xscale="log", yscale="log", ylim=(min(every) / 1.2, max(every) * 1.2))
+        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5) if min(every) <= tick <= max(every)]
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_title(title, loc="left", weight="normal")
         ax.set_xlabel("weights")
         ax.minorticks_off()
