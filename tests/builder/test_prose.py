@@ -109,7 +109,7 @@ def test_law_a_guide_and_a_later_chapter_may_use_the_term():
 
 def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
     assert homes["query"] == terms.Home(2, "02_queries_keys_values")
-    assert homes["rmsnorm"] == terms.Home(22, "")
+    assert homes["rmsnorm"] == terms.Home(22, "22_from_here_to_modern_models")
     assert homes["cross entropy"].number == 16
 
 

@@ -31,7 +31,10 @@ from annotated_transformer.plotting.palette import (
 
 
 def draw_turned(
-    query: Sequence[float], key: Sequence[float], step: float, places: Sequence[tuple[int, int]]
+    query: Sequence[float | int],
+    key: Sequence[float | int],
+    step: float | int,
+    places: Sequence[tuple[int, int]],
 ) -> Figure:
     """Draw a query and a key of two features, turned by `step` degrees per position, in a panel per pair.
 
@@ -62,14 +65,14 @@ def draw_turned(
     return fig
 
 
-def turned(vector: Sequence[float], degrees: float) -> tuple[float, float]:
+def turned(vector: Sequence[float | int], degrees: float | int) -> tuple[float | int, float | int]:
     """Return a vector of two features after a turn to the left."""
     x, y = vector
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return x * cosine - y * sine, x * sine + y * cosine
 
 
-def _draw_tip(ax: Axes, x: float, y: float, color: str | tuple[float, ...]) -> None:
+def _draw_tip(ax: Axes, x: float | int, y: float | int, color: str | tuple[float, ...]) -> None:
     ax.annotate(
         "",
         (x, y),
@@ -78,7 +81,7 @@ def _draw_tip(ax: Axes, x: float, y: float, color: str | tuple[float, ...]) -> N
     )
 
 
-def draw_norms(panels: Mapping[str, Sequence[float]]) -> Figure:
+def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
     """Draw the features of a token before and after norms, a panel each, on one scale."""
     fig, axes = new_figure(1, len(panels), width=WIDE, height=2.3)
     for place, (ax, (name, values)) in enumerate(zip(axes, panels.items(), strict=True)):

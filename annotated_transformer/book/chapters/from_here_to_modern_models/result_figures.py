@@ -63,7 +63,7 @@ def draw_biases(
     pitch = (high + 5) / len(weights)
     size = 3.8, 3.0
     shown = [[write_number(value) for value in line] for line in bias.tolist()]
-    draw_matrix(ax, 5, 3.2, shown, color=NEUTRAL, axes=("queries", "keys"), size=size)
+    draw_matrix(ax, 5.0, 3.2, shown, color=NEUTRAL, axes=("queries", "keys"), size=size)
     ax.text(5 + 1.9 * count, 1.2, "added to the scores", ha="center", va="center", weight="bold")
     x = 5 + 3.8 * count + 8
     for place, (name, each) in enumerate(weights.items()):
