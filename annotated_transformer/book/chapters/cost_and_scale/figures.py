@@ -30,8 +30,8 @@ def draw_layer_costs(parts: Mapping[str, Number], *, growing: str, most: Number)
         color = SECOND if name == growing else FIRST
         style = "--" if name == growing else "-"
         shown = round(flops / 1e6, 2)
-        ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.55)
-        ax.text(0, place - 0.42, f"{name}: {flops / total:.0%}", ha="left", va="bottom")
+        ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.4)
+        ax.text(0, place - 0.26, f"{name}: {flops / total:.0%}", ha="left", va="bottom")
     ax.set(xlim=(0, most / 1e6), ylim=(len(parts) - 0.4, -0.95), yticks=[], xlabel="million FLOPs per token")
     return fig
 
