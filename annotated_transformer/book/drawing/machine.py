@@ -34,7 +34,7 @@ HERE: Mapping[int, Sequence[str]] = {
     7: ("embedding", "output"), 8: ("positions",), 9: ("norm",), 10: ("feed-forward",), 11: ("encoder",),
     12: ("cross-attention",), 13: ("decoder",), 14: ("encoder", "decoder"), 15: ("words",), 16: ("loss",),
     17: ("words", "next"), 18: ("loop",), 19: ATTENTIONS,
-    22: ("positions", "norm", "feed-forward", *ATTENTIONS),
+    22: ("positions", "feed-forward", *ATTENTIONS[:2]),
 }  # fmt: skip
 NAMES = {
     "memory": "what passes from encoder to decoder", "mask": "the causal mask", "norm": "Add & Norm",
