@@ -46,7 +46,7 @@ class NumpyModel:
     def embed(self, ids: list[int]) -> Array:
         """Return scaled embeddings plus positions (3.4 and 3.5)."""
         embedded = self.weights["embedding.weight"][ids] * np.float32(math.sqrt(self.config["d_model"]))
-        return embedded + self.weights.get("positions.table", sinusoids(*embedded.shape))[: len(ids)]
+        return embedded + self.weights.get("positions.table", sinusoidal_table(*embedded.shape))[: len(ids)]
 
     def residual(
         self, layer: str, i: int, part: str, x: Array, memory: Array | None = None, mask: Array | None = None
@@ -85,7 +85,7 @@ class NumpyModel:
         return self.weights[f"{name}.gain"] * centered / deviation + self.weights[f"{name}.bias"]
 
 
-def sinusoids(length: int, d_model: int) -> Array:
+def sinusoidal_table(length: int, d_model: int) -> Array:
     """Return the paper's positional encoding: a sine and a cosine of each angle, side by side (3.5)."""
     angle = np.arange(length)[:, None] / 10_000 ** (np.arange(0, d_model, 2) / d_model)
     return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, -1).astype(np.float32)

@@ -36,13 +36,13 @@ class EncoderGraph(nn.Module):
 
     def forward(self, src: Int[Tensor, "batch src_tokens"]) -> tuple[Tensor, ...]:
         """Return the mask, then the keys of each decoder layer, then the values of each."""
-        x = embed(self.model, src, cast(Tensor, self.model.positions.table)[: src.size(1)])
+        x = embedded(self.model, src, cast(Tensor, self.model.positions.table)[: src.size(1)])
         hidden = (src == self.model.config.pad_id)[:, None, None, :]
         mask = torch.zeros_like(hidden, dtype=x.dtype).masked_fill(hidden, torch.finfo(x.dtype).min)
         for layer in cast(list[EncoderLayer], list(self.model.encoder.layers)):
-            x = add_norm(layer.add_norm_1, x, partial(attend, layer.self_attention, mask=mask))
+            x = add_norm(layer.add_norm_1, x, partial(encoder_attention, layer.self_attention, mask=mask))
             x = add_norm(layer.add_norm_2, x, partial(feed_forward, layer.feed_forward))
-        memory = norm(self.model.encoder.final_norm, x)
+        memory = normalized(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
         pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
         # Values of padding are zeros, so attention to a source of padding alone returns zeros.
@@ -73,7 +73,7 @@ class StepGraph(nn.Module):
         """
         layers = decoder_layers(self.model.decoder)
         of_layers = zip(*(caches[i * len(layers) : (i + 1) * len(layers)] for i in range(4)), strict=True)
-        x = embed(self.model, tokens, cast(Tensor, self.model.positions.table)[position])
+        x = embedded(self.model, tokens, cast(Tensor, self.model.positions.table)[position])
         new_keys, new_values = [], []
         for layer, (keys, values, memory_keys, memory_values) in zip(layers, of_layers, strict=True):
             x, key, value = self._read_past(layer, x, keys, values, past_mask)
@@ -81,7 +81,7 @@ class StepGraph(nn.Module):
             x = add_norm(layer.add_norm_3, x, partial(feed_forward, layer.feed_forward))
             new_keys.append(key)
             new_values.append(value)
-        logits = self.model.logits(norm(self.model.decoder.final_norm, x)[:, None])[:, 0]
+        logits = self.model.logits(normalized(self.model.decoder.final_norm, x)[:, None])[:, 0]
         return logits, torch.stack(new_keys), torch.stack(new_values)
 
     def _read_past(
@@ -105,12 +105,12 @@ class StepGraph(nn.Module):
         return after(layer.add_norm_2, x, cross.to_output((scores.softmax(dim=-1) @ values).flatten(1)))
 
 
-def embed(model: Transformer, ids: Tensor, positions: Tensor) -> Tensor:
+def embedded(model: Transformer, ids: Tensor, positions: Tensor) -> Tensor:
     """Return the embeddings of ids, plus these position vectors."""
     return F.embedding(ids, model.embedding.weight) * math.sqrt(model.config.d_model) + positions
 
 
-def attend(attention: MultiHeadAttention, x: Tensor, mask: Tensor) -> Tensor:
+def encoder_attention(attention: MultiHeadAttention, x: Tensor, mask: Tensor) -> Tensor:
     """Return the self-attention of the encoder, with an additive mask."""
     parts = attention.to_query, attention.to_key, attention.to_value
     query, key, value = project(x, attention.num_heads, *parts)
@@ -137,21 +137,21 @@ def feed_forward(network: FeedForward, x: Tensor) -> Tensor:
 
 
 def add_norm(parts: AddNorm, x: Tensor, sublayer: Map) -> Tensor:
-    """Return the sum of `x` and the sub-layer's output, with the norm before or after."""
+    """Return the sum of `x` and the sub-layer's output, with the normalized before or after."""
     return after(parts, x, sublayer(before(parts, x)))
 
 
 def before(parts: AddNorm, x: Tensor) -> Tensor:
     """Return what the sub-layer reads."""
-    return norm(parts.norm, x) if isinstance(parts, PreNorm) else x
+    return normalized(parts.norm, x) if isinstance(parts, PreNorm) else x
 
 
 def after(parts: AddNorm, x: Tensor, output: Tensor) -> Tensor:
-    """Return the sum, normalized unless the norm came before."""
-    return x + output if isinstance(parts, PreNorm) else norm(parts.norm, x + output)
+    """Return the sum, normalized unless the normalized came before."""
+    return x + output if isinstance(parts, PreNorm) else normalized(parts.norm, x + output)
 
 
-def norm(module: nn.Module, x: Tensor) -> Tensor:
+def normalized(module: nn.Module, x: Tensor) -> Tensor:
     """Return the layer normalization of each token, or `x` where there is none."""
     if not isinstance(module, LayerNorm):
         return x
