@@ -22,7 +22,7 @@ from annotated_transformer.book.chapters.from_here_to_modern_models.stacks impor
     build,
     count_parameters,
     fit_translation,
-    share_right,
+    share_translated,
     translation_texts,
 )
 from annotated_transformer.modern.language_model import next_token_loss
@@ -53,7 +53,7 @@ def run(
         "parameters": count_parameters(model),
         "d_ff": model.config.d_ff,
         "loss": round(next_token_loss(model, held_out.ids, held_out.counted).item(), 4),
-        "right": round(share_right(model, held_out), 4),
+        "right": round(share_translated(model, held_out), 4),
     }
 
 

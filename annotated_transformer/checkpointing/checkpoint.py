@@ -22,7 +22,7 @@ from annotated_transformer.checkpointing.files import (
     read_metadata,
     read_tensors,
     refuse_special_file,
-    to_safetensors,
+    safetensors_bytes,
     write_together,
 )
 from annotated_transformer.checkpointing.own_code import (
@@ -101,7 +101,7 @@ def save(
     metadata |= {} if languages is None else dict(zip(Languages._fields, languages, strict=True))
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    write_together(folder, contents | {WEIGHTS: to_safetensors(tensors, metadata)})
+    write_together(folder, contents | {WEIGHTS: safetensors_bytes(tensors, metadata)})
 
 
 @overload

@@ -99,7 +99,7 @@ def _sync_names(folder: Path) -> None:
             os.close(handle)
 
 
-def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
+def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
     """Return a safetensors file, the same bytes for the same content.
 
     The library writes the keys of its header in a different order on each call, and refuses tensors that

@@ -22,7 +22,7 @@ from annotated_transformer.checkpointing.files import (
     digest_tensors,
     fingerprint,
     read_tensors,
-    to_safetensors,
+    safetensors_bytes,
     write_together,
 )
 from annotated_transformer.messages import Message, argument, join
@@ -95,7 +95,7 @@ def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) 
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
-    write_together(folder, {STATE: to_safetensors(state.tensors, metadata)})
+    write_together(folder, {STATE: safetensors_bytes(state.tensors, metadata)})
 
 
 def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | None:

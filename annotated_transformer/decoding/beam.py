@@ -64,7 +64,7 @@ def beam_search(
             source is empty.
         FloatingPointError: If the model's logits are NaN.
     """
-    penalty = check_beam(beam_size, nbest, length_penalty)
+    penalty = check_beam_settings(beam_size, nbest, length_penalty)
     with searching(model, src, decoder) as (targets, tokens, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
         beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
@@ -73,7 +73,7 @@ def beam_search(
     return beams.result()
 
 
-def check_beam(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
+def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
     """Return the length penalty, by default the paper's, if a search with these settings is possible.
 
     Raises:

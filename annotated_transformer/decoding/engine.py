@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.beam import Hypotheses, check_beam, refuse_unsearchable
+from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings, refuse_unsearchable
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 
@@ -61,7 +61,7 @@ def engine_search(
         ValueError: If `beam_search` would raise it.
         FloatingPointError: If the engine finds no hypothesis of a source, or its log-probability is NaN.
     """
-    penalty = check_beam(beam_size, nbest, length_penalty)
+    penalty = check_beam_settings(beam_size, nbest, length_penalty)
     limit = length_limits(src, config)
     refuse_unsearchable(config, limit, beam_size, penalty)
     sources = [[id_ for id_ in row if id_ != config.pad_id] for row in src.tolist()]

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.checkpointing.checkpoint import check_tokenizer
-from annotated_transformer.checkpointing.files import to_safetensors, write_together
+from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.marian_loading import load_marian
 from annotated_transformer.interop.marian_settings import (
     generation_settings,
     marian_settings,
-    read_shape,
+    read_marian_shape,
     refuse_other_than_marian,
 )
 from annotated_transformer.interop.marian_tokenizer import (
@@ -27,7 +27,7 @@ from annotated_transformer.interop.marian_tokenizer import (
     from_fast_tokenizer,
     from_sentence_pieces,
     read_json,
-    read_languages,
+    read_marian_languages,
     to_bytes,
     to_fast_tokenizer,
 )
@@ -90,7 +90,7 @@ def to_marian(
     settings[OWN] = {name: getattr(model.config, name) for name in OWN_FIELDS}
     files[CONFIG] = to_bytes(settings)
     files[GENERATION] = to_bytes(generation_settings(model.config))
-    write_together(folder, files | {WEIGHTS: to_safetensors(weights, {"format": "pt"})})
+    write_together(folder, files | {WEIGHTS: safetensors_bytes(weights, {"format": "pt"})})
 
 
 def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | None]:
@@ -134,7 +134,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
-    return model.to(tensors[SHARED].dtype).eval(), tokenizer, read_languages(folder)
+    return model.to(tensors[SHARED].dtype).eval(), tokenizer, read_marian_languages(folder)
 
 
 def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:
@@ -142,7 +142,7 @@ def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size
     fields: dict[str, Any] = {name: own[name] for name in OWN_FIELDS if name in own}
     found = {"attention_bias": has_attention_biases(tensors), "output_bias": bool(tensors[BIAS].any())}
     fields |= {name: fields.get(name, False) or there for name, there in found.items()}
-    return TransformerConfig(vocab_size=vocab_size, **read_shape(settings), **fields)
+    return TransformerConfig(vocab_size=vocab_size, **read_marian_shape(settings), **fields)
 
 
 def _refuse_our_folder(folder: Path) -> None:

@@ -72,7 +72,7 @@ def refuse_other_than_marian(config: TransformerConfig) -> None:
         )
 
 
-def read_shape(settings: dict[str, Any]) -> dict[str, Any]:
+def read_marian_shape(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of `TransformerConfig` that these settings describe."""
     return {
         "max_length": settings["max_position_embeddings"],

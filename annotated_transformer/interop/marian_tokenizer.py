@@ -93,7 +93,7 @@ def from_sentence_pieces(folder: Path, start_id: int, pad_id: int) -> tuple[Toke
     return SentencePieceTokenizer(vocabulary, source, target), rows
 
 
-def read_languages(folder: Path) -> Languages | None:
+def read_marian_languages(folder: Path) -> Languages | None:
     """Return the languages that the settings of the tokenizer name, if they name two."""
     settings = read_settings(folder)
     source, target = settings.get("source_lang"), settings.get("target_lang")

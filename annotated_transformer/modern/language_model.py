@@ -27,14 +27,14 @@ def next_token_loss(
     return model.cross_entropy(logits, labels)
 
 
-def generate(
+def continue_text(
     model: DecoderOnly,
     prompt: Int[Tensor, "batch tokens"],
     *,
     steps: int,
     generator: torch.Generator | None = None,
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
-) -> Int[Tensor, "batch longer"]:
+) -> Int[Tensor, "batch tgt_tokens"]:
     """Return each prompt with up to `steps` more tokens, ended by `eos_id` and padded.
 
     With a `generator`, tokens are drawn from the model's distribution, after `logits_processors` such as

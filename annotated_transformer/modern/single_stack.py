@@ -38,7 +38,7 @@ class DecoderOnly(SingleStack):
 
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
-    ) -> tuple[DecoderOnlyCache, Int[Tensor, "batch prompt_tokens"]]:
+    ) -> tuple[DecoderOnlyCache, Int[Tensor, "batch tgt_tokens"]]:
         """Return a cache for as many texts as there are prompts, and the prompts."""
         return DecoderOnlyCache(self, len(src)), src
 

@@ -11,7 +11,7 @@ from annotated_transformer.model.inference import evaluating
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.language_model import generate, next_token_loss
+from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.parts import PaperParts
 from annotated_transformer.modern.single_stack import DecoderOnly
@@ -84,7 +84,7 @@ def test_law_the_cache_holds_the_heads_of_keys_and_values_only():
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
     model, prompt = new(), some_ids(tokens=3)
-    found = generate(model, prompt, steps=5)
+    found = continue_text(model, prompt, steps=5)
     assert model.training
     ids = prompt
     with evaluating(model):
@@ -107,14 +107,14 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
         return logits
 
     monkeypatch.setattr(DecoderOnlyCache, "read", read)
-    found = generate(model, prompt, steps=9)
+    found = continue_text(model, prompt, steps=9)
     assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 
 
 def test_law_samples_follow_the_distribution_after_the_processors():
     model, prompt = new(), some_ids(rows=1, tokens=3).repeat(4000, 1)
     rng = torch.Generator().manual_seed(0)
-    drawn = generate(model, prompt, steps=1, generator=rng, logits_processors=[TopK(3)])[:, 3]
+    drawn = continue_text(model, prompt, steps=1, generator=rng, logits_processors=[TopK(3)])[:, 3]
     with evaluating(model):
         logits = model(prompt[:1])[0, -1]
     logits[[0, 1]] = -math.inf
@@ -129,7 +129,7 @@ def test_law_samples_follow_the_distribution_after_the_processors():
 def test_message_prompts_that_cannot_go_together(prompt):
     sentence = r"^a prompt of \(2, \d\) is empty or has padding \(pad_id=0\); give .* with bos_id=1 at least$"
     with pytest.raises(ValueError, match=sentence):
-        generate(new(), prompt, steps=1)
+        continue_text(new(), prompt, steps=1)
 
 
 @pytest.mark.message

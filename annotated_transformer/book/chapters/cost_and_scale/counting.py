@@ -22,7 +22,7 @@ def count_flops(run: Callable[[], object]) -> int:
     return int(counter.get_total_flops())
 
 
-def reads(layer: Layer, tokens: int, d_model: int) -> Bool[Tensor, "tokens tokens"]:
+def reads_from(layer: Layer, tokens: int, d_model: int) -> Bool[Tensor, "tokens tokens"]:
     """Return which inputs each output of a layer depends on, where its Jacobian is not zero."""
     x = torch.randn(tokens, d_model, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 

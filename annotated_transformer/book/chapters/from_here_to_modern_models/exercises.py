@@ -112,7 +112,7 @@ def check_grouped(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
 
 
 @judge
-def check_width(answer: Callable[[int, int, float], float]) -> str:
+def check_gated_width(answer: Callable[[int, int, float], float]) -> str:
     """Judge `answer(d_model, d_ff, g)`, exercise ex-width, by counting weights."""
     for d_model, d_ff, g in ((64, 256, 1.0), (64, 256, 0.5), (96, 100, 0.25)):
         before = 4 * d_model**2 + 2 * d_model * d_ff

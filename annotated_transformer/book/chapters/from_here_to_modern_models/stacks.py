@@ -20,6 +20,7 @@ from annotated_transformer.modern.parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.single_stack import DecoderOnly
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.toy.grammar import ToyPair
@@ -27,6 +28,20 @@ from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 
 KV_HEADS = 2
 HELD_OUT = 500
+
+
+class WindowParts(PaperParts):
+    """2017's parts with a sliding window in each attention."""
+
+    def __init__(self, config: TransformerConfig, window: int) -> None:
+        """Take the config, and the number of tokens that a token sees, itself included."""
+        super().__init__(config)
+        self.window = window
+
+    def attention(self) -> MultiHeadAttention:
+        """Return multi-head attention with a window."""
+        c = self.config
+        return MultiHeadAttention(c.d_model, c.num_heads, attention=SlidingWindowAttention(self.window))
 
 
 class PreNormParts(PaperParts):
@@ -180,7 +195,7 @@ def fit_translation(
     return losses
 
 
-def share_right(model: DecoderOnly, texts: Texts) -> float:
+def share_translated(model: DecoderOnly, texts: Texts) -> float:
     """Return the share of sentences that greedy search would translate word for word as the reference.
 
     It does so if each token of the reference is the most likely one after those before it.

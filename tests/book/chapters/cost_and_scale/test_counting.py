@@ -10,7 +10,7 @@ from torch import nn
 from annotated_transformer.book.chapters.cost_and_scale.counting import (
     count_flops,
     kept_bytes,
-    reads,
+    reads_from,
     shortest_path,
 )
 from annotated_transformer.config import TransformerConfig
@@ -54,9 +54,9 @@ def test_oracle_a_cache_has_two_vectors_for_each_layer_head_and_token():
 
 
 def test_law_the_jacobian_shows_who_reads_whom():
-    causal = reads(lambda x: x.cumsum(dim=0), 5, 3)
+    causal = reads_from(lambda x: x.cumsum(dim=0), 5, 3)
     assert torch.equal(causal, torch.ones(5, 5, dtype=torch.bool).tril())
-    assert torch.equal(reads(lambda x: x**2, 5, 3), torch.eye(5, dtype=torch.bool))
+    assert torch.equal(reads_from(lambda x: x**2, 5, 3), torch.eye(5, dtype=torch.bool))
 
 
 def test_oracle_a_path_is_a_power_of_the_pattern():

@@ -10,7 +10,7 @@ from annotated_transformer.book.chapters.from_here_to_modern_models.exercises im
     check_rolling,
     check_rotary,
     check_seen,
-    check_width,
+    check_gated_width,
 )
 from tests.answers import faults
 
@@ -94,14 +94,14 @@ RIGHT = [
     (check_cache, [96, 24, 6]),
     (check_rotary, rotary),
     (check_grouped, grouped),
-    (check_width, lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d)),
+    (check_gated_width, lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d)),
     (check_seen, seen),
     (check_rolling, rolling),
     # the same, written differently
     (check_cache, (96.0, 24.0, torch.tensor(6))),
     (check_rotary, complex_rotary),
     (check_grouped, grouped_by_einsum),
-    (check_width, lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d),
+    (check_gated_width, lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d),
     (check_seen, seen_by_steps),
     (check_rolling, ring),
 ]
@@ -119,8 +119,8 @@ WRONG = {
     "grouped: both": (check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
     "grouped: order": (check_grouped, lambda *a: grouped(*a, interleave=False)),
     "grouped: root": (check_grouped, lambda *a: grouped(*a, features=False)),
-    "width: two thirds": (check_width, lambda d, f, g: 2 / 3 * f),
-    "width: no gate": (check_width, lambda d, f, g: f + (1 - g) * d),
+    "width: two thirds": (check_gated_width, lambda d, f, g: 2 / 3 * f),
+    "width: no gate": (check_gated_width, lambda d, f, g: f + (1 - g) * d),
     "seen: sums": (check_seen, lambda windows, n: n if 0 in windows else min(n, sum(windows))),
     "seen: beyond n": (check_seen, lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows)),
     "seen: zero": (check_seen, lambda windows, n: min(n, 1 + sum(w - 1 for w in windows))),

@@ -9,12 +9,14 @@ from annotated_transformer.book.chapters.from_here_to_modern_models.stacks impor
     KV_HEADS,
     LADDER,
     Texts,
+    WindowParts,
     build,
     count_parameters,
     fit_translation,
-    share_right,
+    share_translated,
     texts_of,
 )
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, cached_numbers
 from annotated_transformer.modern.mixture_of_experts import MixtureOfExperts, Router
 from annotated_transformer.modern.modern_parts import ModernParts
@@ -77,13 +79,13 @@ def test_law_a_model_learns_two_texts_by_heart():
     texts = texts_of(PAIRS, vocabulary)
     torch.manual_seed(0)
     model = build("pre-norm", vocabulary.vocab_size, d_model=16, num_layers=1)
-    assert share_right(model, texts) < 1
+    assert share_translated(model, texts) < 1
     losses = fit_translation(model, texts, updates=60, max_lr=0.02, seed=0, batch=2)
     assert losses[-1] < 0.2 * losses[0]
-    assert share_right(model, texts) == 1
+    assert share_translated(model, texts) == 1
     wrong = Texts(texts.ids.clone(), texts.counted)
     wrong.ids[0, 4] = texts.ids[0, 5]
-    assert share_right(model, wrong) == 0.5
+    assert share_translated(model, wrong) == 0.5
 
 
 @pytest.fixture
@@ -142,3 +144,14 @@ def test_oracle_the_chosen_experts_are_averaged_by_their_probabilities(x: torch.
         total = sum(shares[row, e] for e in best)
         wanted = sum(shares[row, e] / total * mixture.experts[e](token) for e in best)
         torch.testing.assert_close(mixture(x)[row], wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_law_a_stack_with_windows_reads_one_window_less_one_for_each_layer():
+    config = TransformerConfig(
+        vocab_size=11, max_length=17, num_layers=2, d_model=6, d_ff=7, num_heads=3, dropout=0.0
+    )
+    model = DecoderOnly(config, WindowParts(config, 4)).double()
+    x = model.embed(torch.arange(3, 11)[None]).detach().requires_grad_()
+    model.encoder(x, model.mask(torch.arange(3, 11)[None]))[0, -1].square().sum().backward()
+    assert x.grad is not None
+    assert (x.grad[0].abs().amax(dim=-1) > 0).tolist() == [False] + [True] * 7
