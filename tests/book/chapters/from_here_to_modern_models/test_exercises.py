@@ -6,11 +6,11 @@ import torch
 
 from annotated_transformer.book.chapters.from_here_to_modern_models.exercises import (
     check_cache,
+    check_gated_width,
     check_grouped,
     check_rolling,
     check_rotary,
     check_seen,
-    check_gated_width,
 )
 from tests.answers import faults
 
