@@ -53,8 +53,7 @@ def to_ctranslate2(
     """
     model = plain_transformer(model, "CTranslate2")
     check_tokenizer(model.config, tokenizer)
-    vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
-    files = _files(model, sorted(vocabulary, key=vocabulary.__getitem__), languages, dtype)
+    files = _files(model, tokenizer.vocabulary(), languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 

@@ -14,6 +14,7 @@ from annotated_transformer.checkpointing.checkpoint import load, pretrained_fold
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.ctranslate2 import DTYPES, CTranslate2Engine, to_ctranslate2
+from annotated_transformer.interop.marian import from_marian
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 from tests.explorer_sentences import sentences
@@ -118,6 +119,16 @@ def test_law_a_folder_is_enough_to_translate_without_this_package(shipped, tmp_p
     assert [backend.decode(ids).strip()] == Translator(*shipped).translate([text])
     config = json.loads((tmp_path / "config.json").read_text("utf-8"))
     assert (config["source_language"], config["target_language"]) == ("en", "de")
+
+
+def test_law_a_model_with_an_imported_tokenizer_is_exported(make_marian, tmp_path: Path):
+    model, own, _ = from_marian(make_marian())
+    to_ctranslate2(model, own, tmp_path / "out")
+    engine, texts = CTranslate2Engine(tmp_path / "out"), sentences("en-de", 5)
+    assert engine.tokens == own.vocabulary()
+    found = Translator(model, own, engine=engine).translate(texts)
+    assert found == Translator(model, own).translate(texts)
+    assert any(found)
 
 
 def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
