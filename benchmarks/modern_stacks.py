@@ -19,7 +19,7 @@ import torch
 from annotated_transformer.book.chapters.from_here_to_modern_models.stacks import (
     LADDER,
     Texts,
-    build,
+    build_stack,
     count_parameters,
     fit_translation,
     share_translated,
@@ -45,7 +45,7 @@ def run(
 ) -> dict[str, Any]:
     """Return what one training run led to."""
     torch.manual_seed(seed)
-    model = build(name, vocab_size, weights=weights)
+    model = build_stack(name, vocab_size, weights=weights)
     fit_translation(model, train, updates=updates, max_lr=max_lr, seed=seed, batch=32)
     return {
         "max_lr": max_lr,
@@ -75,7 +75,7 @@ def main() -> None:
     options = begin(parser)
     stacks = read_done(options.done) if options.done else {name: [] for name in LADDER}
     train, held_out, vocabulary = translation_texts(4000)
-    weights = count_parameters(build("2017", vocabulary.vocab_size))
+    weights = count_parameters(build_stack("2017", vocabulary.vocab_size))
     for max_lr, name, seed in [(rate, name, seed) for rate in RATES for name in LADDER for seed in SEEDS]:
         if any((found["max_lr"], found["seed"]) == (max_lr, seed) for found in stacks[name]):
             continue

@@ -42,7 +42,7 @@ class EncoderGraph(nn.Module):
         for layer in cast(list[EncoderLayer], list(self.model.encoder.layers)):
             x = add_norm(layer.add_norm_1, x, partial(encoder_attention, layer.self_attention, mask=mask))
             x = add_norm(layer.add_norm_2, x, partial(feed_forward, layer.feed_forward))
-        memory = normalized(self.model.encoder.final_norm, x)
+        memory = layer_normalized(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
         pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
         # Values of padding are zeros, so attention to a source of padding alone returns zeros.
@@ -81,7 +81,7 @@ class StepGraph(nn.Module):
             x = add_norm(layer.add_norm_3, x, partial(feed_forward, layer.feed_forward))
             new_keys.append(key)
             new_values.append(value)
-        logits = self.model.logits(normalized(self.model.decoder.final_norm, x)[:, None])[:, 0]
+        logits = self.model.logits(layer_normalized(self.model.decoder.final_norm, x)[:, None])[:, 0]
         return logits, torch.stack(new_keys), torch.stack(new_values)
 
     def _read_past(
@@ -137,21 +137,21 @@ def feed_forward(network: FeedForward, x: Tensor) -> Tensor:
 
 
 def add_norm(parts: AddNorm, x: Tensor, sublayer: Map) -> Tensor:
-    """Return the sum of `x` and the sub-layer's output, with the normalized before or after."""
+    """Return the sum of `x` and the sub-layer's output, with the norm before or after."""
     return after(parts, x, sublayer(before(parts, x)))
 
 
 def before(parts: AddNorm, x: Tensor) -> Tensor:
     """Return what the sub-layer reads."""
-    return normalized(parts.norm, x) if isinstance(parts, PreNorm) else x
+    return layer_normalized(parts.norm, x) if isinstance(parts, PreNorm) else x
 
 
 def after(parts: AddNorm, x: Tensor, output: Tensor) -> Tensor:
     """Return the sum, normalized unless the normalized came before."""
-    return x + output if isinstance(parts, PreNorm) else normalized(parts.norm, x + output)
+    return x + output if isinstance(parts, PreNorm) else layer_normalized(parts.norm, x + output)
 
 
-def normalized(module: nn.Module, x: Tensor) -> Tensor:
+def layer_normalized(module: nn.Module, x: Tensor) -> Tensor:
     """Return the layer normalization of each token, or `x` where there is none."""
     if not isinstance(module, LayerNorm):
         return x

@@ -148,7 +148,7 @@ def translation_texts(count: int) -> tuple[Texts, Texts, WordVocabulary]:
     return texts_of(pairs[HELD_OUT:], vocabulary), texts_of(pairs[:HELD_OUT], vocabulary), vocabulary
 
 
-def build(
+def build_stack(
     name: str, vocab_size: int, *, weights: int = 0, d_model: int = 64, num_layers: int = 2
 ) -> DecoderOnly:
     """Return a model of the ladder, with networks as wide as makes it come closest to `weights` parameters.

@@ -10,7 +10,7 @@ from annotated_transformer.book.chapters.from_here_to_modern_models.stacks impor
     LADDER,
     Texts,
     WindowParts,
-    build,
+    build_stack,
     count_parameters,
     fit_translation,
     share_translated,
@@ -34,7 +34,7 @@ PAIRS = [ToyPair("a dog", "ein Hund", frozenset()), ToyPair("she sees a dog", "s
 
 def test_oracle_the_last_step_has_todays_parts():
     torch.manual_seed(0)
-    last = build(list(LADDER)[-1], VOCAB, d_model=16)
+    last = build_stack(list(LADDER)[-1], VOCAB, d_model=16)
     today = DecoderOnly(last.config, ModernParts(last.config, num_kv_heads=KV_HEADS))
     today.load_state_dict(last.state_dict())
     ids = torch.randint(3, VOCAB, (2, 7), generator=torch.Generator().manual_seed(0))
@@ -42,20 +42,20 @@ def test_oracle_the_last_step_has_todays_parts():
 
 
 def test_law_each_step_changes_the_model():
-    described = [repr(build(name, VOCAB, d_model=16)) for name in LADDER]
+    described = [repr(build_stack(name, VOCAB, d_model=16)) for name in LADDER]
     assert len(set(described)) == len(LADDER)
     biases = [
-        any(n.endswith("bias") for n, _ in build(name, VOCAB, d_model=16).named_parameters())
+        any(n.endswith("bias") for n, _ in build_stack(name, VOCAB, d_model=16).named_parameters())
         for name in LADDER
     ]
     assert biases == [True, True, True, False, False, False, False]
 
 
 def test_law_all_stacks_are_of_one_size_and_draws_do_not_depend_on_the_search_for_it():
-    weights = count_parameters(build("2017", VOCAB, d_model=32))
+    weights = count_parameters(build_stack("2017", VOCAB, d_model=32))
     for name in LADDER:
         torch.manual_seed(3)
-        found = build(name, VOCAB, weights=weights, d_model=32)
+        found = build_stack(name, VOCAB, weights=weights, d_model=32)
         assert count_parameters(found) == pytest.approx(weights, rel=0.01)
         torch.manual_seed(3)
         config = found.config
@@ -78,7 +78,7 @@ def test_law_a_model_learns_two_texts_by_heart():
     vocabulary = WordVocabulary(text for pair in PAIRS for text in (pair.source, pair.target))
     texts = texts_of(PAIRS, vocabulary)
     torch.manual_seed(0)
-    model = build("pre-norm", vocabulary.vocab_size, d_model=16, num_layers=1)
+    model = build_stack("pre-norm", vocabulary.vocab_size, d_model=16, num_layers=1)
     assert share_translated(model, texts) < 1
     losses = fit_translation(model, texts, updates=60, max_lr=0.02, seed=0, batch=2)
     assert losses[-1] < 0.2 * losses[0]
