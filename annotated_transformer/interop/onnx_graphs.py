@@ -147,7 +147,7 @@ def before(parts: AddNorm, x: Tensor) -> Tensor:
 
 
 def after(parts: AddNorm, x: Tensor, output: Tensor) -> Tensor:
-    """Return the sum, normalized unless the normalized came before."""
+    """Return the sum, normalized unless the norm came before."""
     return x + output if isinstance(parts, PreNorm) else layer_normalized(parts.norm, x + output)
 
 
