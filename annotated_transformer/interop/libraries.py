@@ -13,6 +13,7 @@ def needed(library: str, purpose: str) -> ModuleType:
         ModuleNotFoundError: If it is not installed.
     """
     try:
+        import_module(library.partition(".")[0])  # so that the library is named, not a module of it
         return import_module(library)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
