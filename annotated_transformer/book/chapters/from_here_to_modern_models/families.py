@@ -59,7 +59,7 @@ def families_table() -> str:
         "window",
         "experts",
     ]
-    lines = [f"| {' | '.join(head)} |", "| " + " | ".join(["---"] * len(head)) + " |"]
+    lines = [f"| {' | '.join(head)} |", "| --- | --: | " + " | ".join(["---"] * (len(head) - 2)) + " |"]
     lines += [f"| {' | '.join(_cells(name, row))} |" for name, row in rows.items()]
     return "\n".join(lines)
 

@@ -197,11 +197,10 @@ def draw_routes(
     """Draw how a router divides each token among experts; the chosen cells are lit and numbered."""
     fig, ax = new_canvas(14, 0.8 * len(words) + 2.2)
     count = shares.size(1)
-    numbers = [[f"{share:.2f}" if place in picks else "" for place, share in enumerate(line)]
-               for line, picks in zip(shares.tolist(), chosen.tolist(), strict=True)]  # fmt: skip
+    empty = [[""] * count for _ in words]
     size = 9.6 / count, 0.8
     draw_matrix(
-        ax, 3.6, 0.9, numbers, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size
+        ax, 3.6, 0.9, empty, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size
     )
     for row, picks in enumerate(chosen.tolist()):
         for pick in picks:
