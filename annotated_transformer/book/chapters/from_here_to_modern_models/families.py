@@ -67,7 +67,7 @@ def families_table() -> str:
 def _cells(name: str, row: dict[str, Any]) -> list[str]:
     year, number = REPORTS[name]
     title = f"[{name}](https://arxiv.org/abs/{number})" if number else name
-    norm = f"{row['norm']}, also of q and k" if row["norm_of_queries"] else row["norm"]
+    norm = f"{row['norm']}\\*" if row["norm_of_queries"] else row["norm"]
     return [
         title, year, norm, row["place"], row["positions"], _keys(name, row),
         "gated" if row["gated"] else "plain",
