@@ -22,7 +22,7 @@ def test_law_rows_show_what_the_result_has():
     assert found["GPT-2"] == ["2019", "LayerNorm", "before", "learned", "all", "plain", "yes", "–", "–"]
     assert found["Mistral 7B"][3:] == ["rotary", "8 of 32", "gated", "none", "in all layers", "–"]
     assert found["DeepSeek-V3"][4:] == ["compressed", "gated", "none", "–", "8 of 256"]
-    gemma = ["RMSNorm, also of q and k", "before and after", "rotary", "grouped", "gated", "none"]
+    gemma = ["RMSNorm\\*", "before and after", "rotary", "grouped", "gated", "none"]
     assert found["Gemma 3"][1:] == [*gemma, "in 5 of 6 layers", "–"]
     assert found["Qwen2"][6] == "q, k, v"
 
