@@ -73,7 +73,8 @@ def draw_masks(masks: Sequence[Tensor], *, columns: int = 16) -> Figure:
     wide, high = keys + 1.2, queries + 1.2
     fig, ax = new_canvas(wide * columns + 0.6, high * lines + 3.4, width=WIDE)
     blinded = sum(not bool(mask.any(dim=1).all()) for mask in masks)
-    ax.text(0.9, high * lines + 1.9, f"{len(masks)} masks; in {blinded}, a query may attend to nothing", va="center")
+    message = f"{len(masks)} masks; in {blinded}, a query may attend to nothing"
+    ax.text(0.9, high * lines + 1.9, message, va="center")
     for place, mask in enumerate(masks):
         x, y = 0.9 + wide * (place % columns), high * (lines - 1 - place // columns) + 0.9
         for query in range(queries):
