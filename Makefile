@@ -78,7 +78,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run the tests, in about half an hour on two cores; with CHAPTER=16, those of that chapter alone
+test: $(READY)  ## run the tests, in about twenty minutes on two cores; with CHAPTER=16, those of that chapter alone
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
