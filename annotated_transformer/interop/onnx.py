@@ -54,14 +54,19 @@ def to_onnx(
             there is no such `dtype`, or both languages are the same.
         OSError: If the files cannot be written.
     """
-    check_tokenizer(plain_transformer(model, "ONNX").config, tokenizer)
+    model = plain_transformer(model, "ONNX")
+    check_tokenizer(model.config, tokenizer)
     files = onnx_files(model, languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
-    """Return the files that `to_onnx` writes, all but the tokenizer's; the errors are the same."""
-    model = plain_transformer(model, "ONNX")
+    """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's.
+
+    Raises:
+        ModuleNotFoundError: If ONNX is not installed.
+        ValueError: If there is no such `dtype`, or both languages are the same.
+    """
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}

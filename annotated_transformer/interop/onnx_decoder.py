@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
 from annotated_transformer.model.id_checks import check_step, foreign_ids
@@ -49,7 +50,7 @@ class OnnxDecoder:
     def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":
         """Export a model in memory, which takes seconds; arguments and errors are those of `to_onnx`."""
         decoder = cls.__new__(cls)
-        decoder._load(onnx_files(model, None, dtype), threads)
+        decoder._load(onnx_files(plain_transformer(model, "ONNX"), None, dtype), threads)
         return decoder
 
     def __call__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "OnnxSteps":

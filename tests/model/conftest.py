@@ -7,10 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.model.decoder import DecoderLayer
-from annotated_transformer.model.encoder import EncoderLayer
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.interop.torch_weights import parameter_pairs
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 # Of the attention tests, a different prime for every axis: a swapped or transposed axis cannot fit by luck.
@@ -72,35 +69,10 @@ with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
 def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:
-    """Yield each parameter of PyTorch's module with our corresponding parameters."""
-    match ours:
-        case nn.Linear():
-            yield theirs.weight, [ours.weight]
-            if ours.bias is not None:
-                yield theirs.bias, [ours.bias]
-        case LayerNorm():
-            yield theirs.weight, [ours.gain]
-            yield theirs.bias, [ours.bias]
-        case MultiHeadAttention():
-            stacked = [ours.to_query, ours.to_key, ours.to_value]
-            yield theirs.in_proj_weight, [projection.weight for projection in stacked]
-            if ours.to_query.bias is not None:
-                yield theirs.in_proj_bias, [projection.bias for projection in stacked]
-            yield from pairs(ours.to_output, theirs.out_proj)
-        case EncoderLayer() | DecoderLayer():
-            yield from pairs(ours.self_attention, theirs.self_attn)
-            yield from pairs(ours.feed_forward.expand, theirs.linear1)
-            yield from pairs(ours.feed_forward.contract, theirs.linear2)
-            yield from pairs(ours.add_norm_1.norm, theirs.norm1)
-            yield from pairs(ours.add_norm_2.norm, theirs.norm2)
-            if isinstance(ours, DecoderLayer):
-                yield from pairs(ours.cross_attention, theirs.multihead_attn)
-                yield from pairs(ours.add_norm_3.norm, theirs.norm3)
-        case _:  # a stack
-            for layer, their_layer in zip(ours.layers, theirs.layers, strict=True):
-                yield from pairs(layer, their_layer)
-            if theirs.norm is not None:
-                yield from pairs(ours.final_norm, theirs.norm)
+    """Yield each parameter of PyTorch's module that ours has, with our corresponding parameters."""
+    for their_parameter, own in parameter_pairs(ours, theirs):
+        if own[0] is not None:  # a bias that ours lacks
+            yield their_parameter, own
 
 
 @pytest.fixture
