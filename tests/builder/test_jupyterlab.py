@@ -31,6 +31,7 @@ SEEN = """() => [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(cell
     lines: [...cell.querySelectorAll(".jp-CodeCell .cm-line, .jp-InputArea-editor .cm-line")]
         .filter(line => line.offsetParent).length,
 }))"""
+KERNEL = ".jp-Notebook-ExecutionIndicator[data-status='idle']"
 BUSY = """() => [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")]
     .some(prompt => prompt.textContent.includes("*"))"""
 
@@ -96,6 +97,7 @@ def opened(address, window, request):
         "n => document.querySelectorAll('.jp-Notebook .jp-Cell').length === n", arg=len(cells_of(name))
     )
     page.wait_for_selector(".jp-RenderedMarkdown h1")
+    page.wait_for_selector(KERNEL, state="attached")  # before there is one, JupyterLab skips what it is told to run
     yield page, name
     page.close()
 
@@ -152,7 +154,6 @@ def test_law_all_cells_run_and_answers_are_graded(opened):
 def test_law_saving_keeps_the_marks_of_exercises(opened, folder):
     page, name = opened
     before = cells_of(name)
-    page.locator(".jp-KernelName:has-text('Python 3')").first.wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("b")  # a new cell
     page.keyboard.press("Control+s")
