@@ -10,6 +10,7 @@ The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`, named after
 """
 
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import training_loss
 from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.trainer import update
-from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.record import begin, result_file, write_result
 from benchmarks.synthetic import multi30k_like
 
 ROUNDS, LEAST_SECONDS = 12, 0.04
@@ -162,8 +163,7 @@ def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dic
 
 def main() -> None:
     """Measure everything and write the result."""
-    describe_code()
-    torch.set_num_threads(1)
+    begin(ArgumentParser(description=__doc__))
     keep_freed_memory()  # as in fast training; otherwise, each large result is written to new pages
     bounds, measured = limits(), operations()
     times = best_times(bounds | measured)  # in the same rounds: other programs then slow all of them alike

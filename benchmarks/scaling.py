@@ -18,7 +18,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, write_result
 
 WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01), (0, 1, 2)
 WARMUP, BATCH, HELD_OUT = 0.2, 32, 500  # the warm-up is a share of the updates
@@ -93,9 +93,7 @@ def main() -> None:
     """Train all models and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--updates", type=int, default=100)
-    chosen = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    chosen = begin(parser)
     pairs = toy_pairs(2 * HELD_OUT + len(SEEDS) * chosen.updates * BATCH)
     vocabulary = WordVocabulary([text for pair in pairs for text in (pair.source, pair.target)])
     encoded = [vocabulary.encode(pair) for pair in pairs]
