@@ -161,15 +161,15 @@ class FastDecoderLayer:
         return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
 
     def _read_past(self, x: Tensor, position: int, tgt_mask: Tensor) -> Tensor:
-        heads = self.to_heads(x).view(len(self.past.keys), 1, sum(self.widths))
+        heads = self.to_heads(x).view(self.past.keys.size(0), 1, sum(self.widths))
         query, key, value = heads.split(self.widths, dim=-1)
         self.past.write(position, key, value)
-        return self.to_output(self.past.read(query, tgt_mask).view(len(x), self.all_d_v))
+        return self.to_output(self.past.read(query, tgt_mask).view(x.size(0), self.all_d_v))
 
     def _read_memory(self, x: Tensor, memory_mask: Tensor) -> Tensor:
-        query = self.to_cross_query(x).view(len(memory_mask), 1, self.widths[0])
+        query = self.to_cross_query(x).view(memory_mask.size(0), 1, self.widths[0])
         read = self.memory.read(query, memory_mask)
-        return self.to_cross_output(read.view(len(x), self.all_d_v))
+        return self.to_cross_output(read.view(x.size(0), self.all_d_v))
 
 
 class KeyValueBuffer:

@@ -27,7 +27,7 @@ def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tenso
     large = LARGE / weight.numel()
 
     def product(x: Tensor) -> Tensor:
-        return _onednn(x, weight, bias) if len(x) >= large else F.linear(x, weight, bias)
+        return _onednn(x, weight, bias) if x.size(0) >= large else F.linear(x, weight, bias)
 
     return product
 
@@ -49,9 +49,9 @@ class OutputProjection:
 
     def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows vocab"]:
         """Return the logits of each row."""
-        if not self.copies or not len(x):
+        if not self.copies or not x.size(0):
             return self.linear(x)
-        return self._of_one_row(x) if len(x) == 1 else self._of_rows(x)
+        return self._of_one_row(x) if x.size(0) == 1 else self._of_rows(x)
 
     def _of_one_row(self, x: Tensor) -> Tensor:
         """Add the scaled columns of $W$, faster than a scalar product with each of its many rows."""
