@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.book.cells.slider import slider_page
-from annotated_transformer.book.drawing.figures import digest, figure_page, new_figure, words_digest
+from annotated_transformer.book.drawing.figures import digest, figure_output, new_figure, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -89,7 +89,7 @@ def picture(title, alt):
     fig, ax = new_figure()
     ax.plot([1, 2, 3], [1, 3, 2])
     ax.set_title(title)
-    return figure_page(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
+    return figure_output(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
 
 
 def sanitized(page):

@@ -14,7 +14,7 @@ from annotated_transformer.book.chapters.decoding.step_figures import draw_proce
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
     digest,
-    figure_page,
+    figure_output,
     new_canvas,
     new_figure,
     svg,
@@ -42,7 +42,7 @@ def plot(**labels):
 
 def show(fig, **changes):
     words = {"number": "3.1", "title": "Two lines & a <cross>", "alt": ALT, "caption": CAPTION}
-    return figure_page(fig, **{**words, **changes})
+    return figure_output(fig, **{**words, **changes})
 
 
 def decoded(html):
