@@ -19,15 +19,12 @@ say which number is wrong. An answer that is empty, or that crashes, is no plaus
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from torch import Tensor
 
-from annotated_transformer.book.exercises.verdict import Verdict
-
-Check = Callable[..., Verdict]
 NEEDED = 2  # right answers and plausible wrong ones for each check
 UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
 NOT_PLAUSIBLE = re.compile("still empty|your code stopped with|could not use your answer")
