@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import digest, figure_output, new_figure, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,7 +161,9 @@ def slider():
         return fig
 
     words = {"number": "1.2", "title": "A line", "caption": "Look.", "name": "width"}
-    return slider_page(draw, [2, 3], alt="A line that rises to the height {}.".format, **words)._repr_html_()
+    return slider_output(
+        draw, [2, 3], alt="A line that rises to the height {}.".format, **words
+    )._repr_html_()
 
 
 def test_law_swapping_a_part_between_two_slider_frames_is_detected():

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import figure_output, new_figure, svg
 from annotated_transformer.plotting import palette
 from annotated_transformer.plotting.attention_map import draw_attention, heat
@@ -201,7 +201,7 @@ def moving():
         return fig
 
     words = {"name": "words", "number": "3.2", "title": "Maps", "caption": "Look."}
-    return slider_page(
+    return slider_output(
         draw, [2, 3, 5], alt=lambda n: f"{n} words read {n} words, each of them the same.", **words
     )
 

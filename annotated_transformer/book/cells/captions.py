@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_output
 from annotated_transformer.book.cells.output import CellOutput
-from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import figure_output
 
 T = TypeVar("T")
@@ -63,14 +63,14 @@ def show_slider(
     The alt text has places for the values that `each` returns for a frame, by default for the `{frame}`.
 
     Raises:
-        ValueError: As in `show_figure`, or `slider_page` refuses the frames.
+        ValueError: As in `show_figure`, or `slider_output` refuses the frames.
     """
 
     def words(frame: T) -> Caption:
         return filled(number, {**values, **(each(frame) if each else {"frame": frame})})
 
     title, _, caption = words(frames[0]) if frames else ("", "", "")
-    return slider_page(
+    return slider_output(
         draw,
         frames,
         name=name,

@@ -24,7 +24,7 @@ from annotated_transformer.book.drawing.figures import (
 T = TypeVar("T")
 
 
-def slider_page(
+def slider_output(
     draw: Callable[[T], Figure],
     values: Sequence[T],
     *,

@@ -23,7 +23,6 @@ from annotated_transformer.book.exercises.verdict import (
 Merges = list[tuple[str, str]]
 Batches = list[list[int]]
 SentencePairs = list[tuple[str, str]]
-LENGTHS = (2, 10, 3, 3)
 CUTS = {
     "one batch of four": ((2, 10, 3, 3),),
     "two batches in the given order": ((2, 10), (3, 3)),
