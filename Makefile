@@ -36,8 +36,10 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --k
 STAGES := lint types unit messages fresh chapters-run render pages
 
 # CHAPTER=16, or training: the stages test that chapter alone, by the tests of its room and by its cases of the tests
-# that have one for each chapter. Pages of the reference (api/) may have the name of a room.
+# that have one for each chapter. Pages of the reference (api/) may have the name of a room. One process runs them all:
+# to collect such a test costs more than to run it, and each process would collect all.
 ifdef CHAPTER
+JOBS := 0
 NAME := $(basename $(notdir $(filter chapters/$(CHAPTER)_% chapters/0$(CHAPTER)_%,$(wildcard chapters/[0-9]*.ipynb)) \
   $(wildcard chapters/$(CHAPTER).ipynb chapters/[0-9][0-9]_$(CHAPTER).ipynb)))
 ifneq ($(words $(NAME)),1)

@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, write_together
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature

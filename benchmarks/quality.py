@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.run_directory import METRICS
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE
+from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import BleuScore
 from annotated_transformer.text.corpus import Corpus
@@ -38,7 +38,7 @@ def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str,
 
 def read_epochs(folder: Path) -> list[dict[str, object]]:
     """Return the metrics of the training run in `folder` after each epoch."""
-    return [json.loads(line) for line in (folder / METRICS).read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in (folder / METRICS_FILE).read_text("utf-8").splitlines()]
 
 
 def score(translations: list[str], references: list[str], measure: Measure) -> dict[str, object]:

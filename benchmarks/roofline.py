@@ -28,8 +28,8 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import training_loss
-from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.trainer import update
+from annotated_transformer.training.training_state import TrainingState
 from benchmarks.record import begin, result_file, write_result
 from benchmarks.synthetic import multi30k_like
 

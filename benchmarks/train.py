@@ -21,8 +21,8 @@ from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import training_loss
-from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.trainer import update
+from annotated_transformer.training.training_state import TrainingState
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import multi30k_like

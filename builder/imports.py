@@ -124,7 +124,7 @@ def take_exports(tree: ast.Module) -> dict[str, str]:
 
 
 def parse_cell(cell: str) -> ast.Module:
-    """Parse a cell; a magic command or a deliberate error imports nothing."""
+    """Parse a cell; one with a magic command or a deliberate error is an empty module."""
     try:
         return ast.parse(cell)
     except SyntaxError:

@@ -16,6 +16,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from builder.imports import parse_cell
+
 LINE = re.compile(r"✓ (?P<what>.*?)(?:: \*\*(?P<value>.*)\*\* \((?:the book says .*|exactly)\))?$")
 ROLE = re.compile(r"\{claim\}`\s*([^`]*?)\s*`")
 QUOTE = re.compile(r"(?P<name>[a-z0-9-]+)(?:\[(?P<place>-?\d+)\])?(?:\s+:(?P<format>\S+))?")
@@ -42,11 +44,7 @@ def named_claims(cell: NotebookNode) -> dict[str, NotebookNode]:
 
 def checks_in(code: str) -> Iterator[str]:
     """Yield the calls of `check` and `check_close` in a cell."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
+    for node in ast.walk(parse_cell(code)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
             yield ast.unparse(node)
 

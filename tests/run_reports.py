@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safetensors.torch import save
 
-from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.training.metrics import EpochMetrics
 
 REPORTS = [
@@ -38,4 +38,4 @@ def settings(**changes: object) -> bytes:
 def write_run(folder: Path) -> None:
     """Write the reports to a folder as a training run does."""
     lines = [json.dumps(dataclasses.asdict(report)) + "\n" for report in REPORTS]
-    (folder / METRICS).write_text("".join(lines))
+    (folder / METRICS_FILE).write_text("".join(lines))

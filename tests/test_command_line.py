@@ -20,7 +20,7 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.commands import output, train
 from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer

@@ -32,7 +32,7 @@ ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
 SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
-VOCABULARY = ("book", "book.page", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
+VOCABULARY = ("book", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {

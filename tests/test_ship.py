@@ -13,7 +13,7 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.published_corpora import TATOEBA
+from annotated_transformer.text.corpus_sources import TATOEBA
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe

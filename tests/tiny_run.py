@@ -17,7 +17,6 @@ from annotated_transformer.training.trainer import train
 
 STEPS = 17  # the 23 pairs make 4 batches: four full epochs and a partial one
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
-STATE = "training.safetensors"
 
 
 class Run:

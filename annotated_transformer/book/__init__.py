@@ -5,9 +5,9 @@ from annotated_transformer.book.cells.check import check, check_close
 from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.cells.drag import DragQuery, DragScores
 from annotated_transformer.book.cells.explore import explore
+from annotated_transformer.book.cells.output import say
 from annotated_transformer.book.cells.source import show_source
 from annotated_transformer.book.cells.table import show_table
-from annotated_transformer.book.page import say
 from annotated_transformer.book.toy.fitting import fit
 
 __all__ = [

@@ -28,8 +28,8 @@ from annotated_transformer.checkpointing.files import (
     split_cut_off_line,
     write_together,
 )
-from annotated_transformer.checkpointing.training_state import (
-    STATE,
+from annotated_transformer.checkpointing.training_state_file import (
+    STATE_FILE,
     Progress,
     SavedState,
     holds_model,
@@ -44,8 +44,8 @@ from annotated_transformer.text.tokenizer import Tokenizer
 if sys.platform != "win32":
     import fcntl
 
-METRICS = "metrics.jsonl"
-LOCK = "training.lock"
+METRICS_FILE = "metrics.jsonl"
+LOCK_FILE = "training.lock"
 MODEL = "model"
 WAY_OUT = "give another folder, or move it away"
 
@@ -126,14 +126,14 @@ class RunDirectory:
         """
         self.identity = {**self.identity, **settings}
         refuse_foreign_model(self.folder)
-        metrics = self.folder / METRICS
-        if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE).exists():
+        metrics = self.folder / METRICS_FILE
+        if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE_FILE).exists():
             self._read_metrics()  # report damaged metrics first
             raise ValueError(
-                f"{metrics} has no {STATE} beside it, so this training run would overwrite it; move it "
+                f"{metrics} has no {STATE_FILE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"
             )
-        exists = (self.folder / STATE).exists()
+        exists = (self.folder / STATE_FILE).exists()
         saved = load_state(self.folder, self.identity) if exists else None
         if saved is None:
             self._write(first)
@@ -199,7 +199,7 @@ class RunDirectory:
         self._lines.append(json.dumps(dict(metrics)))
         if self.writes:
             text = "\n".join([*self._lines, ""])
-            write_together(self.folder, {METRICS: text.encode()})
+            write_together(self.folder, {METRICS_FILE: text.encode()})
 
     def _write(self, state: SavedState) -> None:
         if self.writes:
@@ -207,8 +207,8 @@ class RunDirectory:
         self.progress, self._saved = state.progress, time.monotonic()
 
     def _read_metrics(self) -> list[str]:
-        path = self.folder / METRICS
-        refuse_special_files(self.folder, METRICS)
+        path = self.folder / METRICS_FILE
+        refuse_special_files(self.folder, METRICS_FILE)
         raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
         if cut_off and self.writes:
             self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
@@ -224,8 +224,8 @@ class RunDirectory:
 
 def _take(folder: Path, log: Callable[[str], object]) -> int:
     """Lock `folder`, and return a file descriptor that releases the lock when closed."""
-    refuse_special_file(folder / LOCK)
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    refuse_special_file(folder / LOCK_FILE)
+    handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _lock(handle, folder, log)
         os.ftruncate(handle, 0)
@@ -262,22 +262,22 @@ def refuse_foreign_model(folder: Path) -> None:
         ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other
             than a regular file has the name of a file that the run would write.
     """
-    refuse_special_files(folder, *checkpoint.FILES, STATE)
+    refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
     for name in checkpoint.FILES:
         refuse_special_file(folder / MODEL / name)
     copy = any((folder / MODEL / name).exists() for name in checkpoint.FILES)
     if not (holds_model(folder) or copy):
         return
-    if not (folder / STATE).exists():
+    if not (folder / STATE_FILE).exists():
         raise ValueError(
-            f"{folder} holds a model and no {STATE}: no training run here wrote it, and this one "
+            f"{folder} holds a model and no {STATE_FILE}: no training run here wrote it, and this one "
             f"would overwrite it; {WAY_OUT}"
         )
     for weights in (folder / checkpoint.WEIGHTS, folder / MODEL / checkpoint.WEIGHTS):
-        if not weights.exists() or _mark(weights) == _mark(folder / STATE):
+        if not weights.exists() or _mark(weights) == _mark(folder / STATE_FILE):
             continue
         raise ValueError(
-            f"{weights} is not of the training run whose {STATE} is beside it, "
+            f"{weights} is not of the training run whose {STATE_FILE} is beside it, "
             f"which would overwrite it; {WAY_OUT}"
         )
 

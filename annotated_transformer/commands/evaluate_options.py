@@ -10,7 +10,7 @@ from annotated_transformer.commands.options import (
     path,
 )
 
-METRICS = ("bleu", "chrf", "chrf++", "ter")
+METRIC_NAMES = ("bleu", "chrf", "chrf++", "ter")
 PROTOCOLS = ("sacrebleu", "multi30k")
 
 
@@ -30,8 +30,8 @@ def add_evaluate_options(command: argparse.ArgumentParser) -> None:
         "--metric",
         type=metric_names,
         metavar="NAMES",
-        help=f"what to compute, separated by commas: {', '.join(METRICS)}; less is better for ter, which is "
-        "slower than the others (default: bleu)",
+        help=f"what to compute, separated by commas: {', '.join(METRIC_NAMES)}; less is better for ter, "
+        "which is slower than the others (default: bleu)",
     )
     metrics.add_argument(
         "--protocol",
@@ -86,8 +86,8 @@ def metric_names(text: str) -> tuple[str, ...]:
         argparse.ArgumentTypeError: If there is none, or an unknown one.
     """
     names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
-    if unknown := [name for name in names if name not in METRICS]:
+    if unknown := [name for name in names if name not in METRIC_NAMES]:
         raise argparse.ArgumentTypeError(
-            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}, separated by commas"
+            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRIC_NAMES)}, separated by commas"
         )
     return names

@@ -11,7 +11,7 @@ import torch
 
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.checkpoint import read_languages
-from annotated_transformer.checkpointing.training_state import STATE, read_progress
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
 from annotated_transformer.commands.config_file import model_config, start_folder, training_config
 from annotated_transformer.commands.loading import (
     chosen_languages,
@@ -83,7 +83,7 @@ def _train(
                 log=lambda message: log(name_options(message, options)),
             )
     except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
-        if group.rank == 0 and (options.out / STATE).exists():
+        if group.rank == 0 and (options.out / STATE_FILE).exists():
             log(_how_to_resume(options, group))
         if isinstance(error, TrainingStopped):
             raise_signal(stop.signal or signal.SIGINT)  # None: another process received it

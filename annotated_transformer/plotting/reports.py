@@ -10,8 +10,8 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from annotated_transformer.checkpointing.files import split_cut_off_line
-from annotated_transformer.checkpointing.run_directory import METRICS
-from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.text.lines import decode_lines
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.schedule import learning_rate
@@ -29,7 +29,7 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
         FileNotFoundError: There are none.
         ValueError: A line is not a report.
     """
-    path = Path(folder) / METRICS
+    path = Path(folder) / METRICS_FILE
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no {path}; give the folder of a training run that has finished its first epoch"
@@ -79,7 +79,7 @@ def read_schedule(folder: str | Path) -> Schedule | None:
     Raises:
         ValueError: The file is damaged.
     """
-    path = Path(folder) / STATE
+    path = Path(folder) / STATE_FILE
     if not path.is_file():
         return None
     try:

@@ -2,7 +2,7 @@
 
 import math
 
-from annotated_transformer.checkpointing.training_state import Progress
+from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.training.config import TrainingConfig
 
 

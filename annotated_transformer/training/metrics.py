@@ -11,8 +11,8 @@ from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.limits import is_over
 from annotated_transformer.training.loss import mean_loss
-from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.stopwatch import Stopwatch
+from annotated_transformer.training.training_state import TrainingState
 
 
 @dataclass(frozen=True, kw_only=True)

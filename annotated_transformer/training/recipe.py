@@ -12,7 +12,7 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
-from annotated_transformer.checkpointing.training_state import Progress
+from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.messages import Message, argument, join

@@ -12,7 +12,7 @@ from torch.optim import Adam
 
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import Progress
+from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.messages import Message, join
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
@@ -23,9 +23,9 @@ from annotated_transformer.training.loss import batch_loss, takes_fast_path, tra
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
-from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
+from annotated_transformer.training.training_state import TrainingState
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
 NEEDS_VALIDATION = "compares validation losses, and there are no validation pairs; leave it out, or add some"

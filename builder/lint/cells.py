@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from builder.lint.source import READERS, Part, Source, parse
+from builder.imports import parse_cell
+from builder.lint.source import READERS, Part, Source
 from builder.reader import HIDDEN, SETUP
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
@@ -28,7 +29,7 @@ def cells(chapter: Source) -> Iterator[str]:
         lines = length(part.text)
         if part.visible and not part.tags & READERS and lines > LINES:
             yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
-        for node in parse(part.text).body[:-1]:
+        for node in parse_cell(part.text).body[:-1]:
             if (shown := ast.unparse(node)).startswith("show_"):
                 yield f"{name}: only a cell's last expression is displayed; move {shown[:30]} to its end"
         if part.checks and "hide-cell" not in part.tags:
@@ -57,7 +58,7 @@ def before_exercises(chapter: Source) -> list[Part]:
 
 def length(code: str) -> int:
     """Count the lines of a cell, except empty lines, imports, and the rows of a table."""
-    imports = [node for node in parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in parse_cell(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
     skip = {line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     lines = [text for line, text in enumerate(code.splitlines(), 1) if line not in skip]
     return sum(bool(text.strip()) and not ROW.match(text) for text in lines)

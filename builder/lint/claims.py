@@ -18,7 +18,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.lint.source import READERS, Part, Source, parse, parse_source
+from builder.imports import parse_cell
+from builder.lint.source import READERS, Part, Source, parse_source
 from builder.results import QUOTE, ROLE, checks_in
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -37,7 +38,7 @@ def named(chapter: Source) -> Iterator[str]:
     """Compare the claims made with their names and with those that the prose quotes."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
-        tree, count = parse(part.text), 0
+        tree, count = parse_cell(part.text), 0
         looped = {id(inner) for node in ast.walk(tree) if isinstance(node, LOOPS) for inner in ast.walk(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
@@ -108,7 +109,7 @@ def checks(chapter: Source) -> Iterator[str]:
 
 def asserts(code: str) -> Iterator[str]:
     """Return the asserts in a cell: statements, and calls to PyTorch's `assert_close`."""
-    for node in ast.walk(parse(code)):
+    for node in ast.walk(parse_cell(code)):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Assert) or called.rpartition(".")[2].startswith("assert_"):
             yield ast.unparse(node)

@@ -24,7 +24,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from builder.lint.source import READERS, Source, blank, parse, sentences
+from builder.imports import parse_cell
+from builder.lint.source import READERS, Source, blank, sentences
 
 NUMBER = re.compile(
     r"(?<![\w.,{^])(?<![{^][-−])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?:\s?\\?%)?(?![\w]|[.,]\d)"
@@ -121,7 +122,7 @@ def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
     """Return the words of figures and of the first argument of each of these calls, with line numbers."""
     yield from ((text, 1) for text in chapter.captions)
     for part in chapter.parts:
-        for node in ast.walk(parse(part.text)) if part.code else []:
+        for node in ast.walk(parse_cell(part.text)) if part.code else []:
             places: list[ast.expr] = []
             if isinstance(node, ast.Call) and ast.unparse(node.func) in calls:
                 places = node.args[:1]
@@ -157,7 +158,7 @@ def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[De
             kinds = ("text/plain", "text/markdown")
             text = "\n".join("".join(data.get(kind, "")) for kind in kinds) + "".join(output.get("text", ""))
             if "text/html" in data:
-                for words in (*captions, *_literals(parse("".join(cell["source"])))):
+                for words in (*captions, *_literals(parse_cell("".join(cell["source"])))):
                     text = text.replace(words, " ") if re.search(r"\d", words) else text
             values |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
     return values
@@ -166,7 +167,7 @@ def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[De
 def in_code(chapter: Source) -> set[Decimal]:
     """Return the numbers in a chapter's code, except in exercises."""
     code = [part.text for part in chapter.parts if part.code and not part.tags & READERS]
-    nodes = [node for text in code for node in ast.walk(parse(text)) if isinstance(node, ast.Constant)]
+    nodes = [node for text in code for node in ast.walk(parse_cell(text)) if isinstance(node, ast.Constant)]
     return {Decimal(str(node.value)) for node in nodes if type(node.value) in (int, float)}
 
 

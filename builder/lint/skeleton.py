@@ -4,8 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from builder.imports import parse_cell
 from builder.lint.cells import cells, weight
-from builder.lint.source import READERS, Source, parse, parse_source
+from builder.lint.source import READERS, Source, parse_source
 from builder.site.rendering.folds import LATER
 
 # The beginnings of the section titles, in order; other sections may come between them.
@@ -187,5 +188,5 @@ def _by_section(chapter: Source, *, code: bool) -> dict[str, str]:
 
 
 def _calls(code: str) -> list[ast.Call]:
-    nodes = [node for node in ast.walk(parse(code)) if isinstance(node, ast.Call)]
+    nodes = [node for node in ast.walk(parse_cell(code)) if isinstance(node, ast.Call)]
     return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))

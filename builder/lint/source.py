@@ -1,6 +1,5 @@
 """Parse a chapter's source: its front matter, and its prose and code in reading order."""
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -94,14 +93,6 @@ def parse_file(path: Path) -> Source:
     if path.parent.name != "src":
         return chapter
     return chapter._replace(captions=typed_words("G" if chapter.number is None else str(chapter.number)))
-
-
-def parse(code: str) -> ast.Module:
-    """Parse a cell; return an empty module if it is not valid Python."""
-    try:
-        return ast.parse(code)
-    except SyntaxError:
-        return ast.Module([], [])
 
 
 def blank(text: str, *, math: bool) -> str:

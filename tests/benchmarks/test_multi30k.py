@@ -15,7 +15,7 @@ from safetensors import safe_open
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import fingerprint
-from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import Translator
@@ -105,7 +105,7 @@ def test_law_two_teachers_generate_pairs_and_the_student_starts_from_the_forward
     english = [backward.translate(targets, **SEARCH), *drawn]
     more = diversified(corpus, [likeliest], english)
     assert found["student"]["training_pairs"] == len(more.splits["train"])
-    state = tmp_path / "backward" / STATE
+    state = tmp_path / "backward" / STATE_FILE
     with safe_open(state, framework="pt") as file:
         identity = json.loads(file.metadata()["state"])["identity"]
     assert identity["corpus"] == fingerprint(list(zip(targets, sources, strict=True)))

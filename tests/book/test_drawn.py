@@ -8,38 +8,16 @@ import base64
 import configparser
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
-from annotated_transformer.book.cells.slider import slider_page
-from annotated_transformer.book.drawing.figures import digest, figure_page, new_figure, words_digest
+from annotated_transformer.book.cells.slider import slider_output
+from annotated_transformer.book.drawing.figures import digest, figure_output, new_figure, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
-
-
-class Images(HTMLParser):
-    """The attributes of each picture in an HTML output, and the frames of a slider."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.images: list[dict[str, str]] = []
-        self.frames: list[dict[str, str]] = []
-        self.inside = False
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        found = {name: value or "" for name, value in attrs}
-        self.inside = tag == "script" and found.get("class") == "at-frames"
-        if tag == "img":
-            self.images.append(found)
-
-    def handle_data(self, data):
-        if self.inside:
-            self.frames = json.loads(data)["frames"]
-            self.inside = False
 
 
 def pages(path):
@@ -52,16 +30,18 @@ def pages(path):
 
 def faults(page):
     """Report the pictures of an output that differ from those drawn."""
-    seen, wrong = Images(page), []
-    for image in seen.images:
+    seen, wrong = BeautifulSoup(page, "html.parser"), []
+    images, data = seen("img"), seen.select_one("script.at-frames")
+    frames = json.loads(data.string)["frames"] if data else []
+    for image in images:
         drawing = drawn(image["src"])
         if image.get("data-drawn") != digest(drawing, image["alt"]):
             wrong.append(f"not the picture that was drawn for {image['alt']!r}")
         if image.get("data-words") != words_digest(drawing):
             wrong.append(f"other words than those drawn for {image['alt']!r}")
-    if seen.frames and not any(frame["image"] == seen.images[0]["src"] for frame in seen.frames):
+    if frames and not any(frame["image"] == images[0]["src"] for frame in frames):
         wrong.append("the first picture of a slider is none of its frames")
-    for frame in seen.frames:
+    for frame in frames:
         if frame.get("drawn") != digest(drawn(frame["image"]), frame["alt"]):
             wrong.append(f"not the frame that was drawn for {frame['alt']!r}")
     return wrong
@@ -89,7 +69,7 @@ def picture(title, alt):
     fig, ax = new_figure()
     ax.plot([1, 2, 3], [1, 3, 2])
     ax.set_title(title)
-    return figure_page(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
+    return figure_output(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
 
 
 def sanitized(page):
@@ -161,7 +141,9 @@ def slider():
         return fig
 
     words = {"number": "1.2", "title": "A line", "caption": "Look.", "name": "width"}
-    return slider_page(draw, [2, 3], alt="A line that rises to the height {}.".format, **words)._repr_html_()
+    return slider_output(
+        draw, [2, 3], alt="A line that rises to the height {}.".format, **words
+    )._repr_html_()
 
 
 def test_law_swapping_a_part_between_two_slider_frames_is_detected():

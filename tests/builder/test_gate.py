@@ -12,17 +12,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import jupytext
 import nbformat
 import pytest
 
-from annotated_transformer.book.results import RESULTS
 from annotated_transformer.model.masks import causal_mask
-from builder.chapters import written
-from builder.imports import parse_cell
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = written(ROOT)
 
 
 @pytest.fixture
@@ -148,34 +143,3 @@ def test_law_every_committed_cell_was_executed():
                 match ast.parse(cell.source).body[-1:]:
                     case [ast.Expr(ast.Call(ast.Name(name)))] if SHOWS.match(name):
                         assert cell.outputs, (path.name, cell.source)
-
-
-def results_read(source):
-    """Return the results that a source reads; where a name is computed, all that it can be."""
-
-    def pattern(name):
-        parts = name.values if isinstance(name, ast.JoinedStr) else [name]
-        return "".join(part.value if isinstance(part, ast.Constant) else "*" for part in parts)
-
-    patterns = []
-    for cell in jupytext.read(source).cells:
-        for node in ast.walk(parse_cell(cell.source if cell.cell_type == "code" else "")):
-            match node:
-                case ast.Call(ast.Name("read_result"), [ast.Constant() | ast.JoinedStr() as name]):
-                    patterns.append(f"{pattern(name)}.json")
-                case ast.Call(ast.Attribute(ast.Name("RESULTS"), "glob"), [name]):
-                    patterns.append(pattern(name))
-                case ast.BinOp(ast.Name("RESULTS"), ast.Div(), name):
-                    patterns.append(pattern(name))
-    found = {wanted: list(RESULTS.glob(wanted)) for wanted in patterns}
-    assert all(found.values()), found
-    return {path.relative_to(ROOT).as_posix() for paths in found.values() for path in paths}
-
-
-def test_law_a_notebook_is_made_of_the_results_that_its_source_reads_and_of_no_others():
-    read = {source.stem: results_read(source) for source in SOURCES}
-    notebooks = {name: nbformat.read(ROOT / "chapters" / f"{name}.ipynb", as_version=4) for name in read}
-    recorded = {name: set(notebook.metadata.made_of) for name, notebook in notebooks.items()}
-    results = {path.relative_to(ROOT).as_posix() for path in RESULTS.glob("*.json")}
-    assert {name: files & results for name, files in recorded.items()} == read
-    assert sum(map(bool, read.values())) >= 5

@@ -97,7 +97,8 @@ def opened(address, window, request):
         "n => document.querySelectorAll('.jp-Notebook .jp-Cell').length === n", arg=len(cells_of(name))
     )
     page.wait_for_selector(".jp-RenderedMarkdown h1")
-    page.wait_for_selector(KERNEL, state="attached")  # before there is one, JupyterLab skips what it is told to run
+    # before there is a kernel, JupyterLab skips what it is told to run
+    page.wait_for_selector(KERNEL, state="attached")
     yield page, name
     page.close()
 

@@ -19,13 +19,13 @@ from torch import Tensor, nn
 from annotated_transformer.checkpointing import files
 from annotated_transformer.checkpointing import run_directory as keeping
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training import trainer
-from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.trainer import TrainingStopped
-from tests.tiny_run import BRIEF, STATE, STEPS, Run, lines, same
+from annotated_transformer.training.training_state import TrainingState
+from tests.tiny_run import BRIEF, STEPS, Run, lines, same
 
 
 class Stopped(BaseException):
@@ -137,13 +137,13 @@ def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, 
 def test_law_a_run_resumes_wherever_the_last_line_of_metrics_was_cut_off(run: Run, tmp_path: Path):
     metrics, more = tmp_path / "metrics.jsonl", dataclasses.replace(BRIEF, steps=STEPS + 1)
     run.into(tmp_path)
-    state, whole, before = (tmp_path / STATE).read_bytes(), metrics.read_bytes(), lines(tmp_path)
+    state, whole, before = (tmp_path / STATE_FILE).read_bytes(), metrics.read_bytes(), lines(tmp_path)
     start = whole[:-1].rindex(b"\n") + 1
     sentence = r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; it is left out$"
     for end in (start, start + 1, start + 99, len(whole) - 2, len(whole) - 1):
         log: list[str] = []
         metrics.write_bytes(whole[:end])
-        (tmp_path / STATE).write_bytes(state)
+        (tmp_path / STATE_FILE).write_bytes(state)
         with RunDirectory(tmp_path, log=log.append) as run_directory:
             run(run_directory, more)
         *kept, last = lines(tmp_path)
@@ -307,7 +307,7 @@ def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(run: 
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("name", ["metrics.jsonl", STATE, "training.lock"])
+@pytest.mark.parametrize("name", ["metrics.jsonl", STATE_FILE, "training.lock"])
 def test_message_a_fifo_in_the_folder(run: Run, tmp_path: Path, name: str):
     os.mkfifo(tmp_path / name)
     with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another fol"):

@@ -14,7 +14,7 @@ from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.recipe import train_from_recipe
-from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.training_state import TrainingState
 from tests.toy_recipe import SHAPE, corpus, for_steps, own_tokenizer, weights
 
 RECIPE = for_steps(7)

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.plotting import reports
 
 LINE = (
@@ -23,7 +23,7 @@ LINE = (
 @pytest.fixture
 def training(tmp_path: Path) -> Path:
     """Return the folder of a training run of two epochs."""
-    (tmp_path / METRICS).write_text(LINE % 11 + LINE % 23)
+    (tmp_path / METRICS_FILE).write_text(LINE % 11 + LINE % 23)
     return tmp_path
 
 
@@ -54,7 +54,7 @@ def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training
 
 
 def test_law_a_run_that_diverged_can_be_plotted(training: Path):
-    (training / METRICS).write_text((LINE % 11 + LINE % 23).replace("5.5", "2324215.0"))
+    (training / METRICS_FILE).write_text((LINE % 11 + LINE % 23).replace("5.5", "2324215.0"))
     assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 0
 
 

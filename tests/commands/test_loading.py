@@ -22,8 +22,8 @@ from annotated_transformer.commands.options import take_languages
 from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import CORPORA, KnownCorpus, SplitPairs, load_corpus
+from annotated_transformer.text.corpus_sources import Source
 from annotated_transformer.text.pair_files import Table, TwoFiles
-from annotated_transformer.text.published_corpora import Source
 from annotated_transformer.text.sentence_pairs import Languages
 
 

@@ -149,7 +149,7 @@ def test_law_a_new_field_of_a_config_is_an_option(monkeypatch):
 
 def test_law_the_choices_are_those_that_exist():
     assert tuple(LENGTH_PENALTIES) == decoding_options.LENGTH_PENALTIES
-    assert ("bleu", *METRICS) == evaluate_options.METRICS
+    assert ("bleu", *METRICS) == evaluate_options.METRIC_NAMES
     for command in ("evaluate", "translate"):
         (pretrained,) = (one for one in parser_of(command)._actions if one.dest == "pretrained")
         assert f"in this package: {' or '.join(pretrained_names())} (" in pretrained.help

@@ -15,14 +15,14 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import STATE, Progress
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE, Progress
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training import recipe, trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.training_state import TrainingState
 
 TEXTS = {"en": "A {} b.\n", "de": "Ein {} „d“.\n"}
 
@@ -124,7 +124,7 @@ def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
     group.rank, group.world_size = rank, processes
 
     def train(*_: object, **options: object) -> None:
-        (data / "out" / STATE).touch()
+        (data / "out" / STATE_FILE).touch()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))

@@ -11,7 +11,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state_file import read_progress
 
 OPTIONS = [  # for each option, the values that are tried
     [

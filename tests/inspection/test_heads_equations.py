@@ -7,9 +7,6 @@ import torch
 
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.text.batching import Batch, pad
-
-BATCH = Batch([0, 1], pad([[4, 5, 6, 2], [7, 2]]), pad([[1, 5, 2], [1, 8, 9, 7, 2]]))
 
 
 @pytest.mark.equation("eq-head-entropy")

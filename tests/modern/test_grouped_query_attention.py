@@ -51,6 +51,7 @@ def test_oracle_pytorchs_kernel_groups_the_same_heads(draw, randomized, num_kv_h
     torch.testing.assert_close(layer(query, key, value), expected, **EXACT)
 
 
+@pytest.mark.equation("eq-grouped-cache")
 def test_law_keys_and_values_have_fewer_parameters_and_a_smaller_cache():
     full, grouped = MultiHeadAttention(D_MODEL, HEADS), GroupedQueryAttention(D_MODEL, HEADS, 2, bias=True)
     assert grouped.to_key.weight.shape == grouped.to_value.weight.shape == (8, D_MODEL)

@@ -24,6 +24,7 @@ def mixture(top_k: int, kind=FeedForward) -> MixtureOfExperts:
     return MixtureOfExperts(router, (kind(D_MODEL, D_FF) for _ in range(EXPERTS)))
 
 
+@pytest.mark.equation("eq-experts")
 @pytest.mark.parametrize("top_k", [1, 2, EXPERTS])
 @pytest.mark.parametrize("kind", [FeedForward, SwiGLU])
 def test_oracle_each_token_by_itself(draw, randomized, top_k, kind):

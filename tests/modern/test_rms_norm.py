@@ -17,6 +17,7 @@ def test_law_four_features_by_hand():
     torch.testing.assert_close(norm(x), x / 22**0.5, **EXACT)
 
 
+@pytest.mark.equation("eq-rms-norm")
 @pytest.mark.parametrize("options", [{}, {"eps": 0.3}], ids=["default", "other"])
 def test_oracle_rms_norm_matches_pytorch(draw, randomized, assert_same, options):
     ours = randomized(RMSNorm(D_MODEL, **options))

@@ -25,6 +25,7 @@ def pairs_to_halves(x):
     return torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
 
 
+@pytest.mark.equation("eq-rotary")
 def test_oracle_each_token_is_multiplied_by_the_rotation_of_its_position(draw):
     x = draw(BATCH, HEADS, TOKENS, D_K)
     found = RotaryPositions(D_K)(x, start=5)
@@ -59,6 +60,7 @@ def test_law_halves_are_pairs_in_another_order(draw):
     assert (RotaryHalves(D_K)(x) - RotaryPositions(D_K)(x)).abs().max() > 0.1
 
 
+@pytest.mark.equation("eq-rotary")
 @both
 def test_law_scores_depend_on_the_distance_only(draw, kind):
     query, key, rotary = draw(TOKENS, D_K), draw(TOKENS, D_K), kind(D_K)

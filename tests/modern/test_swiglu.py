@@ -11,6 +11,7 @@ BATCH, TOKENS, D_MODEL, D_FF = 2, 5, 7, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
+@pytest.mark.equation("eq-swiglu")
 def test_oracle_the_formula_by_hand(draw, randomized):
     network, x = randomized(SwiGLU(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     gate, up = x @ network.gate.weight.T, x @ network.expand.weight.T

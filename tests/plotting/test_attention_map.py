@@ -6,8 +6,8 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.book.cells.slider import slider_page
-from annotated_transformer.book.drawing.figures import figure_page, new_figure, svg
+from annotated_transformer.book.cells.slider import slider_output
+from annotated_transformer.book.drawing.figures import figure_output, new_figure, svg
 from annotated_transformer.plotting import palette
 from annotated_transformer.plotting.attention_map import draw_attention, heat
 from tests.colors import CSS, STATIC, contrast, luminance, mixed, variables
@@ -177,7 +177,7 @@ def test_message_scores_instead_of_weights(bad, seen):
 
 
 def show(fig):
-    return figure_page(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
+    return figure_output(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
 
 
 THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
@@ -201,7 +201,7 @@ def moving():
         return fig
 
     words = {"name": "words", "number": "3.2", "title": "Maps", "caption": "Look."}
-    return slider_page(
+    return slider_output(
         draw, [2, 3, 5], alt=lambda n: f"{n} words read {n} words, each of them the same.", **words
     )
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.figures import check_legible
-from annotated_transformer.checkpointing.run_directory import METRICS
-from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.plotting.curves import (
     LINE,
     describe_curves,
@@ -76,9 +76,9 @@ def test_law_a_folder_is_plotted_with_its_schedule(tmp_path: Path):
     rate = partial(learning_rate, d_model=7, warmup_steps=5, max_lr=0.001)
     reports = [dataclasses.replace(report, lr=rate(report.step)) for report in REPORTS]
     lined = "".join(json.dumps(dataclasses.asdict(report)) + "\n" for report in reports)
-    (tmp_path / METRICS).write_text(lined)
+    (tmp_path / METRICS_FILE).write_text(lined)
     assert lines(plot_curves(str(tmp_path))) == lines(draw_curves(reports))
-    (tmp_path / STATE).write_bytes(settings())
+    (tmp_path / STATE_FILE).write_bytes(settings())
     assert lines(plot_curves(tmp_path)) == lines(draw_curves(reports, rate))
 
 

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save
 
 from annotated_transformer.book.toy.tasks import copy_pairs
-from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
-from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.checkpointing.run_directory import METRICS_FILE, RunDirectory
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.plotting.reports import read_reports, read_schedule
@@ -43,7 +43,7 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
     assert rate(7) == pytest.approx(5e-3)
     assert len({report.lr for report in reports}) > 1
     assert read_schedule(tmp_path) is None
-    (tmp_path / STATE).write_bytes(settings(max_lr=None))
+    (tmp_path / STATE_FILE).write_bytes(settings(max_lr=None))
     assert read_schedule(tmp_path)(5) == pytest.approx((7 * 5) ** -0.5)
 
 
@@ -65,7 +65,7 @@ def test_message_a_folder_without_reports(tmp_path: Path):
     ],
 )
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
-    (tmp_path / STATE).write_bytes(content)
+    (tmp_path / STATE_FILE).write_bytes(content)
     message = r"training\.safetensors does not hold the settings of a training run \(.+\); plot without it"
     with pytest.raises(ValueError, match=message):
         read_schedule(tmp_path)
@@ -74,7 +74,7 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 @pytest.mark.message
 @pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")])
 def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
-    (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
+    (tmp_path / METRICS_FILE).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\);"):
         read_reports(tmp_path)
 
@@ -94,7 +94,7 @@ def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
 )
 def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, change: dict, sentence: str):
     line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
-    (tmp_path / METRICS).write_text(f"{line}\n")
+    (tmp_path / METRICS_FILE).write_text(f"{line}\n")
     with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
         read_reports(tmp_path)
 
@@ -102,14 +102,14 @@ def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, chang
 @pytest.mark.message
 def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
     lines = [json.dumps(dataclasses.asdict(report)) for report in REPORTS[:2]]
-    (tmp_path / METRICS).write_text(f"{lines[0]}\n{lines[1][:-1]}")
+    (tmp_path / METRICS_FILE).write_text(f"{lines[0]}\n{lines[1][:-1]}")
     with pytest.warns(UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves"):
         assert read_reports(tmp_path) == REPORTS[:1]
 
 
 @pytest.mark.message
 def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
-    (tmp_path / METRICS).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
+    (tmp_path / METRICS_FILE).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"):
         read_reports(tmp_path)
 
@@ -118,6 +118,6 @@ def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
 def test_message_steps_that_do_not_rise(tmp_path: Path):
     for step in (11, 5):
         lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
-        (tmp_path / METRICS).write_text("\n".join([*lines, ""]))
+        (tmp_path / METRICS_FILE).write_text("\n".join([*lines, ""]))
         with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
             read_reports(tmp_path)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from annotated_transformer.checkpointing.training_state import Progress
+from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.training.limits import completed, is_out_of_patience, is_over
 from tests.small_training import BRIEF
 

@@ -22,7 +22,7 @@ from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.training_state import TrainingState
 from tests.tiny_run import lines
 from tests.toy_recipe import RECIPE, SHAPE, corpus, for_steps, own_tokenizer, weights
 

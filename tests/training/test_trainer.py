@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.text.batching import Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import EOS_ID

@@ -20,10 +20,10 @@ from typing import NamedTuple, TypeVar
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_page
-from annotated_transformer.book.cells.slider import slider_page
-from annotated_transformer.book.drawing.figures import figure_page
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_output
+from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.cells.slider import slider_output
+from annotated_transformer.book.drawing.figures import figure_output
 
 T = TypeVar("T")
 ROOMS = Path(__file__).parent.parent / "chapters"
@@ -37,15 +37,15 @@ class Caption(NamedTuple):
     caption: str
 
 
-def show_figure(number: str, fig: Figure, **values: object) -> Page:
+def show_figure(number: str, fig: Figure, **values: object) -> CellOutput:
     """Show `fig` as figure `number`, with the words that `captions` has for it.
 
     Raises:
-        ValueError: There are no such words, their places are not those of `values`, or `figure_page` refuses
-            the figure.
+        ValueError: There are no such words, their places are not those of `values`, or `figure_output`
+            refuses the figure.
     """
     title, alt, caption = filled(number, values)
-    return figure_page(fig, number=number, title=title, alt=alt, caption=caption)
+    return figure_output(fig, number=number, title=title, alt=alt, caption=caption)
 
 
 def show_slider(
@@ -57,20 +57,20 @@ def show_slider(
     start: T | None = None,
     each: Callable[[T], Mapping[str, object]] | None = None,
     **values: object,
-) -> Page:
+) -> CellOutput:
     """Draw one of the `frames` at a time, behind a slider called `name`, as figure `number`.
 
     The alt text has places for the values that `each` returns for a frame, by default for the `{frame}`.
 
     Raises:
-        ValueError: As in `show_figure`, or `slider_page` refuses the frames.
+        ValueError: As in `show_figure`, or `slider_output` refuses the frames.
     """
 
     def words(frame: T) -> Caption:
         return filled(number, {**values, **(each(frame) if each else {"frame": frame})})
 
     title, _, caption = words(frames[0]) if frames else ("", "", "")
-    return slider_page(
+    return slider_output(
         draw,
         frames,
         name=name,
@@ -82,14 +82,14 @@ def show_slider(
     )
 
 
-def show_drag(number: str, drag: DragQuery | DragScores, **values: object) -> Page:
+def show_drag(number: str, drag: DragQuery | DragScores, **values: object) -> CellOutput:
     """Show a figure in which the reader drags a query or scores as figure `number`.
 
     Raises:
         ValueError: As in `show_figure`.
     """
     title, alt, caption = filled(number, values)
-    return drag_page(drag, number=number, title=title, alt=alt, caption=caption)
+    return drag_output(drag, number=number, title=title, alt=alt, caption=caption)
 
 
 def filled(number: str, values: Mapping[str, object]) -> Caption:

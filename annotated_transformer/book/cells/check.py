@@ -7,7 +7,7 @@ import torch
 from IPython import get_ipython
 from IPython.display import display
 
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 _refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
@@ -58,5 +58,5 @@ def refute(line: str, **claim: Any) -> None:
         if said in _refuted:
             return
         _refuted.add(said)
-    shown = Page(f"✗ {line}. You changed something above, or found something.")
+    shown = CellOutput(f"✗ {line}. You changed something above, or found something.")
     display(shown, metadata=claim)  # type: ignore[no-untyped-call]

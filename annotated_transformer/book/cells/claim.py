@@ -9,7 +9,7 @@ from IPython.display import display
 from torch import Tensor
 
 from annotated_transformer.book.cells.check import must_hold, refute
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
@@ -91,7 +91,7 @@ def claim(
     said = "exactly" if kind == "equals" else f"the book says {said}"
     value_and_bound = "" if _is_true(bound) else f": **{shown}** ({said})"
     display(  # type: ignore[no-untyped-call]
-        Page(f"✓ {what}{value_and_bound}"), metadata={"claim": metadata}
+        CellOutput(f"✓ {what}{value_and_bound}"), metadata={"claim": metadata}
     )
 
 

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.slider import with_script
 from annotated_transformer.book.drawing.boxes import draw_weight
 from annotated_transformer.book.drawing.figures import (
@@ -25,7 +26,6 @@ from annotated_transformer.book.drawing.figures import (
     new_canvas,
     svg,
 )
-from annotated_transformer.book.page import Page
 from annotated_transformer.plotting.figures import WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, VALUE
 
@@ -164,8 +164,10 @@ class DragQuery:
         return fig
 
 
-def drag_page(drag: DragScores | DragQuery, *, number: str, title: str, alt: str, caption: str) -> Page:
-    """Return a page with a figure in which the reader drags; `number` and the words as in `figure_page`.
+def drag_output(
+    drag: DragScores | DragQuery, *, number: str, title: str, alt: str, caption: str
+) -> CellOutput:
+    """Return a figure in which the reader drags; `number` and the words as in `figure_output`.
 
     Raises:
         ValueError: The figure cannot be shown.
@@ -177,7 +179,7 @@ def drag_page(drag: DragScores | DragQuery, *, number: str, title: str, alt: str
         f'<div class="at-stage">{image(drawing, alt)}</div><figcaption>{escape(caption)}</figcaption>'
         f"{with_script('drag.js', 'at-data', {**drag.data(), 'alt': alt})}</figure>"
     )
-    return Page(f"Figure {number}. {title}\n\n{alt}\n\n{caption}", html)
+    return CellOutput(f"Figure {number}. {title}\n\n{alt}\n\n{caption}", html)
 
 
 def _canvas(height: float) -> tuple[Figure, Axes]:

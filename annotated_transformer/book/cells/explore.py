@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import image, svg
-from annotated_transformer.book.page import Page
 
 
 def explore(draw: Callable[..., Figure], **controls: Any) -> Any:
@@ -17,8 +17,8 @@ def explore(draw: Callable[..., Figure], **controls: Any) -> Any:
     """
     import ipywidgets  # here, so that a book without live cells does not need it
 
-    def redraw(**values: Any) -> Page:
+    def redraw(**values: Any) -> CellOutput:
         alt = ", ".join(f"{name} = {value}" for name, value in values.items())
-        return Page(alt, image(svg(draw(**values)), f"The figure for {alt}"))
+        return CellOutput(alt, image(svg(draw(**values)), f"The figure for {alt}"))
 
     return ipywidgets.interactive(redraw, {"auto_display": True}, **controls)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from matplotlib.figure import Figure
 
+from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import (
     anchor,
     check_words,
@@ -19,12 +20,11 @@ from annotated_transformer.book.drawing.figures import (
     map_script,
     svg,
 )
-from annotated_transformer.book.page import Page
 
 T = TypeVar("T")
 
 
-def slider_page(
+def slider_output(
     draw: Callable[[T], Figure],
     values: Sequence[T],
     *,
@@ -34,14 +34,14 @@ def slider_page(
     alt: Callable[[T], str],
     caption: str,
     start: T | None = None,
-) -> Page:
+) -> CellOutput:
     """Return a page with one frame for each of `values` behind a slider called `name`, `start` first.
 
     A reader may have changed the values: if `start` is no longer among them, the nearest number is shown
     first. With one value, nothing moves.
 
     Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
-    `number`, `title`, `alt` and `caption` are those of `figure_page`.
+    `number`, `title`, `alt` and `caption` are those of `figure_output`.
 
     Raises:
         ValueError: There are no values, or a frame cannot be shown.
@@ -66,7 +66,7 @@ def slider_page(
         f"{script}{map_script(drawings[first])}</figure>"
     )
     lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
-    return Page("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)
+    return CellOutput("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)
 
 
 def with_script(name: str, label: str, data: Mapping[str, object]) -> str:

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 
 PACKAGE = __name__.partition(".")[0]
 PAGE_COLUMNS = 88  # a longer line of code would be cut at the edge of the page
@@ -18,7 +18,7 @@ PAGE_COLUMNS = 88  # a longer line of code would be cut at the edge of the page
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-def show_source(thing: Callable[..., object] | type) -> Page:
+def show_source(thing: Callable[..., object] | type) -> CellOutput:
     """Show the core of a function, method or class of this package, with its complete source below.
 
     Raises:
@@ -42,7 +42,7 @@ def show_source(thing: Callable[..., object] | type) -> Page:
                 f"wrap it: {line.strip()}"
             )
     complete = _fenced(f"{heading}\n{source}")
-    return Page(
+    return CellOutput(
         f"{_fenced(core(source))}\n\n"
         f'<details class="at-source"><summary>{heading[2:]}: the complete source</summary>\n\n'
         f"{complete}\n\n</details>"

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 
 NUMBER = re.compile(r"[-−]?\d[\d,.]*(e-?\d+)?%?( (to|of) [-−]?\d[\d,.]*(e-?\d+)?%?)?| *")
 
 
-def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
+def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> CellOutput:
     """Show rows below the names of their columns; a column of numbers is aligned to the right.
 
     A cell is Markdown or a number; round it with a format, such as f"{share:.0%}".
@@ -25,4 +25,4 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page
             raise ValueError(f"a row has {len(row)} cells, {' | '.join(row)}, but the head has {len(names)}")
     numeric = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*cells, strict=True)]
     rule = ["--:" if right else "---" for right in numeric]
-    return Page("\n".join(f"| {' | '.join(row)} |" for row in [names, rule, *cells]))
+    return CellOutput("\n".join(f"| {' | '.join(row)} |" for row in [names, rule, *cells]))

@@ -5,12 +5,12 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 
 from annotated_transformer.__main__ import main
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 
 PROGRAM = "annotated-transformer"
 
 
-def run_command(line: str, *, shown: str | None = None) -> Page:
+def run_command(line: str, *, shown: str | None = None) -> CellOutput:
     """Run a command line of this package, and return it with what it printed.
 
     What it writes to stderr (progress, times, terms) is left out: it differs from run to run.
@@ -29,4 +29,4 @@ def run_command(line: str, *, shown: str | None = None) -> Page:
     if status != 0:
         raise RuntimeError(f"{line!r} ended with status {status}: {errors.getvalue().strip()}")
     printed = "\n".join([f"$ {shown or line}", *out.getvalue().splitlines()])
-    return Page(f"```console\n{printed}\n```")
+    return CellOutput(f"```console\n{printed}\n```")

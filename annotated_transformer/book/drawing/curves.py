@@ -1,7 +1,7 @@
 """The curves of a training run as a numbered figure of a chapter."""
 
-from annotated_transformer.book.drawing.figures import figure_page
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.drawing.figures import figure_output
 from annotated_transformer.plotting.curves import draw_curves, headline, summarize_curves
 from annotated_transformer.plotting.reports import Schedule
 from annotated_transformer.training.metrics import EpochMetrics
@@ -17,7 +17,7 @@ SHADED = "The shaded steps are the warm-up."  # only a schedule tells how long i
 
 def show_curves(
     reports: list[EpochMetrics], *, number: str, title: str | None = None, schedule: Schedule | None = None
-) -> Page:
+) -> CellOutput:
     """Show what `draw_curves` draws as a numbered figure with a text alternative.
 
     Without a `title`, one is made from the losses.
@@ -28,4 +28,4 @@ def show_curves(
     figure = draw_curves(reports, schedule)
     alt = summarize_curves(reports, schedule)
     caption = CAPTION if schedule is None else f"{CAPTION} {SHADED}"
-    return figure_page(figure, number=number, title=title or headline(reports), alt=alt, caption=caption)
+    return figure_output(figure, number=number, title=title or headline(reports), alt=alt, caption=caption)

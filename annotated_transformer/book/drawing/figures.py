@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from annotated_transformer.book.cells.check import must_hold
-from annotated_transformer.book.page import Page
+from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.plotting import figures as plotting
 from annotated_transformer.plotting.figures import HOUSE_STYLE, SHRUNK, WIDE, WIDTH, svg_text
 from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED
@@ -55,7 +55,7 @@ def new_canvas(columns: float | int, rows: float | int, *, width: float = WIDTH)
     return fig, ax
 
 
-def figure_page(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> Page:
+def figure_output(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> CellOutput:
     """Return `fig` under its number and title, above its caption.
 
     `title` states what to see, `alt` replaces the picture for a reader who cannot see it.
@@ -66,7 +66,7 @@ def figure_page(fig: Figure, *, number: str, title: str, alt: str, caption: str)
     """
     check_words(number, title, alt, caption)
     drawing = svg(fig)
-    return Page(
+    return CellOutput(
         f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
         f'<figure class="at-figure" id="{anchor(number)}"{map_mark(drawing)}>{heading(number, title)}'
         f"{staged(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",

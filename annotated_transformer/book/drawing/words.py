@@ -1,6 +1,6 @@
-"""Words in a row, vectors without digits, and names at the ends of lines."""
+"""Words in a row, vectors without digits, and names beside the rows and at the ends of lines."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -58,6 +58,15 @@ def draw_vector(
         face = to_rgba(color, 0.1 + 0.8 * share)
         ax.add_patch(Rectangle(corner, width, height, facecolor=face, edgecolor=color, lw=1))
     return box
+
+
+def name_rows(ax: Axes, names: Collection[str], *, shown: bool = True) -> None:
+    """Write a name beside each row of a chart, at the heights 0, 1, 2, and so on, without tick marks.
+
+    In a panel beside one that has the same rows, the names need not be `shown`.
+    """
+    ax.set_yticks(range(len(names)), list(names) if shown else [])
+    ax.tick_params(axis="y", length=0)
 
 
 def label_ends(ax: Axes, *, gap: float | int = 6) -> None:

@@ -1,6 +1,7 @@
 """What the checks try: random inputs, the same each time, and attention with common mistakes."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -9,6 +10,12 @@ from torch import Tensor
 def draw_normal(seed: int, *shape: int) -> Tensor:
     """Return a tensor of normally distributed numbers."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def normal_draws(seed: int) -> Callable[..., Tensor]:
+    """Return a function that draws a new tensor of a given shape at each call."""
+    generator = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def mistaken_attention(

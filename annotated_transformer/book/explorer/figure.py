@@ -13,6 +13,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
+from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import anchor, check_words, heading, image, new_canvas, svg
 from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
@@ -21,7 +22,6 @@ from annotated_transformer.book.explorer.first_frame import (
     likeliest_tokens,
     plain,
 )
-from annotated_transformer.book.page import Page
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind, attention_maps
 from annotated_transformer.plotting.palette import (
@@ -66,7 +66,7 @@ def show_explorer(
     step: int = 0,
     layer: int | None = None,
     head: int | None = None,
-) -> Page:
+) -> CellOutput:
     """Show what a shipped model reads while it translates `sentence`; in the book, a button runs the model.
 
     `view` is "encoder", "cross-attention" or "decoder". `step` is the index of the highlighted token: of the
@@ -104,7 +104,7 @@ def show_explorer(
         "layer": layer,
         "head": head,
     }
-    return Page(
+    return CellOutput(
         f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
         f'<figure class="at-figure at-x-figure" id="{anchor(number)}" '
         f'data-explorer="{escape(json.dumps(options))}">'

@@ -94,12 +94,6 @@ def toy_pairs(count: int, *, seed: int = 0) -> list[ToyPair]:
     return pairs
 
 
-def toy_split(training: int, held_out: int, *, seed: int = 0) -> tuple[list[ToyPair], list[ToyPair]]:
-    """Return pairs for training and pairs for evaluation; no pair is in both."""
-    pairs = toy_pairs(training + held_out, seed=seed)
-    return pairs[:training], pairs[training:]
-
-
 class WordVocabulary:
     """One id for each word, shared by both languages: the simplest tokenizer.
 

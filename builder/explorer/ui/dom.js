@@ -50,6 +50,24 @@ export const find = (host, selector) => host.querySelector(selector);
 export const focusOn = (host, key) =>
   find(host, `[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 
+// Where a key leads from a cell of a grid, or nothing if it leads nowhere. PageUp and PageDown move by a `page` of columns.
+/** @type {(event: KeyboardEvent, cell: number[], last: number[], page?: number) => number[] | undefined} */
+export function cellAfter(event, [row, column], [lastRow, lastColumn], page) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
+  const to = {
+    ArrowRight: [row, column + 1],
+    ArrowLeft: [row, column - 1],
+    ArrowDown: [row + 1, column],
+    ArrowUp: [row - 1, column],
+    Home: [row, 0],
+    End: [row, lastColumn],
+    ...(page && { PageDown: [row, column + page], PageUp: [row, column - page] }),
+  }[event.key];
+  if (!to) return;
+  event.preventDefault();
+  return [Math.min(Math.max(to[0], 0), lastRow), Math.min(Math.max(to[1], 0), lastColumn)];
+}
+
 // Radio buttons in a row. `options` are pairs of a value and a label.
 let groups = 0;
 export const nextGroup = () => (groups += 1);

@@ -1,5 +1,5 @@
 // Switching heads off, and how the translation changes.
-import { button, fill, focusOn, h } from "./dom.js";
+import { button, cellAfter, fill, focusOn, h } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { changes, headsOff } from "./notices.js";
 import { holdsHead } from "./state.js";
@@ -88,22 +88,9 @@ export class HeadsOff {
   // One Tab stop for each kind; the arrow keys move on from there.
   /** @type {(event: KeyboardEvent, kind: Kind, row: number, column: number) => void} */
   arrow(event, kind, row, column) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { layers, heads } = BOOK.shape;
-    const to = {
-      ArrowRight: [row, column + 1],
-      ArrowLeft: [row, column - 1],
-      ArrowDown: [row + 1, column],
-      ArrowUp: [row - 1, column],
-      Home: [row, 0],
-      End: [row, heads],
-    }[event.key];
-    if (!to) return;
-    event.preventDefault();
-    focusOn(
-      this.element,
-      headKey(kind, Math.min(Math.max(to[0], 0), layers - 1), Math.min(Math.max(to[1], 0), heads)),
-    );
+    const to = cellAfter(event, [row, column], [layers - 1, heads]);
+    if (to) focusOn(this.element, headKey(kind, to[0], to[1]));
   }
 
   /** @type {(kind: Kind, row: number, column: number) => void} */

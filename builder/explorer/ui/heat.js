@@ -1,5 +1,5 @@
 // A tensor as a heat map of numbers. Only the cells in view exist, so a tensor may have thousands of columns.
-import { choices, fill, focusOn, h } from "./dom.js";
+import { cellAfter, choices, fill, focusOn, h } from "./dom.js";
 import { axes, chapterLink, parsed, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
 import { holdsHead } from "./state.js";
@@ -279,23 +279,10 @@ export class Heat {
 
   /** @type {(event: KeyboardEvent) => void} */
   arrow(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
-    const { row, column } = this.cell;
-    const [lastRow, lastColumn] = [this.slice.length - 1, this.slice[0].length - 1];
+    const last = [this.slice.length - 1, this.slice[0].length - 1];
     const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);
-    const to = {
-      ArrowRight: [row, column + 1],
-      ArrowLeft: [row, column - 1],
-      ArrowDown: [row + 1, column],
-      ArrowUp: [row - 1, column],
-      Home: [row, 0],
-      End: [row, lastColumn],
-      PageDown: [row, column + page],
-      PageUp: [row, column - page],
-    }[event.key];
-    if (!to) return;
-    event.preventDefault();
-    this.go(Math.min(Math.max(to[0], 0), lastRow), Math.min(Math.max(to[1], 0), lastColumn));
+    const to = cellAfter(event, [this.cell.row, this.cell.column], last, page);
+    if (to) this.go(to[0], to[1]);
   }
 
   // The whole slice in miniature; of the numbers that share a pixel, the largest is drawn.

@@ -8,7 +8,7 @@ import pytest
 import torch
 from py_mini_racer import MiniRacer
 
-from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_page
+from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_output
 from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights
 from tests.drawings import texts
 
@@ -25,7 +25,7 @@ QUERY = DragQuery(
 
 
 def page(drag, number="3.1"):
-    return drag_page(drag, number=number, title="A query", alt=ALT, caption="Drag it.")._repr_html_()
+    return drag_output(drag, number=number, title="A query", alt=ALT, caption="Drag it.")._repr_html_()
 
 
 def attend(query):
@@ -83,7 +83,7 @@ def test_law_other_numbers_are_drawn_within_the_edges(drag):
 @pytest.mark.message
 def test_message_words_are_checked_as_for_a_figure():
     with pytest.raises(ValueError, match="is not a title"):
-        drag_page(SCORES, number="3.1", title="A query.", alt=ALT, caption="Drag it.")
+        drag_output(SCORES, number="3.1", title="A query.", alt=ALT, caption="Drag it.")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import new_canvas, svg
 
 
@@ -24,7 +24,7 @@ def alt(value):
 def slider(**changes):
     options = {"name": "width", "number": "3.2", "title": "A frame", "alt": alt, "start": 2}
     options["caption"] = "Drag to 8: the frame changes."
-    return slider_page(draw, [2, 4, 8], **{**options, **changes})
+    return slider_output(draw, [2, 4, 8], **{**options, **changes})
 
 
 def frames(page):
@@ -63,7 +63,7 @@ def test_law_two_builds_are_the_same_and_the_text_names_every_frame():
     [([2, 4, 8], 5, 1), ([2, 4, 8], 64, 2), ([3], 64, 0), (["a", "b"], "c", 0), ([2, 4, 8], 8, 2)],
 )
 def test_law_where_a_reader_has_changed_the_values_the_slider_starts_at_the_nearest(values, start, first):
-    page = slider_page(
+    page = slider_output(
         draw, values, name="width", number="3.2", title="A frame", alt=alt, caption="One.", start=start
     )
     assert frames(page)["start"] == first
@@ -72,7 +72,7 @@ def test_law_where_a_reader_has_changed_the_values_the_slider_starts_at_the_near
 @pytest.mark.message
 def test_message_a_slider_without_values():
     with pytest.raises(ValueError, match="there are no values, and so there is no picture; give one or more"):
-        slider_page(draw, [], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
+        slider_output(draw, [], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
 @pytest.mark.message

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from annotated_transformer.book.cells.source import PAGE_COLUMNS, core, show_source
-from annotated_transformer.book.page import Page, say
 from annotated_transformer.model import attention as attention_module
 from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights, masked_softmax
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -163,16 +162,3 @@ def test_message_a_line_must_fit_the_page(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "annotated_transformer.wide", wide)
     with pytest.raises(ValueError, match=r"wide has a line of 103 characters, .* room for 88; wrap it"):
         show_source(wide.wide)
-
-
-def test_law_a_sentence_has_the_same_markdown_and_plain_text():
-    page = say("The mean is 0.50.")
-    assert page._repr_markdown_() == repr(page) == "The mean is 0.50."
-    assert page._repr_html_() is None
-
-
-def test_law_a_page_with_html_has_no_markdown():
-    page = Page("words", "<p>words</p>")
-    assert page._repr_html_() == "<p>words</p>"
-    assert page._repr_markdown_() is None
-    assert repr(page) == "words"

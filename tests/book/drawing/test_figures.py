@@ -2,10 +2,10 @@
 
 import base64
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+from bs4 import BeautifulSoup
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
@@ -14,7 +14,7 @@ from annotated_transformer.book.chapters.decoding.step_figures import draw_proce
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
     digest,
-    figure_page,
+    figure_output,
     new_canvas,
     new_figure,
     svg,
@@ -42,7 +42,7 @@ def plot(**labels):
 
 def show(fig, **changes):
     words = {"number": "3.1", "title": "Two lines & a <cross>", "alt": ALT, "caption": CAPTION}
-    return figure_page(fig, **{**words, **changes})
+    return figure_output(fig, **{**words, **changes})
 
 
 def decoded(html):
@@ -90,36 +90,21 @@ def test_law_ink_follows_the_theme_and_role_colors_do_not():
     assert palette.KEY.lower() in text
 
 
-class Reader(HTMLParser):
-    """Collects the tags of a page with their attributes, and its text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.words = {}, []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.setdefault(tag, []).append(dict(attributes))
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-
 def test_law_a_figure_has_its_number_title_picture_alt_text_and_caption():
     page = show(plot())
     assert repr(page) == f"Figure 3.1. Two lines & a <cross>\n\n{ALT}\n\n{CAPTION}"
-    seen = Reader(page._repr_html_())
-    assert seen.words == ["Figure 3.1", " Two lines & a <cross>", CAPTION]
-    assert seen.found["figure"] == [{"class": "at-figure", "id": "figure-3-1"}]
-    assert seen.found["a"] == [{"class": "at-figure-number", "href": "#figure-3-1"}]
-    (image,) = seen.found["img"]
-    assert (image["class"], image["alt"]) == ("at-svg", ALT)
-    assert "script" not in seen.found  # because there is no attention map
+    seen = BeautifulSoup(page._repr_html_(), "html.parser")
+    assert list(seen.strings) == ["Figure 3.1", " Two lines & a <cross>", CAPTION]
+    assert [figure.attrs for figure in seen("figure")] == [{"class": ["at-figure"], "id": "figure-3-1"}]
+    assert [link.attrs for link in seen("a")] == [{"class": ["at-figure-number"], "href": "#figure-3-1"}]
+    (image,) = seen("img")
+    assert (image["class"], image["alt"]) == (["at-svg"], ALT)
+    assert not seen("script")  # because there is no attention map
     assert decoded(page._repr_html_()) == svg(plot())
 
 
 def test_law_a_figures_digests_are_of_its_drawing_and_its_alt_text():
-    (image,) = Reader(show(plot())._repr_html_()).found["img"]
+    (image,) = BeautifulSoup(show(plot())._repr_html_(), "html.parser")("img")
     drawing = svg(plot())
     assert image["data-drawn"] == digest(drawing, ALT)
     assert image["data-words"] == words_digest(drawing)

@@ -4,7 +4,13 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, space_out
+from annotated_transformer.book.drawing.words import (
+    draw_tokens,
+    draw_vector,
+    label_ends,
+    name_rows,
+    space_out,
+)
 from annotated_transformer.plotting.palette import KEY
 from tests.drawings import texts
 
@@ -41,6 +47,22 @@ def test_a_share_above_one_is_refused():
 )
 def test_law_places_are_moved_apart_around_their_middle(places, moved):
     assert space_out(places, 10.0) == moved
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_law_a_name_stands_beside_its_row(shown):
+    fig, (ax, other) = new_figure(1, 2)
+    name_rows(ax, {"first": 1.0, "second": 2.0})
+    name_rows(other, ["first", "second"], shown=shown)
+    fig.draw_without_rendering()
+    assert {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()} == {
+        "first": 0,
+        "second": 1,
+    }
+    assert [label.get_text() for label in other.get_yticklabels()] == (
+        ["first", "second"] if shown else ["", ""]
+    )
+    assert [line.get_markersize() for line in (*ax.get_yticklines(), *other.get_yticklines())] == [0] * 8
 
 
 def test_law_a_line_is_named_at_its_end_and_near_names_do_not_overlap():

@@ -246,12 +246,3 @@ def test_law_interrupting_the_kernel_still_interrupts_a_check():
 
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
         check_double(interrupted)
-
-
-def test_law_a_check_keeps_its_name_and_its_docstring():
-    assert (check_double.__name__, check_double.__doc__) == ("check_double", "Judge a function that doubles.")
-
-
-def test_law_verdicts_compare_by_what_they_say():
-    assert Verdict(True, "yes.") == Verdict(True, "yes.")
-    assert Verdict(True, "yes.") != Verdict(False, "yes.")

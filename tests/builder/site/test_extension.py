@@ -26,10 +26,3 @@ def test_law_files_are_written_for_a_site_whose_pages_are_complete(monkeypatch, 
     extension.start(app)
     extension.finish(app, error)
     assert found == written
-
-
-def test_law_each_event_has_one_handler():
-    app = Mock(spec=Sphinx)
-    extension.setup(app)
-    events = [call.args[0] for call in app.connect.call_args_list]
-    assert sorted(events) == sorted([*extension.EVENTS, "builder-inited", "build-finished"])

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.predictions import predicted_for
 from annotated_transformer.book.exercises.verdict import (
     as_shape,
     expect,
@@ -48,12 +49,7 @@ def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
 def check_rectangle(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
     for name, right in SHAPES.items():
-        shape = answer.get(name)
-        expect(
-            shape is not None and shape is not ...,
-            f"{name} is still empty; put a tuple of whole numbers there.",
-        )
-        shape = as_shape(shape, what=repr(name))
+        shape = as_shape(predicted_for(answer, name, put="a tuple of whole numbers"), what=repr(name))
         expect(shape == right, f"{name!r}: the shape is not {shape}. {CLUES[name]}")
     return "four rows, one for each target token, and seven columns, one for each source token."
 

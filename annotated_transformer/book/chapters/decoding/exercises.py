@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     Mistakes,
@@ -46,11 +47,8 @@ TREE = {
 @judge
 def check_search_texts(answer: Iterable[Any] | None) -> str:
     """Judge which texts four searches are predicted to return, exercise ex-predict-search."""
-    expect(answer is not None, "your answer is still empty; put the four texts in its place.")
-    predicted = [str(text).strip() for text in (() if answer is None else answer)]
-    expect(
-        len(predicted) == 4, "give four texts: greedy, beam of 2, exhaustive, and exhaustive with the mean."
-    )
+    give = "four texts: greedy, beam of 2, exhaustive, and exhaustive with the mean"
+    texts = [str(text).strip() for text in predicted(answer, 4, put="the four texts", give=give)]
     shares = {first: share for first, share in TREE[""].items() if first not in TREE}
     for first, words in TREE.items():
         if first:
@@ -64,7 +62,7 @@ def check_search_texts(answer: Iterable[Any] | None) -> str:
         "exhaustive": max(shares, key=shares.__getitem__),
         "exhaustive, mean per token": max(mean, key=mean.__getitem__),
     }
-    for got, (name, text) in zip(predicted, wanted.items(), strict=True):
+    for got, (name, text) in zip(texts, wanted.items(), strict=True):
         expect(got == text, f"{name}: not {got!r}. {CLUES[name]}")
     return "all four texts are right."
 

@@ -9,6 +9,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MASKED, MUTED, SECOND
 
@@ -31,8 +32,7 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
             ax.text(max(before, share) + 0.03, place, number_text, ha="left", va="center")
         ax.set_title(title, loc="left")
         ax.set(xlim=(0, 1.25), ylim=(len(unchanged) - 0.5, -0.5), xticks=[])
-        ax.set_yticks(range(len(unchanged)), list(unchanged) if number % 3 == 0 else [""] * len(unchanged))
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, unchanged, shown=number % 3 == 0)
         ax.spines["bottom"].set_visible(False)
     return fig
 

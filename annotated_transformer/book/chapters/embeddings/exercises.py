@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import predicted_for
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -45,11 +46,7 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
     """Judge the predicted numbers of rows, exercise ex-predict-rows."""
     right = _moved_rows()
     for name in MATRICES:
-        prediction = answer.get(name)
-        expect(
-            prediction is not None and prediction is not ...,
-            f"{name} is still empty; put a whole number there.",
-        )
+        prediction = predicted_for(answer, name, put="a whole number")
         expect(
             prediction == right[name],
             f"{prediction} is not the number of rows with a gradient in the {name} matrix. {CLUES[name]}",

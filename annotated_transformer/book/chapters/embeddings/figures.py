@@ -11,7 +11,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator, row
-from annotated_transformer.book.drawing.words import draw_vector
+from annotated_transformer.book.drawing.words import draw_vector, name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
@@ -127,8 +127,7 @@ def draw_gradients(rows: Mapping[str, tuple[float, float]], *, names: tuple[str,
         ax.set(xlim=(0, 10), ylim=(len(rows) - 0.5, -0.5), xlabel="gradient length")
         ax.set_xticks([1e-3, 1e-1, 10], ["0.001", "0.1", "10"])
         ax.minorticks_off()
-        ax.set_yticks(range(len(rows)), list(rows) if side == 0 else [])
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, rows, shown=side == 0)
     return fig
 
 
@@ -224,9 +223,8 @@ def draw_hits(rows: Mapping[str, Sequence[float]], *, chance: float, lit: Sequen
         ax.plot([0, 1], [line, line], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
         color, mark = (FIRST, "o") if name in lit else (SECOND, "s")
         ax.plot(values, [line] * len(values), color=color, marker=mark, ls="", markersize=9, alpha=0.6)
-    ax.set_yticks(range(len(rows)), list(rows))
+    name_rows(ax, rows)
     ax.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
     ax.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="translation is the nearest word")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     return fig

@@ -11,7 +11,13 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, space_out
+from annotated_transformer.book.drawing.words import (
+    draw_tokens,
+    draw_vector,
+    label_ends,
+    name_rows,
+    space_out,
+)
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     ENCODER,
@@ -41,7 +47,7 @@ def draw_contributions(
         for down, (review, values) in enumerate(reviews.items()):
             ax, words = fig.axes[len(heads) * down + across], review.split()
             _draw_parts(ax, values, sums[down], ratings[review])
-            ax.set_yticks(range(len(words) + 1), [*words, "sum"] if across == 0 else [""] * (len(words) + 1))
+            name_rows(ax, [*words, "sum"], shown=across == 0)
             ax.set(xlim=(-reach, reach), ylim=(len(words) + 0.6, -1.6))
             if down == 0:
                 ax.set_title(title, loc="left")
@@ -62,7 +68,6 @@ def _draw_parts(ax: Axes, values: Sequence[float], total: float, rating: int) ->
     ax.plot([rating] * 2, [-0.5, len(values) + 0.5], color=INK, lw=2, ls=":", marker="")
     ax.text(rating, -0.6, f"rating {rating}".replace("-", "−"), ha="center", va="bottom")
     ax.set_xticks([])
-    ax.tick_params(axis="y", length=0)
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
@@ -178,13 +183,13 @@ def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[floa
                 va="center",
                 weight="bold",
             )
-    ax.set_yticks(range(len(names)), names)
+    name_rows(ax, names)
     ax.set(
         ylim=(len(names) - 0.5, -0.5),
         xlim=(0, most),
         xlabel="squared error of the rating (hatched: impossible)",
     )
-    ax.tick_params(axis="y", length=0, pad=10)
+    ax.tick_params(axis="y", pad=10)
     return fig
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.book.exercises.inputs import normal_draws
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -18,7 +20,6 @@ from annotated_transformer.book.exercises.verdict import (
     plural,
 )
 
-Draw = Callable[..., Tensor]
 Convolutions = Callable[[Tensor, nn.Conv1d, nn.Conv1d], Tensor]
 IDENTITIES = {
     "FFN(3X) = 3 FFN(X)": "what does ReLU do to a number that is three times as large?",
@@ -28,18 +29,12 @@ IDENTITIES = {
 }
 
 
-def _draw(seed: int) -> Draw:
-    rng = torch.Generator().manual_seed(seed)
-    return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
-
-
 @judge
 def check_identities(answer: Iterable[Any] | None) -> str:
     """Judge which identities are predicted to hold, exercise ex-predict-identities."""
-    expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    predictions = [bool(entry) for entry in (() if answer is None else answer)]
-    expect(len(predictions) == len(IDENTITIES), "give four answers, one for each identity.")
-    draw, turned = _draw(0), torch.arange(5).flip(0)
+    put, give = "four times True or False", "four answers, one for each identity"
+    predictions = [bool(entry) for entry in predicted(answer, len(IDENTITIES), put=put, give=give)]
+    draw, turned = normal_draws(0), torch.arange(5).flip(0)
     w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
 
     def network(x: Tensor) -> Tensor:
@@ -60,7 +55,7 @@ def check_identities(answer: Iterable[Any] | None) -> str:
 def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(x, w1, b1, w2, b2)`, exercise ex-feed-forward, by the sum over single units."""
     expect_without(answer, PACKAGE, "torch.nn")
-    draw = _draw(0)
+    draw = normal_draws(0)
     for shape, d_ff in (((3,), 5), ((4, 3), 7), ((2, 5, 4), 1)):
         width = shape[-1]
         x, w1, b1, w2, b2 = draw(*shape), draw(width, d_ff), draw(d_ff), draw(d_ff, width), draw(width)
@@ -85,7 +80,7 @@ def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor]
 @judge
 def check_convolutions(answer: Convolutions) -> str:
     """Judge `answer(x, expand, contract)`, exercise ex-debug-convolution, by matrix products."""
-    draw = _draw(0)
+    draw = normal_draws(0)
     w1, b1, w2, b2 = draw(6, 4), draw(6), draw(4, 6), draw(4)
     expand, contract = nn.Conv1d(4, 6, 1).double(), nn.Conv1d(6, 4, 1).double()
     expand.load_state_dict({"weight": w1[..., None], "bias": b1})
@@ -154,7 +149,7 @@ def check_maximum(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
 @judge
 def check_largest_value(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(w1, b1, gain, bias)`, exercise ex-provably-dead, by climbing to the largest value."""
-    draw = _draw(0)
+    draw = normal_draws(0)
     for width, d_ff in ((3, 5), (8, 4)):
         w1, b1, gain, bias = draw(width, d_ff), draw(d_ff), draw(width), draw(width)
         x = draw(d_ff, width)  # one vector for each unit, which climbs on its sphere

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
+from annotated_transformer.book.drawing.words import name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -199,8 +200,7 @@ def draw_genders(
         ax.set_title(title, loc="left")
         ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.36 * top, top + 0.1), xlabel="activation")
         ax.set_xticks(range(int(top) + 1))
-        ax.set_yticks(range(len(rows)), list(rows))
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, rows)
     return fig
 
 
@@ -255,8 +255,7 @@ def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: fl
         ax.set_title(title, loc="left")
         ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1 * coin), xlabel="loss in bits")
         ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
-        ax.set_yticks(range(len(blocks)), list(blocks) if ax is axes[0] else [])
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, blocks, shown=ax is axes[0])
     axes[0].text(0.95 * coin, 1, "coin toss", ha="right", va="center", color=MUTED)
     return fig
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -26,10 +27,9 @@ CLUES = ("multi-head attention", "4 heads of keys and values", "multi-query atte
 @judge
 def check_cache(answer: Iterable[Any] | None) -> str:
     """Judge three sizes of a cache, exercise ex-predict-cache."""
-    expect(answer is not None, "your answer is still empty; put three numbers in its place.")
-    given = [as_number(number, what="each size") for number in (() if answer is None else answer)]
-    expect(len(given) == 3, f"give three numbers: {', '.join(CLUES)}.")
-    for number, name, heads in zip(given, CLUES, (16, 4, 1), strict=True):
+    given = predicted(answer, 3, put="three numbers", give=f"three numbers: {', '.join(CLUES)}")
+    sizes = [as_number(number, what="each size") for number in given]
+    for number, name, heads in zip(sizes, CLUES, (16, 4, 1), strict=True):
         right = 2 * 24 * heads * 64 * 2 / 1024
         mistakes = {
             "a number has one byte there, or values are left out": right / 2,

@@ -37,11 +37,6 @@ FROM_REPORTS = {
     "Qwen3": "grouped",
     "OLMo 2": "all or grouped",
 }
-PLACES = {
-    "before": "before",
-    "after, on the branch": "after, on the branch",
-    "before and after": "before and after",
-}
 
 
 def families_table() -> str:

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.book.exercises.inputs import normal_draws
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -19,18 +21,12 @@ STATEMENTS = {
 }
 
 
-def _draw(seed: int) -> Callable[..., Tensor]:
-    rng = torch.Generator().manual_seed(seed)
-    return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
-
-
 @judge
 def check_map(answer: Iterable[Any] | None) -> str:
     """Judge which statements about a map are predicted to hold, exercise ex-predict-map."""
-    expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    predictions = [bool(entry) for entry in (() if answer is None else answer)]
-    expect(len(predictions) == len(STATEMENTS), "give four answers, one for each statement.")
-    draw = _draw(0)
+    put, give = "four times True or False", "four answers, one for each statement"
+    predictions = [bool(entry) for entry in predicted(answer, len(STATEMENTS), put=put, give=give)]
+    draw = normal_draws(0)
     query, key, value, other, shift = draw(1, 4), draw(12, 4), draw(12, 4), draw(12, 4), draw(4)
     weights = attention_weights(query, key)
     columns = torch.cat([value, torch.ones(12, 1, dtype=torch.float64)], dim=1)
@@ -50,7 +46,7 @@ def check_map(answer: Iterable[Any] | None) -> str:
 @judge
 def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(weights, real)`, exercise ex-entropy, by a sum over single weights."""
-    weights = (3 * _draw(0)(2, 3, 5, 7)).softmax(dim=-1)
+    weights = (3 * normal_draws(0)(2, 3, 5, 7)).softmax(dim=-1)
     weights[0, 1, 2] = torch.eye(7, dtype=torch.float64)[4]  # a row with zeros
     real = torch.tensor([[True, True, True, False, False], [True] * 5])
     wanted = torch.zeros(3, dtype=torch.float64)
@@ -82,7 +78,7 @@ def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
 @judge
 def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], Tensor]) -> str:
     """Judge `answer(attention, x, head, mean)`, exercise ex-switch-off, by the sum over heads."""
-    draw = _draw(0)
+    draw = normal_draws(0)
     x = draw(2, 5, 12)
     attention = MultiHeadAttention(12, 3).double().requires_grad_(False)
     for parameter in attention.parameters():
@@ -153,7 +149,7 @@ def check_word_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str
 @judge
 def check_rollout(answer: Callable[[list[Tensor]], Tensor]) -> str:
     """Judge `answer(maps)`, exercise ex-rollout, by following single paths through the layers."""
-    draw = _draw(0)
+    draw = normal_draws(0)
     for layers, tokens in ((1, 3), (3, 4)):
         maps = [draw(tokens, tokens).softmax(dim=-1) for _ in range(layers)]
         wanted = torch.zeros(tokens, tokens, dtype=torch.float64)
@@ -191,7 +187,7 @@ def check_rollout(answer: Callable[[list[Tensor]], Tensor]) -> str:
 @judge
 def check_other_map(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(w, v)`, exercise ex-other-map."""
-    draw = _draw(0)
+    draw = normal_draws(0)
     for keys, d_v in ((7, 4), (12, 3), (6, 4)):
         w, v = draw(keys).softmax(dim=0), draw(keys, d_v)
         found = expect_tensor(answer(w, v), what="the result").double()

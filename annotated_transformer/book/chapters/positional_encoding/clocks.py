@@ -15,8 +15,6 @@ from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
-LEVELS = 8  # of a heat map, above the lowest
-
 
 def draw_clocks(
     table: Float[Tensor, "positions d_model"], positions: Sequence[int], wavelengths: Sequence[float]

@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
+from annotated_transformer.book.drawing.words import name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -147,10 +148,9 @@ def draw_transfer(
             ax.text(1.05, row, f"{mean:.0%}", ha="left", va="center", weight="bold")
         ax.plot([chance] * 2, [-0.5, len(tests) - 0.5], color=MUTED, lw=1, ls=":", marker="")
         names = [f"{name}\n{examples[name]}" for name in tests] if ax is axes[0] else []
-        ax.set_yticks(range(len(names)), names)
+        name_rows(ax, names)
         ax.set(xlim=(0, 1.3), ylim=(len(tests) - 0.4, -0.6))
         ax.set_xticks([0, chance, 1], ["0", "⅓", "1"])
         ax.set_title(title, loc="left", weight="normal")
-        ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
     return fig

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
-from annotated_transformer.book.drawing.words import draw_vector
+from annotated_transformer.book.drawing.words import draw_vector, name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import KEY, MUTED, OUTPUT, PAPER, QUERY, VALUE
 
@@ -111,9 +111,8 @@ def draw_rivals(
                 spot = left + share / 2, row
                 ax.text(*spot, f"{number}", ha="center", va="center", weight="bold", bbox=plate)
             left += share
-    ax.set_yticks(range(len(weights)), list(weights))
+    name_rows(ax, weights)
     ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys")
     ax.set_xticks([0, 1])
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     return fig

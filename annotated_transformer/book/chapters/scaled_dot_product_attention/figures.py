@@ -21,6 +21,7 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
+from annotated_transformer.book.drawing.words import name_rows
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -171,8 +172,7 @@ def draw_softmax(steps: Mapping[str, Sequence[float]], keys: Sequence[str]) -> F
             ax.annotate(f"sum {sum(numbers):.3g}", (0, sums), (4, 0), va="center", color=MUTED, **OFFSET)
         top = max(*numbers, 1e-9)
         ax.set(title=name, xlim=(min(*numbers, 0), 1.55 * top), ylim=(sums + 0.4, -0.6), xticks=[])
-        ax.set_yticks(range(len(keys)), keys if number == 0 else [""] * len(keys))
-        ax.tick_params(length=0)
+        name_rows(ax, keys, shown=number == 0)
         ax.spines["bottom"].set_visible(False)
     return fig
 

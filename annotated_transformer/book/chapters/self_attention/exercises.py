@@ -16,6 +16,7 @@ from annotated_transformer.book.chapters.self_attention.pronouns import (
 )
 from annotated_transformer.book.chapters.self_attention.self_attention import SelfAttention
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.predictions import predicted_for
 from annotated_transformer.book.exercises.verdict import (
     as_number,
     as_shape,
@@ -49,11 +50,7 @@ Read = Callable[..., Tensor]
 def check_sizes(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes and counts, exercise ex-predict-sizes."""
     for name, right in SIZES.items():
-        prediction: Any = answer.get(name)
-        expect(
-            prediction is not None and prediction is not ...,
-            f"{name} is still empty; put your prediction there.",
-        )
+        prediction = predicted_for(answer, name, put="your prediction")
         if isinstance(right, int):
             prediction = as_number(prediction, what=repr(name))
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -22,7 +23,6 @@ from annotated_transformer.book.exercises.verdict import (
 Merges = list[tuple[str, str]]
 Batches = list[list[int]]
 SentencePairs = list[tuple[str, str]]
-LENGTHS = (2, 10, 3, 3)
 CUTS = {
     "one batch of four": ((2, 10, 3, 3),),
     "two batches in the given order": ((2, 10), (3, 3)),
@@ -39,9 +39,8 @@ COUNTS = (
 @judge
 def check_padding_count(answer: Iterable[Any] | None) -> str:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
-    expect(answer is not None, "your answer is still empty; put four numbers in its place.")
-    numbers = [as_number(number, what="each answer") for number in (() if answer is None else answer)]
-    expect(len(numbers) == len(CUTS), "give four numbers, one for each way to cut.")
+    given = predicted(answer, len(CUTS), put="four numbers", give="four numbers, one for each way to cut")
+    numbers = [as_number(number, what="each answer") for number in given]
     for got, (name, batches) in zip(numbers, CUTS.items(), strict=True):
         wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
         longest = sum(max(batch) for batch in batches)

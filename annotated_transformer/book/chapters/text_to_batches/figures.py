@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MASKED, MUTED, NEUTRAL, SECOND
 
@@ -90,8 +90,7 @@ def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
     for place, count in enumerate(values):
         words = f"{count}, merged into {''.join(merged)}" if place == 0 else f"{count}"
         ax.annotate(words, (count, place), (4, 0), textcoords="offset points", va="center")
-    ax.set_yticks(range(len(shown)), [" + ".join(pair) for pair in shown])
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, [" + ".join(pair) for pair in shown])
     ax.set(xticks=[], ylim=(6.6, -0.6), xlim=(0, 2.2 * max(values)))
     ax.spines[["bottom", "left"]].set_visible(False)
     return fig

@@ -14,6 +14,7 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import SUSPECTS, suspect
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import TorchModel, pair
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -52,9 +53,8 @@ def _facts() -> list[bool]:
 @judge
 def check_equal(answer: Iterable[Any] | None) -> str:
     """Judge which statements about sums are predicted to hold, exercise ex-equal."""
-    expect(answer is not None, "your answer is still empty; put five times True or False in its place.")
-    predictions = [bool(entry) for entry in (() if answer is None else answer)]
-    expect(len(predictions) == len(STATEMENTS), "give five answers, one for each statement.")
+    put, give = "five times True or False", "five answers, one for each statement"
+    predictions = [bool(entry) for entry in predicted(answer, len(STATEMENTS), put=put, give=give)]
     for got, fact, (statement, hint) in zip(predictions, _facts(), STATEMENTS, strict=True):
         expect(got == fact, f"your prediction about {statement} is wrong: {hint}")
     return "the sums agree with all five predictions."

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
@@ -41,10 +41,9 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     said = "wrong from here" if first else "nothing is wrong"
     ax.text(1.0, -2.2, said, ha="right", va="center", weight="bold")
     ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
-    ax.set_yticks(range(len(names)), [label for label, _, _ in names])
+    name_rows(ax, [label for label, _, _ in names])
     for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
         tick.set(weight=weight, color=ink)
-    ax.tick_params(axis="y", length=0)
     ax.set_xticks(list(POWERS), list(POWERS.values()))
     ax.set_xlabel("relative gap")
     ax.spines["left"].set_visible(False)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -28,9 +29,8 @@ PEAK = 4000
 @judge
 def check_schedule(answer: Sequence[int | float] | None) -> str:
     """Judge four predictions about the schedule, exercise ex-predict-peak."""
-    expect(answer is not None, "your answer is still empty; put four numbers in its place.")
-    given = [float(number) for number in (() if answer is None else answer)]
-    expect(len(given) == 4, "give four numbers, one for each question.")
+    numbers = predicted(answer, 4, put="four numbers", give="four numbers, one for each question")
+    given = [float(number) for number in numbers]
     peak = learning_rate(PEAK)
     for number, (name, lowest, highest) in zip(
         given, (("before", 1, PEAK), ("after", PEAK, 100_000)), strict=False

@@ -21,6 +21,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
+from annotated_transformer.book.drawing.words import name_rows
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -265,10 +266,9 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
         ax.barh(range(len(counts)), shares, color=FIRST, edgecolor=INK, linewidth=0.6)
         for row, share in enumerate(shares):
             ax.text(share + 1, row, f"{share:.0f}%" if share >= 0.5 else "<1%", ha="left", va="center")
-        ax.set_yticks(range(len(counts)), list(counts))
+        name_rows(ax, counts)
         ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60))
         ax.set_xticks([])
-        ax.tick_params(axis="y", length=0)
         ax.set_title(title, loc="left")
         ax.spines["bottom"].set_visible(False)
     return fig
@@ -321,13 +321,12 @@ def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
         ax.text((low + high) / 2, -0.7, f"fits {len(above)}", ha="center", va="bottom")
     ax.text(stated, -0.7, f"stated: {stated:,}", ha="center", va="bottom")
     names = [re.sub(r"d_(\w+)", r"$d_\\mathrm{\1}$", name) for name in fits]
-    ax.set_yticks(range(len(fits)), names)
+    name_rows(ax, names)
     ax.use_sticky_edges = False
     ax.margins(x=0.06)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.set(ylim=(len(fits) - 0.4, -0.6), xlabel="vocabulary sizes that give the printed count")
     ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
-    ax.tick_params(axis="y", length=0)
     return fig
 
 
@@ -344,9 +343,8 @@ def draw_losses(
         for row, value in enumerate(values):
             ax.text(value + 0.02 * most, row, f"{value:.1f}", ha="left", va="center")
         ax.axvline(whole[number], color=INK, lw=2, ls="--", marker="")
-        ax.set_yticks(range(len(order)), order if number == 0 else [""] * len(order))
+        name_rows(ax, order, shown=number == 0)
         ax.set(xlim=(0, most), ylim=(len(order) - 0.5, -0.5), xlabel="loss (dashed: whole model)")
         ax.xaxis.set_major_locator(MaxNLocator(3, prune="upper"))
         ax.set_title(model, loc="left")
-        ax.tick_params(axis="y", length=0)
     return fig

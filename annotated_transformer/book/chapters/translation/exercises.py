@@ -9,6 +9,7 @@ from typing import Any
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_number, judge, plural
 
@@ -111,9 +112,8 @@ def _chrf(hypothesis: str, reference: str, beta: float | int, *, spaces: bool = 
 @judge
 def check_statements(answer: Iterable[Any] | None) -> str:
     """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu."""
-    expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    given = [bool(entry) for entry in (() if answer is None else answer)]
-    expect(len(given) == len(TRUE_OF_BLEU), "give four answers, one for each statement.")
+    put, give = "four times True or False", "four answers, one for each statement"
+    given = [bool(entry) for entry in predicted(answer, len(TRUE_OF_BLEU), put=put, give=give)]
     hypotheses, references = draw_texts(0)
     bleu = corpus_bleu(hypotheses, references)
     turned = corpus_bleu(hypotheses[::-1], references[::-1])

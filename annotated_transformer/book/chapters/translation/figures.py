@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, name_rows
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -87,14 +87,14 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
     ax.text(own[kinds[-1]], last + 0.25, "own source", ha="right", va="bottom", color=INK)
     ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
     ax.set_xticks(range(0, of + 1, 2))
-    ax.set_yticks(range(len(kinds)), kinds)
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, kinds)
     return fig
 
 
 def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
     """Draw BLEU and chrF of each hypothesis on one scale, wrong ones as crosses: name to verdict and both."""
     names = sorted(values, key=lambda name: values[name][1])
+    rows = [f"{'right' if values[name][0] == 'is right' else 'wrong'}: {name}" for name in names]
     fig, axes = new_figure(1, 2, width=WIDE, height=0.6 + 0.36 * len(names))
     for panel, (ax, measure) in enumerate(zip(axes, ("BLEU", "chrF"), strict=True), 1):
         for place, name in enumerate(names):
@@ -104,9 +104,7 @@ def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
             ax.annotate(f"{values[name][panel]:.0f}", (values[name][panel], place), (9, 0),
                 textcoords="offset points", va="center")  # fmt: skip
         ax.set(xlim=(0, 108), ylim=(-0.6, len(names) - 0.4), xticks=(0, 50, 100), title=measure)
-        ax.set_yticks(range(len(names)), [])
-        ax.tick_params(axis="y", length=0)
-    axes[0].set_yticklabels([f"{'right' if values[n][0] == 'is right' else 'wrong'}: {n}" for n in names])
+        name_rows(ax, rows, shown=panel == 1)
     return fig
 
 
@@ -177,8 +175,7 @@ def draw_same_output(values: Mapping[str, float]) -> Figure:
         ax.annotate(f"{values[name]:.1f}", (values[name], place), (10, 0), textcoords="offset points",
             va="center")  # fmt: skip
     ax.set(xlim=(0, max(values.values()) * 1.14), ylim=(-0.6, len(names) - 0.4), xlabel="BLEU")
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, names)
     return fig
 
 
@@ -265,8 +262,7 @@ def draw_prices(prices: Mapping[str, tuple[float, float, float]]) -> Figure:
     for value, name, ha in ((top[0], "BLEU", "right"), (top[1], "chrF", "left")):
         ax.annotate(name, (value, len(kinds) - 1), (0, 9), textcoords="offset points", ha=ha, va="bottom")
     ax.set(xlim=(0, 103), ylim=(-0.6, len(kinds) + 0.1), xlabel="points")
-    ax.set_yticks(range(len(kinds)), [f"{kind} ({prices[kind][2]:.1f} words)" for kind in kinds])
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, [f"{kind} ({prices[kind][2]:.1f} words)" for kind in kinds])
     return fig
 
 

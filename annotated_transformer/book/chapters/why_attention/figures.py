@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, name_rows
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
@@ -81,10 +81,9 @@ def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least:
     for place, name in ((guess, "a guess"), (least, "learned: above ¾")):
         ax.axvline(place, color=MUTED, lw=1, ls=":", marker="")
         ax.text(place, -0.7, name, ha="center", va="bottom", color=MUTED)
-    ax.set_yticks(range(len(shares)), list(shares))
+    name_rows(ax, shares)
     ax.set(xlim=(0, 1.02), ylim=(len(shares) - 0.5, -0.6), xlabel="names reported correctly")
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     return fig
 

@@ -108,42 +108,38 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "scales: ten times": (check_scales, [[10 * number for number in ROW], *SCALES[1:]]),
-    "scales: the sign is lost": (check_scales, [ROW, ROW, SCALES[2]]),
-    "scales: unbiased": (check_scales, [[0.87 * number for number in row] for row in SCALES]),
-    "add: unbiased": (check_add_and_norm, varied(correction=1)),
-    "add: eps outside the root": (check_add_and_norm, varied(outside=True)),
-    "debug: the stream is normalized": (check_pre_norm, one_bug_norm),
-    "debug: no norm": (check_pre_norm, lambda x, f, norm, drop: x + drop(f(x))),
-    "derivative: constant statistics": (check_norm_derivative, fixed_statistics),
-    "derivative: constant deviation": (check_norm_derivative, fixed_deviation),
-    "last: one token too few": (check_last_token, one_too_few),
-    "last: the sum of the outputs": (check_last_token, only_the_mean),
-    "fold: the bias stays": (check_folded, lambda norm, linear: (linear.weight * norm.gain, linear.bias)),
-    "fold: rows for columns": (
+WRONG = [
+    (
+        "nothing is divided by the deviation, so that a factor of 10",
+        check_scales,
+        [[10 * number for number in ROW], *SCALES[1:]],
+    ),
+    ("the sign is lost", check_scales, [ROW, ROW, SCALES[2]]),
+    (
+        "the variance is divided by 3 instead of 4",
+        check_scales,
+        [[0.87 * number for number in row] for row in SCALES],
+    ),
+    ("the variance is divided by d − 1 instead of d", check_add_and_norm, varied(correction=1)),
+    ("ε is added to the root instead of the variance", check_add_and_norm, varied(outside=True)),
+    ("the stream itself is normalized", check_pre_norm, one_bug_norm),
+    ("the sub-layer's input is not normalized", check_pre_norm, lambda x, f, norm, drop: x + drop(f(x))),
+    ("the mean and the deviation are taken as constants", check_norm_derivative, fixed_statistics),
+    ("the deviation is taken as a constant", check_norm_derivative, fixed_deviation),
+    ("the mean is multiplied by the number of given tokens", check_last_token, one_too_few),
+    ("this is the last token's output", check_last_token, only_the_mean),
+    (
+        "β is not folded into the bias",
+        check_folded,
+        lambda norm, linear: (linear.weight * norm.gain, linear.bias),
+    ),
+    (
+        "the weight is scaled by the mean of γ",
         check_folded,
         lambda norm, linear: (linear.weight * norm.gain.mean(), folded(norm, linear)[1]),
     ),
-}
-
-
-WORDS = {
-    "scales: ten times": "nothing is divided by the deviation, so that a factor of 10",
-    "scales: the sign is lost": "the sign is lost",
-    "scales: unbiased": "the variance is divided by 3 instead of 4",
-    "add: unbiased": "the variance is divided by d − 1 instead of d",
-    "add: eps outside the root": "ε is added to the root instead of the variance",
-    "debug: the stream is normalized": "the stream itself is normalized",
-    "debug: no norm": "the sub-layer's input is not normalized",
-    "derivative: constant statistics": "the mean and the deviation are taken as constants",
-    "derivative: constant deviation": "the deviation is taken as a constant",
-    "last: one token too few": "the mean is multiplied by the number of given tokens",
-    "last: the sum of the outputs": "this is the last token's output",
-    "fold: the bias stays": "β is not folded into the bias",
-    "fold: rows for columns": "the weight is scaled by the mean of γ",
-}
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

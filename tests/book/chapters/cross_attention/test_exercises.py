@@ -89,63 +89,80 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "shapes: square weights": (check_rectangle, SHAPES | {"weights": (2, 8, 4, 4)}),
-    "shapes: keys of the target": (check_rectangle, SHAPES | {"keys": (2, 8, 4, 64)}),
-    "shapes: the target's mask": (check_rectangle, SHAPES | {"mask": (2, 1, 1, 4)}),
-    "shapes: as long as the source": (check_rectangle, SHAPES | {"output": (2, 7, 512)}),
-    "shapes: a text": (check_rectangle, SHAPES | {"mask": "(2, 1, 1, 7)"}),
-    "cross: no mask": (check_cross_attention, lambda *inputs: cross_attention(*inputs, masked=False)),
-    "cross: z and x change places": (check_cross_attention, lambda x, z, *rest: cross_attention(z, x, *rest)),
-    "debug: the target's padding": (
+WRONG = [
+    (
+        "There is a row for each query, which is a target token",
+        check_rectangle,
+        SHAPES | {"weights": (2, 8, 4, 4)},
+    ),
+    ("the shape is not (2, 8, 4, 64)", check_rectangle, SHAPES | {"keys": (2, 8, 4, 64)}),
+    ("The mask hides source tokens, whichever token asks", check_rectangle, SHAPES | {"mask": (2, 1, 1, 4)}),
+    (
+        "There is one output for each query, which is a target token",
+        check_rectangle,
+        SHAPES | {"output": (2, 7, 512)},
+    ),
+    (
+        "'mask' should be a shape, such as (2, 3), not str.",
+        check_rectangle,
+        SHAPES | {"mask": "(2, 1, 1, 7)"},
+    ),
+    ("the mask is not used", check_cross_attention, lambda *inputs: cross_attention(*inputs, masked=False)),
+    (
+        "x and z are swapped: the target asks, and the source is",
+        check_cross_attention,
+        lambda x, z, *rest: cross_attention(z, x, *rest),
+    ),
+    (
+        "the mask is that of the target",
         check_read_source,
         lambda attend, x, z, src, tgt: attend(x, z, z, padding_mask(tgt, 0)),
     ),
-    "debug: the source asks": (
+    (
+        "neither bug is repaired",
         check_read_source,
         lambda attend, x, z, src, tgt: attend(z, x, x, padding_mask(tgt, 0)),
     ),
-    "debug: no mask": (check_read_source, lambda attend, x, z, src, tgt: attend(x, z, z)),
-    "debug: values of the target": (
+    (
+        "the padding of the source is not hidden",
+        check_read_source,
+        lambda attend, x, z, src, tgt: attend(x, z, z),
+    ),
+    (
+        "the values are those of the target",
         check_read_source,
         lambda attend, x, z, src, tgt: attend(x, z, x, padding_mask(src, 0)),
     ),
-    "prepare: projected at each step": (
+    (
+        "over four steps, 56 rows passed to_key and to_value;",
         check_prepared,
         lambda attend, memory: memory,
         lambda attend, x, memory, mask: attend(x, memory, memory, mask),
     ),
-    "prepare: no mask": (check_prepared, prepare, lambda attend, x, pair, mask: step(attend, x, pair, None)),
-    "cost: always once": (check_multiplications, lambda n, m, d, once: multiplications(n, m, d, True)),
-    "cost: no output matrix": (
+    (
+        "the mask is not used",
+        check_prepared,
+        prepare,
+        lambda attend, x, pair, mask: step(attend, x, pair, None),
+    ),
+    (
+        "keys and values are always computed once",
+        check_multiplications,
+        lambda n, m, d, once: multiplications(n, m, d, True),
+    ),
+    (
+        "the projection of the queries is missing, or W^O",
         check_multiplications,
         lambda n, m, d, once: multiplications(n, m, d, once) - n * d**2,
     ),
-    "two: the sum of two attentions": (check_two_sources, added),
-    "two: their mean": (check_two_sources, lambda *inputs: added(*inputs, weight=0.5)),
-}
-
-
-WORDS = {
-    "shapes: square weights": "There is a row for each query, which is a target token",
-    "shapes: keys of the target": "the shape is not (2, 8, 4, 64)",
-    "shapes: the target's mask": "The mask hides source tokens, whichever token asks",
-    "shapes: as long as the source": "There is one output for each query, which is a target token",
-    "shapes: a text": "'mask' should be a shape, such as (2, 3), not str.",
-    "cross: no mask": "the mask is not used",
-    "cross: z and x change places": "x and z are swapped: the target asks, and the source is",
-    "debug: the target's padding": "the mask is that of the target",
-    "debug: the source asks": "neither bug is repaired",
-    "debug: no mask": "the padding of the source is not hidden",
-    "debug: values of the target": "the values are those of the target",
-    "prepare: projected at each step": "over four steps, 56 rows passed to_key and to_value;",
-    "prepare: no mask": "the mask is not used",
-    "cost: always once": "keys and values are always computed once",
-    "cost: no output matrix": "the projection of the queries is missing, or W^O",
-    "two: the sum of two attentions": "two attentions are added",
-    "two: their mean": "two attentions are averaged, so that each source always",
-}
+    ("two attentions are added", check_two_sources, added),
+    (
+        "two attentions are averaged, so that each source always",
+        check_two_sources,
+        lambda *inputs: added(*inputs, weight=0.5),
+    ),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

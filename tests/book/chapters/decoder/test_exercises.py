@@ -142,67 +142,66 @@ def two_apart(tgt):
     return torch.cat([tgt[:, :1], tgt[:, 2:]], dim=1), tgt[:, 1:]
 
 
-WRONG = {
-    "shift: the inputs keep their ends": (check_shifted, SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
-    "shift: no end among the labels": (check_shifted, SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
-    "shift: padding is counted": (check_shifted, SHIFTED | {"counted": 8}),
-    "layer: no mask": (check_decoder_layer, varied(masked=False)),
-    "layer: the source is asked by x": (check_decoder_layer, varied(cross="x")),
-    "write: starts with padding": (check_write, writer(start=0)),
-    "write: the first row": (check_write, writer(row=0)),
-    "write: one too many": (check_write, writer(extra=1)),
-    "write: the end is left out": (
+WRONG = [
+    (
+        "They begin with <s>, and each slot's input is the label",
+        check_shifted,
+        SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]},
+    ),
+    (
+        "Each slot's label is the next token, and </s> is one, too",
+        check_shifted,
+        SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]},
+    ),
+    ("Labels that are padding do not count", check_shifted, SHIFTED | {"counted": 8}),
+    ("self-attention is not masked", check_decoder_layer, varied(masked=False)),
+    ("cross-attention takes its queries from x", check_decoder_layer, varied(cross="x")),
+    ("writing begins with padding instead of <s>", check_write, writer(start=0)),
+    ("the first row of the logits is read", check_write, writer(row=0)),
+    ("the limit is passed by one word", check_write, writer(extra=1)),
+    (
+        "</s> is left out",
         check_write,
         lambda decode, limit: [token for token in writer()(decode, limit) if token != 2],
     ),
-    "write: one call more than words": (check_write, one_step_more),
-    "debug: cut twice": (check_inputs_and_labels, lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
-    "debug: not shifted": (check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
-    "debug: ends removed": (check_inputs_and_labels, without_ends),
-    "debug: the end moves behind the padding": (check_inputs_and_labels, end_last),
-    "debug: two slots apart": (check_inputs_and_labels, two_apart),
-    "debug: starts with padding": (
+    ("after the last word, no more step is needed", check_write, one_step_more),
+    (
+        "it is a column too short, and the longest rows lose their",
+        check_inputs_and_labels,
+        lambda tgt: (tgt[:, :-2], tgt[:, 1:-1]),
+    ),
+    ("it is that of the labels", check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
+    ("</s> is removed from the shorter rows", check_inputs_and_labels, without_ends),
+    ("</s> comes after the padding", check_inputs_and_labels, end_last),
+    ("a token is left out, so that an input is no longer the", check_inputs_and_labels, two_apart),
+    (
+        "it begins with padding instead of <s>",
         check_inputs_and_labels,
         lambda tgt: (tgt[:, :-1].masked_fill(tgt[:, :-1] == 1, 0), tgt[:, 1:]),
     ),
-    "pairs: the whole square": (
+    (
+        "the mask is not used: a query may not look at later keys",
         check_allowed,
         lambda n, whole: n**2 if whole else pair_count(n, whole),
     ),
-    "pairs: n passes of full length": (
+    (
+        "each pass is taken to have all n slots",
         check_allowed,
         lambda n, w: pair_count(n, True) * (1 if w else n),
     ),
-    "leak: the next slot only": (check_leak_test, lambda *given: leak_test(*given, reach=1)),
-    "leak: the own slot, too": (check_leak_test, lambda *given: leak_test(*given, low=0)),
-    "leak: never": (check_leak_test, lambda *given: False),
-}
-
-
-WORDS = {
-    "shift: the inputs keep their ends": "They begin with <s>, and each slot's input is the label",
-    "shift: no end among the labels": "Each slot's label is the next token, and </s> is one, too",
-    "shift: padding is counted": "Labels that are padding do not count",
-    "layer: no mask": "self-attention is not masked",
-    "layer: the source is asked by x": "cross-attention takes its queries from x",
-    "write: starts with padding": "writing begins with padding instead of <s>",
-    "write: the first row": "the first row of the logits is read",
-    "write: one too many": "the limit is passed by one word",
-    "write: the end is left out": "</s> is left out",
-    "write: one call more than words": "after the last word, no more step is needed",
-    "debug: cut twice": "it is a column too short, and the longest rows lose their",
-    "debug: not shifted": "it is that of the labels",
-    "debug: ends removed": "</s> is removed from the shorter rows",
-    "debug: the end moves behind the padding": "</s> comes after the padding",
-    "debug: two slots apart": "a token is left out, so that an input is no longer the",
-    "debug: starts with padding": "it begins with padding instead of <s>",
-    "pairs: the whole square": "the mask is not used: a query may not look at later keys",
-    "pairs: n passes of full length": "each pass is taken to have all n slots",
-    "leak: the next slot only": "a decoder whose first row reads the last word leaks, but",
-    "leak: the own slot, too": "a decoder that reads the past does not leak, but you",
-    "leak: never": "a decoder that reads the next word leaks, but you found",
-}
+    (
+        "a decoder whose first row reads the last word leaks, but",
+        check_leak_test,
+        lambda *given: leak_test(*given, reach=1),
+    ),
+    (
+        "a decoder that reads the past does not leak, but you",
+        check_leak_test,
+        lambda *given: leak_test(*given, low=0),
+    ),
+    ("a decoder that reads the next word leaks, but you found", check_leak_test, lambda *given: False),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

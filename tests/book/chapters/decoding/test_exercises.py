@@ -135,64 +135,78 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "texts: greedy everywhere": (check_search_texts, ["Go on"] * 4),
-    "texts: the beam keeps No": (check_search_texts, ["Go on", "No", "No", "Come in"]),
-    "texts: no penalty": (check_search_texts, ["Go on", "Come in", "No", "No"]),
-    "texts: three": (check_search_texts, ["Go on", "Come in", "No"]),
-    "beam: finished hypotheses keep no place": (check_beam, lambda *a: beam(*a, narrow=False)),
-    "beam: finished hypotheses are pushed out": (check_beam, lambda *a: beam_of_lists(*a, lasting=False)),
-    "beam: only the last step counts": (check_beam, lambda *a: beam(*a, carry=False)),
-    "beam: the first that ends": (check_beam, lambda *a: beam(*a, first=True)),
-    "beam: the mean of each token": (
+WRONG = [
+    ("It keeps the two most likely first words, and multiplies", check_search_texts, ["Go on"] * 4),
+    (
+        "It keeps the two most likely first words, and multiplies",
+        check_search_texts,
+        ["Go on", "No", "No", "Come in"],
+    ),
+    (
+        "Divide the logarithm by the number of tokens, with the",
+        check_search_texts,
+        ["Go on", "Come in", "No", "No"],
+    ),
+    (
+        "greedy, beam of 2, exhaustive, and exhaustive with the mean",
+        check_search_texts,
+        ["Go on", "Come in", "No"],
+    ),
+    ("or your beam kept its full size", check_beam, lambda *a: beam(*a, narrow=False)),
+    ("lost its place: likelier prefixes took it", check_beam, lambda *a: beam_of_lists(*a, lasting=False)),
+    ("only the last step counts", check_beam, lambda *a: beam(*a, carry=False)),
+    ("the search ended when the first hypothesis was finished", check_beam, lambda *a: beam(*a, first=True)),
+    (
+        "the log-probability is divided by the number of tokens",
         check_beam,
         lambda *a: (lambda tokens, log_p: (tokens, log_p / len(tokens)))(*beam(*a)),
     ),
-    "beam: greedy": (check_beam, lambda following, end, size, limit: beam(following, end, 1, limit)),
-    "top-p: too few": (check_top_p, lambda logits, p: top_p(logits, p, strict=True)),
-    "top-p: sorted order": (check_top_p, lambda logits, p: top_p(logits, p, ordered=False)),
-    "top-p: log-probabilities": (check_top_p, lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
-    "top-p: each above p": (
+    (
+        "the beam keeps one prefix, whatever its size",
+        check_beam,
+        lambda following, end, size, limit: beam(following, end, 1, limit),
+    ),
+    (
+        "the token with which the sum reaches p is dropped",
+        check_top_p,
+        lambda logits, p: top_p(logits, p, strict=True),
+    ),
+    (
+        "the tokens are chosen in sorted order and not brought",
+        check_top_p,
+        lambda logits, p: top_p(logits, p, ordered=False),
+    ),
+    ("these are log-probabilities", check_top_p, lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
+    (
+        "each token is judged alone",
         check_top_p,
         lambda logits, p: logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf),
     ),
-    "cache: without itself": (check_cached_step, lambda *a: step(*a, early=False)),
-    "cache: over the queries": (check_cached_step, lambda *a: step(*a, dim=0)),
-    "cache: not scaled": (check_cached_step, lambda *a: step(*a, scale=False)),
-    "alpha: plain length": (check_alpha, lambda *a: alpha(*a, plus=0)),
-    "alpha: of the difference": (
+    (
+        "the new key comes after the attention, so the token does",
+        check_cached_step,
+        lambda *a: step(*a, early=False),
+    ),
+    (
+        "the softmax runs over the queries, of which there is one",
+        check_cached_step,
+        lambda *a: step(*a, dim=0),
+    ),
+    ("the scores are not divided by √d_k", check_cached_step, lambda *a: step(*a, scale=False)),
+    ("the lengths are compared without GNMT's 5 + length", check_alpha, lambda *a: alpha(*a, plus=0)),
+    (
+        "log-probabilities are subtracted",
         check_alpha,
         lambda p, short, q, long: (p - q) / math.log((5 + long) / (5 + short)),
     ),
-    "exact: continues everything": (check_exact, lambda *a: exact(*a, finish=False)),
-    "exact: a beam of four": (check_exact, lambda following, end, limit: beam(following, end, 4, limit)),
-}
-
-
-WORDS = {
-    "texts: greedy everywhere": "It keeps the two most likely first words, and multiplies",
-    "texts: the beam keeps No": "It keeps the two most likely first words, and multiplies",
-    "texts: no penalty": "Divide the logarithm by the number of tokens, with the",
-    "texts: three": "greedy, beam of 2, exhaustive, and exhaustive with the mean",
-    "beam: finished hypotheses keep no place": "or your beam kept its full size",
-    "beam: finished hypotheses are pushed out": "lost its place: likelier prefixes took it",
-    "beam: only the last step counts": "only the last step counts",
-    "beam: the first that ends": "the search ended when the first hypothesis was finished",
-    "beam: the mean of each token": "the log-probability is divided by the number of tokens",
-    "beam: greedy": "the beam keeps one prefix, whatever its size",
-    "top-p: too few": "the token with which the sum reaches p is dropped",
-    "top-p: sorted order": "the tokens are chosen in sorted order and not brought",
-    "top-p: log-probabilities": "these are log-probabilities",
-    "top-p: each above p": "each token is judged alone",
-    "cache: without itself": "the new key comes after the attention, so the token does",
-    "cache: over the queries": "the softmax runs over the queries, of which there is one",
-    "cache: not scaled": "the scores are not divided by √d_k",
-    "alpha: plain length": "the lengths are compared without GNMT's 5 + length",
-    "alpha: of the difference": "log-probabilities are subtracted",
-    "exact: continues everything": "the result is right, but you continued (5,), whose",
-    "exact: a beam of four": "the result is right, but you continued (5,), whose",
-}
+    ("the result is right, but you continued (5,), whose", check_exact, lambda *a: exact(*a, finish=False)),
+    (
+        "the result is right, but you continued (5,), whose",
+        check_exact,
+        lambda following, end, limit: beam(following, end, 4, limit),
+    ),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

@@ -120,52 +120,50 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "rows: a repeated token counts twice": (check_gradient_rows, ROWS | {"source": 4}),
-    "rows: only the labels": (check_gradient_rows, ROWS | {"output": 3}),
-    "rows: shared, only what occurs": (check_gradient_rows, ROWS | {"shared": 5}),
-    "embed: no factor": (check_embed_and_logits, lambda ids, table: table[ids], logits),
-    "logits: the factor again": (
+WRONG = [
+    ("4 is not the number of rows with a gradient in the source", check_gradient_rows, ROWS | {"source": 4}),
+    ("3 is not the number of rows with a gradient in the output", check_gradient_rows, ROWS | {"output": 3}),
+    ("5 is not the number of rows with a gradient in the shared", check_gradient_rows, ROWS | {"shared": 5}),
+    ("the factor √d_model is missing", check_embed_and_logits, lambda ids, table: table[ids], logits),
+    (
+        "the factor √d_model is used here, too",
         check_embed_and_logits,
         embed,
         lambda hidden, table: logits(hidden, table) * table.size(1) ** 0.5,
     ),
-    "gradient: the last one wins": (check_lookup_gradient, last_one_wins),
-    "gradient: of the rows": (check_lookup_gradient, lambda ids, gradient, vocab: gradient),
-    "tie: a copy": (check_tie, copy),
-    "tie: shared memory, two parameters": (check_tie, share_memory),
-    "tie: the wrong matrix is kept": (check_tie, tie_to_the_output),
-    "ratio: no positions": (check_rms_ratio, lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
-    "ratio: divided by the root": (
+    ("only one of several updates of a row is kept", check_lookup_gradient, last_one_wins),
+    (
+        "these are the gradients of the rows that were read, not",
+        check_lookup_gradient,
+        lambda ids, gradient, vocab: gradient,
+    ),
+    ("after one update, the two matrices differ by 0.20, so", check_tie, copy),
+    ("the two modules share memory, but they have 56 parameters;", check_tie, share_memory),
+    ("the output's matrix is kept instead of the embedding's", check_tie, tie_to_the_output),
+    (
+        "the RMS of a position is taken to be 1",
+        check_rms_ratio,
+        lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2),
+    ),
+    (
+        "the word is divided by √d_model instead of multiplied",
         check_rms_ratio,
         lambda std, d, factor: std / (math.sqrt(d) if factor else 1) * math.sqrt(2),
     ),
-    "grow: zeros": (check_grow, grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double())),
-    "grow: frozen": (check_grow, grown_with(mean_rows, parameter=False)),
-    "grow: in place": (check_grow, grow_in_place),
-    "grow: in shared memory": (check_grow, grow_in_shared_memory),
-}
-
-
-WORDS = {
-    "rows: a repeated token counts twice": "4 is not the number of rows with a gradient in the source",
-    "rows: only the labels": "3 is not the number of rows with a gradient in the output",
-    "rows: shared, only what occurs": "5 is not the number of rows with a gradient in the shared",
-    "embed: no factor": "the factor √d_model is missing",
-    "logits: the factor again": "the factor √d_model is used here, too",
-    "gradient: the last one wins": "only one of several updates of a row is kept",
-    "gradient: of the rows": "these are the gradients of the rows that were read, not",
-    "tie: a copy": "after one update, the two matrices differ by 0.20, so",
-    "tie: shared memory, two parameters": "the two modules share memory, but they have 56 parameters;",
-    "tie: the wrong matrix is kept": "the output's matrix is kept instead of the embedding's",
-    "ratio: no positions": "the RMS of a position is taken to be 1",
-    "ratio: divided by the root": "the word is divided by √d_model instead of multiplied",
-    "grow: zeros": "the new rows are zeros",
-    "grow: frozen": "the new matrix is not a parameter that can be trained",
-    "grow: in place": "the old matrix has changed",
-    "grow: in shared memory": "an update of the new matrix changes the old one",
-}
+    (
+        "the new rows are zeros",
+        check_grow,
+        grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double()),
+    ),
+    (
+        "the new matrix is not a parameter that can be trained",
+        check_grow,
+        grown_with(mean_rows, parameter=False),
+    ),
+    ("the old matrix has changed", check_grow, grow_in_place),
+    ("an update of the new matrix changes the old one", check_grow, grow_in_shared_memory),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

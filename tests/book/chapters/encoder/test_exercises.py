@@ -121,46 +121,44 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "change: the mask lets earlier words see": (check_change, [ALL, [True, True, True, False], ONE]),
-    "change: only the word itself": (check_change, [ONE, ONE, ONE]),
-    "change: the feed-forward network mixes": (check_change, [ALL, LATER, ALL]),
-    "change: two rows": (check_change, [ALL, LATER]),
-    "layer: pre-norm": (check_encoder_layer, varied(pre=True)),
-    "layer: no residual": (check_encoder_layer, varied(residual=False)),
-    "mean: over the padding": (check_mean_of_words, lambda z, is_word: z.mean(dim=1)),
-    "mean: by a product": (check_mean_of_words, by_product),
-    "stack: no mask": (check_stack, without_mask),
-    "stack: each reads x": (check_stack, same_input),
-    "stack: one call more than layers": (check_stack, one_call_more),
-    "count: no biases": (check_count, lambda *sizes: count(*sizes, biases=0)),
-    "count: one norm": (check_count, lambda *sizes: count(*sizes, norms=1)),
-    "bag: a set of words": (
+WRONG = [
+    (
+        "for the layer with a causal mask, position 0 does not",
+        check_change,
+        [ALL, [True, True, True, False], ONE],
+    ),
+    ("for the layer without a mask, position 0 changes", check_change, [ONE, ONE, ONE]),
+    ("for the feed-forward network, position 0 does not change", check_change, [ALL, LATER, ALL]),
+    ("give three rows of four, one for each stack", check_change, [ALL, LATER]),
+    ("the norms come before the sub-layers", check_encoder_layer, varied(pre=True)),
+    ("the residual connections are missing", check_encoder_layer, varied(residual=False)),
+    ("padding is averaged, too", check_mean_of_words, lambda z, is_word: z.mean(dim=1)),
+    ("0 · NaN is NaN, so a product does not remove it", check_mean_of_words, by_product),
+    ("a layer did not get the mask", check_stack, without_mask),
+    ("each layer reads the embeddings", check_stack, same_input),
+    ("three layers were called 4 times;", check_stack, one_call_more),
+    (
+        "the biases of the feed-forward network are missing",
+        check_count,
+        lambda *sizes: count(*sizes, biases=0),
+    ),
+    (
+        "half of the norms' parameters are missing: two norms",
+        check_count,
+        lambda *sizes: count(*sizes, norms=1),
+    ),
+    (
+        "how often a word occurs is lost, as in a set",
         check_best_accuracy,
         lambda t, ls: best_accuracy(t, ls, bag=lambda x: sorted(set(x))),
     ),
-    "bag: in order": (check_best_accuracy, lambda texts, ls: best_accuracy(texts, ls, bag=list)),
-}
-
-
-WORDS = {
-    "change: the mask lets earlier words see": "for the layer with a causal mask, position 0 does not",
-    "change: only the word itself": "for the layer without a mask, position 0 changes",
-    "change: the feed-forward network mixes": "for the feed-forward network, position 0 does not change",
-    "change: two rows": "give three rows of four, one for each stack",
-    "layer: pre-norm": "the norms come before the sub-layers",
-    "layer: no residual": "the residual connections are missing",
-    "mean: over the padding": "padding is averaged, too",
-    "mean: by a product": "0 · NaN is NaN, so a product does not remove it",
-    "stack: no mask": "a layer did not get the mask",
-    "stack: each reads x": "each layer reads the embeddings",
-    "stack: one call more than layers": "three layers were called 4 times;",
-    "count: no biases": "the biases of the feed-forward network are missing",
-    "count: one norm": "half of the norms' parameters are missing: two norms",
-    "bag: a set of words": "how often a word occurs is lost, as in a set",
-    "bag: in order": "the order of the words is used",
-}
+    (
+        "the order of the words is used",
+        check_best_accuracy,
+        lambda texts, ls: best_accuracy(texts, ls, bag=list),
+    ),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

@@ -107,55 +107,42 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "cache: without values": (check_cache, [48, 12, 3]),
-    "cache: one layer": (check_cache, [4, 1, 0.25]),
-    "cache: bytes": (check_cache, [98304, 24576, 6144]),
-    "cache: two numbers": (check_cache, [96, 24]),
-    "rotary: other direction": (check_rotary, lambda *a: rotary(*a, sign=-1)),
-    "rotary: halves": (check_rotary, lambda *a: rotary(*a, halves=True)),
-    "rotary: exponent": (check_rotary, lambda *a: rotary(*a, power=1.0)),
-    "rotary: counted": (check_rotary, lambda *a: rotary(*a, counted=True)),
-    "grouped: both": (check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
-    "grouped: order": (check_grouped, lambda *a: grouped(*a, interleave=False)),
-    "grouped: root": (check_grouped, lambda *a: grouped(*a, features=False)),
-    "width: two thirds": (check_gated_width, lambda d, f, g: 2 / 3 * f),
-    "width: no gate": (check_gated_width, lambda d, f, g: f + (1 - g) * d),
-    "seen: sums": (check_seen, lambda windows, n: n if 0 in windows else min(n, sum(windows))),
-    "seen: beyond n": (check_seen, lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows)),
-    "seen: zero": (check_seen, lambda windows, n: min(n, 1 + sum(w - 1 for w in windows))),
-    "rolling: nothing dropped": (check_rolling, lambda *a: rolling(*a, drop=False)),
-    "rolling: one more": (check_rolling, lambda *a: rolling(*a, keep=1)),
-    "rolling: not itself": (check_rolling, lambda *a: rolling(*a, itself=False)),
-    "rolling: not scaled": (check_rolling, lambda *a: rolling(*a, scale=False)),
-    "rolling: grows": (check_rolling, masked),
-}
-
-
-WORDS = {
-    "cache: without values": "or values are left out",
-    "cache: one layer": "only one layer is counted",
-    "cache: bytes": "these are bytes; a KiB is 1,024 of them",
-    "cache: two numbers": "give three numbers",
-    "rotary: other direction": "it turns in the other direction",
-    "rotary: halves": "features i and i + d/2 are taken as a pair",
-    "rotary: exponent": "the exponent is i/d instead of 2i/d",
-    "rotary: counted": "the given positions are not used",
-    "grouped: both": "neither bug is repaired",
-    "grouped: order": "the heads are still repeated as a, b, a, b",
-    "grouped: root": "divided by the root of the number of heads",
-    "width: two thirds": "what grouped queries save is not used",
-    "width: no gate": "the gate is not counted",
-    "seen: sums": "each window counts the token itself again",
-    "seen: beyond n": "there are not more than n tokens",
-    "seen: zero": "a window of 0 stands for a layer that sees everything",
-    "rolling: nothing dropped": "the window is not applied",
-    "rolling: one more": "one token too many is kept",
-    "rolling: not itself": "the newest token does not see itself",
-    "rolling: not scaled": "the scores are not divided by √d",
-    "rolling: grows": "the cache holds",
-}
+WRONG = [
+    ("or values are left out", check_cache, [48, 12, 3]),
+    ("only one layer is counted", check_cache, [4, 1, 0.25]),
+    ("these are bytes; a KiB is 1,024 of them", check_cache, [98304, 24576, 6144]),
+    ("give three numbers", check_cache, [96, 24]),
+    ("it turns in the other direction", check_rotary, lambda *a: rotary(*a, sign=-1)),
+    ("features i and i + d/2 are taken as a pair", check_rotary, lambda *a: rotary(*a, halves=True)),
+    ("the exponent is i/d instead of 2i/d", check_rotary, lambda *a: rotary(*a, power=1.0)),
+    ("the given positions are not used", check_rotary, lambda *a: rotary(*a, counted=True)),
+    ("neither bug is repaired", check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
+    ("the heads are still repeated as a, b, a, b", check_grouped, lambda *a: grouped(*a, interleave=False)),
+    ("divided by the root of the number of heads", check_grouped, lambda *a: grouped(*a, features=False)),
+    ("what grouped queries save is not used", check_gated_width, lambda d, f, g: 2 / 3 * f),
+    ("the gate is not counted", check_gated_width, lambda d, f, g: f + (1 - g) * d),
+    (
+        "each window counts the token itself again",
+        check_seen,
+        lambda windows, n: n if 0 in windows else min(n, sum(windows)),
+    ),
+    (
+        "there are not more than n tokens",
+        check_seen,
+        lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows),
+    ),
+    (
+        "a window of 0 stands for a layer that sees everything",
+        check_seen,
+        lambda windows, n: min(n, 1 + sum(w - 1 for w in windows)),
+    ),
+    ("the window is not applied", check_rolling, lambda *a: rolling(*a, drop=False)),
+    ("one token too many is kept", check_rolling, lambda *a: rolling(*a, keep=1)),
+    ("the newest token does not see itself", check_rolling, lambda *a: rolling(*a, itself=False)),
+    ("the scores are not divided by √d", check_rolling, lambda *a: rolling(*a, scale=False)),
+    ("the cache holds", check_rolling, masked),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

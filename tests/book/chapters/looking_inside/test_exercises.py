@@ -118,52 +118,59 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "map: heads need only a map": (check_map, [True, True, True, True]),
-    "map: the output fixes the map": (check_map, [True, True, False, False]),
-    "map: three": (check_map, [True, True, False]),
-    "entropy: zeros": (
+WRONG = [
+    ("your prediction about two heads with the same map is wrong:", check_map, [True, True, True, True]),
+    ("your prediction about a different map with the same", check_map, [True, True, False, False]),
+    ("give four answers, one for each statement", check_map, [True, True, False]),
+    (
+        "a row that attends to one token gives NaN;",
         check_entropy,
         lambda w, real: -(w * w.log()).sum(dim=-1).transpose(0, 1)[:, real].mean(dim=1),
     ),
-    "entropy: padding": (check_entropy, lambda w, real: torch.special.entr(w).sum(dim=-1).mean(dim=(0, 2))),
-    "entropy: bits": (check_entropy, lambda w, real: mean_entropy(w, real) / torch.tensor(2.0).log()),
-    "switch off: a hook stays": (check_switch_off, lambda *a: without_head(*a, keep=True)),
-    "switch off: the weights": (check_switch_off, zeroed_weights),
-    "switch off: output features": (check_switch_off, zeroed_rows),
-    "switch off: mean per sentence": (check_switch_off, lambda *a: without_head(*a, over=(1,))),
-    "split: by sample": (check_word_split, lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3),
-    "split: the first words": (check_word_split, lambda words, rng: words < 100),
-    "split: the other side": (check_word_split, lambda *given: ~split(*given)),
-    "rollout: from the top": (check_rollout, reversed_rollout),
-    "rollout: no residual": (check_rollout, plain_product),
-    "other map: sum": (check_other_map, lambda w, v: other_weights(w, v, ones=False)),
-    "other map: the same": (check_other_map, lambda w, v: w),
-    "other map: too far": (check_other_map, lambda w, v: other_weights(w, v, step=2.0)),
-}
-
-
-WORDS = {
-    "map: heads need only a map": "your prediction about two heads with the same map is wrong:",
-    "map: the output fixes the map": "your prediction about a different map with the same",
-    "map: three": "give four answers, one for each statement",
-    "entropy: zeros": "a row that attends to one token gives NaN;",
-    "entropy: padding": "padding is averaged, too",
-    "entropy: bits": "the logarithm has the base 2",
-    "switch off: a hook stays": "a hook is still registered after the call;",
-    "switch off: the weights": "the weights are not the same as before the call;",
-    "switch off: output features": "columns of the output are replaced",
-    "switch off: mean per sentence": "the mean is taken over each sentence",
-    "split: by sample": "on both sides of the split, there are samples of 64 words",
-    "split: the first words": "the split does not depend on the generator, so it is the",
-    "split: the other side": "the held-out share should be about a third, but it is",
-    "rollout: from the top": "the maps are multiplied from the last layer to the first",
-    "rollout: no residual": "the residual connections are left out",
-    "other map: sum": "The direction should also be orthogonal to a column of ones",
-    "other map: the same": "find others with the same output",
-    "other map: too far": "none may be negative, so take a shorter step",
-}
+    (
+        "padding is averaged, too",
+        check_entropy,
+        lambda w, real: torch.special.entr(w).sum(dim=-1).mean(dim=(0, 2)),
+    ),
+    (
+        "the logarithm has the base 2",
+        check_entropy,
+        lambda w, real: mean_entropy(w, real) / torch.tensor(2.0).log(),
+    ),
+    ("a hook is still registered after the call;", check_switch_off, lambda *a: without_head(*a, keep=True)),
+    ("the weights are not the same as before the call;", check_switch_off, zeroed_weights),
+    ("columns of the output are replaced", check_switch_off, zeroed_rows),
+    ("the mean is taken over each sentence", check_switch_off, lambda *a: without_head(*a, over=(1,))),
+    (
+        "on both sides of the split, there are samples of 64 words",
+        check_word_split,
+        lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3,
+    ),
+    (
+        "the split does not depend on the generator, so it is the",
+        check_word_split,
+        lambda words, rng: words < 100,
+    ),
+    (
+        "the held-out share should be about a third, but it is",
+        check_word_split,
+        lambda *given: ~split(*given),
+    ),
+    ("the maps are multiplied from the last layer to the first", check_rollout, reversed_rollout),
+    ("the residual connections are left out", check_rollout, plain_product),
+    (
+        "The direction should also be orthogonal to a column of ones",
+        check_other_map,
+        lambda w, v: other_weights(w, v, ones=False),
+    ),
+    ("find others with the same output", check_other_map, lambda w, v: w),
+    (
+        "none may be negative, so take a shorter step",
+        check_other_map,
+        lambda w, v: other_weights(w, v, step=2.0),
+    ),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

@@ -136,43 +136,36 @@ RIGHT = [
     (check_look_back, head(lambda k, d: rotation(-k, d), loudness=30.0)),
     (check_halves, split_layer),
 ]
-WRONG = {
-    "origin: all zeros": (check_origin, ORIGIN | {"first row": [0] * 6}),
-    "origin: as long as wide": (check_origin, ORIGIN | {"squared length": 6}),
-    "origin: a product of 1": (check_origin, ORIGIN | {"product with itself": 1}),
-    "origin: sinusoids are learned": (check_origin, ORIGIN | {"learned numbers": 6}),
-    "sinusoids: sines first, cosines after": (check_sinusoids, halved),
-    "sinusoids: transposed table": (check_sinusoids, lambda n, d: plain_sinusoids(n, d).T),
-    "input: along the batch": (check_input, along_the_batch),
-    "input: the sum is scaled": (check_input, scaled_sum),
-    "turn: transposed blocks": (check_turn, lambda k, d: blocks(k, d).T),
-    "turn: a single block": (check_turn, lambda k, d: blocks(k, 2)),
-    "look back: looks ahead": (check_look_back, head(rotation)),
-    "look back: too flat": (check_look_back, head(lambda k, d: rotation(-k, d), loudness=1.0)),
-    "look back: a second head": (check_look_back, head(lambda k, d: rotation(-k, d), num_heads=2)),
-    "halves: unchanged": (check_halves, copy.deepcopy),
-    "halves: changed in place": (check_halves, in_place),
-}
-
-
-WORDS = {
-    "origin: all zeros": "write down sine and cosine of each angle at position 0",
-    "origin: as long as wide": "add up the squares of the first row",
-    "origin: a product of 1": "add up the squares of sine and cosine for each pair",
-    "origin: sinusoids are learned": "the whole table follows from a formula",
-    "sinusoids: sines first, cosines after": "all sines come first, and all cosines after them",
-    "sinusoids: transposed table": "positions are columns",
-    "input: along the batch": "positions are counted along the batch, not along the tokens",
-    "input: the sum is scaled": "the positions are scaled, too",
-    "turn: transposed blocks": "the offset has the wrong sign, or the matrix is transposed",
-    "turn: a single block": "for d_model=6, the answer should be a 6 × 6 tensor, not one",
-    "look back: looks ahead": "each weight on the position 1 before should be above 0.9",
-    "look back: too flat": "The largest weight is the right one;",
-    "look back: a second head": "the text asks for one head, whose weights are read here;",
-    "halves: unchanged": "the columns are still in the old order",
-    "halves: changed in place": "the layer that you were given was changed;",
-}
+WRONG = [
+    ("write down sine and cosine of each angle at position 0", check_origin, ORIGIN | {"first row": [0] * 6}),
+    ("add up the squares of the first row", check_origin, ORIGIN | {"squared length": 6}),
+    (
+        "add up the squares of sine and cosine for each pair",
+        check_origin,
+        ORIGIN | {"product with itself": 1},
+    ),
+    ("the whole table follows from a formula", check_origin, ORIGIN | {"learned numbers": 6}),
+    ("all sines come first, and all cosines after them", check_sinusoids, halved),
+    ("positions are columns", check_sinusoids, lambda n, d: plain_sinusoids(n, d).T),
+    ("positions are counted along the batch, not along the tokens", check_input, along_the_batch),
+    ("the positions are scaled, too", check_input, scaled_sum),
+    ("the offset has the wrong sign, or the matrix is transposed", check_turn, lambda k, d: blocks(k, d).T),
+    ("for d_model=6, the answer should be a 6 × 6 tensor, not one", check_turn, lambda k, d: blocks(k, 2)),
+    ("each weight on the position 1 before should be above 0.9", check_look_back, head(rotation)),
+    (
+        "The largest weight is the right one;",
+        check_look_back,
+        head(lambda k, d: rotation(-k, d), loudness=1.0),
+    ),
+    (
+        "the text asks for one head, whose weights are read here;",
+        check_look_back,
+        head(lambda k, d: rotation(-k, d), num_heads=2),
+    ),
+    ("the columns are still in the old order", check_halves, copy.deepcopy),
+    ("the layer that you were given was changed;", check_halves, in_place),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

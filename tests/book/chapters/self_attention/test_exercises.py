@@ -76,69 +76,78 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "sizes: weights of the batch": (check_sizes, SIZES | {"weights": (2, 2, 7)}),
-    "sizes: as wide as the model": (check_sizes, SIZES | {"output": (2, 7, 512)}),
-    "sizes: a text": (check_sizes, SIZES | {"query": "2x7x64"}),
-    "sizes: a tensor": (check_sizes, SIZES | {"query": torch.zeros(2, 7, 64)}),
-    "sizes: a shape for a number": (check_sizes, SIZES | {"parameters": (512, 160)}),
-    "scratch: the root of d_model": (
+WRONG = [
+    ("Each word has a weight for each word of its own sentence", check_sizes, SIZES | {"weights": (2, 2, 7)}),
+    ("The outputs are as wide as the values", check_sizes, SIZES | {"output": (2, 7, 512)}),
+    ("'query' should be a shape, such as (2, 3), not str.", check_sizes, SIZES | {"query": "2x7x64"}),
+    (
+        "'query' should be a shape, such as (2, 3), not Tensor.",
+        check_sizes,
+        SIZES | {"query": torch.zeros(2, 7, 64)},
+    ),
+    ("'parameters' should be a number, not tuple.", check_sizes, SIZES | {"parameters": (512, 160)}),
+    (
+        "the root of d_model instead of d_k",
         check_self_attention,
         lambda *inputs: self_attention(*inputs, scale=6**0.5),
     ),
-    "scratch: not scaled": (check_self_attention, lambda *inputs: self_attention(*inputs, scale=1.0)),
-    "scratch: over the batch": (check_self_attention, lambda *inputs: self_attention(*inputs, dim=0)),
-    "scratch: over the queries": (check_self_attention, lambda *inputs: self_attention(*inputs, dim=1)),
-    "scratch: one matrix for queries and keys": (
+    (
+        "the scores are not divided by √d_k",
+        check_self_attention,
+        lambda *inputs: self_attention(*inputs, scale=1.0),
+    ),
+    (
+        "the softmax runs over the first axis instead of the keys",
+        check_self_attention,
+        lambda *inputs: self_attention(*inputs, dim=0),
+    ),
+    (
+        "the softmax runs over the queries instead of the keys",
+        check_self_attention,
+        lambda *inputs: self_attention(*inputs, dim=1),
+    ),
+    (
+        "the keys are made with the matrix of the queries",
         check_self_attention,
         lambda x, w_query, w_key, w_value: self_attention(x, w_query, w_query, w_value),
     ),
-    "debug: columns sum to 1": (check_two_sums, lambda x: plain(x, dim=1)),
-    "debug: sums its own vector": (check_two_sums, lambda x: plain(x, sums="bij,bik->bik")),
-    "ratio: of the scores": (check_weight_ratio, ratio_of_scores),
-    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, width=1)),
-    "ratio: the root of d_model": (check_weight_ratio, lambda *inputs: ratio(*inputs, width=6)),
-    "circle: one matrix": (check_circle, lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
-    "circle: one result": (check_circle, lambda: 10 * torch.eye(3)),
-    "circle: no result": (check_circle, lambda: None),
-    "circle: transposed": (check_circle, lambda: (torch.ones(2, 3), torch.ones(2, 3))),
-    "circle: the other way round": (check_circle, lambda: circle(back=True)),
-    "layers: always the subject": (check_pronouns, lambda: two_layers(roles=("subject", "subject"))),
-    "layers: one layer": (check_pronouns, lambda: two_layers()[:1]),
-    "layers: not a pair": (check_pronouns, lambda: two_layers()[0]),
-    "layers: three layers": (check_pronouns, lambda: (*two_layers(), SelfAttention(14, 1, 14))),
-    "layers: too quiet": (check_pronouns, lambda: two_layers(loudness=0.01)),
-}
-
-
-WORDS = {
-    "sizes: weights of the batch": "Each word has a weight for each word of its own sentence",
-    "sizes: as wide as the model": "The outputs are as wide as the values",
-    "sizes: a text": "'query' should be a shape, such as (2, 3), not str.",
-    "sizes: a tensor": "'query' should be a shape, such as (2, 3), not Tensor.",
-    "sizes: a shape for a number": "'parameters' should be a number, not tuple.",
-    "scratch: the root of d_model": "the root of d_model instead of d_k",
-    "scratch: not scaled": "the scores are not divided by √d_k",
-    "scratch: over the batch": "the softmax runs over the first axis instead of the keys",
-    "scratch: over the queries": "the softmax runs over the queries instead of the keys",
-    "scratch: one matrix for queries and keys": "the keys are made with the matrix of the queries",
-    "debug: columns sum to 1": "the weights that a word receives sum to 1, not those that",
-    "debug: sums its own vector": "each word's own vector is summed, not those of the words",
-    "ratio: of the scores": "this is the ratio of the scores, not that of the weights",
-    "ratio: not scaled": "the scores are not divided by √d_k",
-    "ratio: the root of d_model": "the scores are divided by √d_model instead of √d_k",
-    "circle: one matrix": "with one matrix for both, the scores are symmetric:",
-    "circle: one result": "return two matrices: first that of the queries",
-    "circle: no result": "return two matrices: first that of the queries",
-    "circle: transposed": "the matrix of the queries should have shape (3, d_k), not (2, 3).",
-    "circle: the other way round": "each word reads the one that it loses to",
-    "layers: always the subject": '"fox chased hen because it was tasty"',
-    "layers: one layer": "there should be two layers, not 1",
-    "layers: not a pair": "return a pair of layers, not SelfAttention.",
-    "layers: three layers": "there should be two layers, not 3",
-    "layers: too quiet": "its largest feature is only 0.01 ahead",
-}
+    ("the weights that a word receives sum to 1, not those that", check_two_sums, lambda x: plain(x, dim=1)),
+    (
+        "each word's own vector is summed, not those of the words",
+        check_two_sums,
+        lambda x: plain(x, sums="bij,bik->bik"),
+    ),
+    ("this is the ratio of the scores, not that of the weights", check_weight_ratio, ratio_of_scores),
+    ("the scores are not divided by √d_k", check_weight_ratio, lambda *inputs: ratio(*inputs, width=1)),
+    (
+        "the scores are divided by √d_model instead of √d_k",
+        check_weight_ratio,
+        lambda *inputs: ratio(*inputs, width=6),
+    ),
+    (
+        "with one matrix for both, the scores are symmetric:",
+        check_circle,
+        lambda: (10 * torch.eye(3), 10 * torch.eye(3)),
+    ),
+    ("return two matrices: first that of the queries", check_circle, lambda: 10 * torch.eye(3)),
+    ("return two matrices: first that of the queries", check_circle, lambda: None),
+    (
+        "the matrix of the queries should have shape (3, d_k), not (2, 3).",
+        check_circle,
+        lambda: (torch.ones(2, 3), torch.ones(2, 3)),
+    ),
+    ("each word reads the one that it loses to", check_circle, lambda: circle(back=True)),
+    (
+        '"fox chased hen because it was tasty"',
+        check_pronouns,
+        lambda: two_layers(roles=("subject", "subject")),
+    ),
+    ("there should be two layers, not 1", check_pronouns, lambda: two_layers()[:1]),
+    ("return a pair of layers, not SelfAttention.", check_pronouns, lambda: two_layers()[0]),
+    ("there should be two layers, not 3", check_pronouns, lambda: (*two_layers(), SelfAttention(14, 1, 14))),
+    ("its largest feature is only 0.01 ahead", check_pronouns, lambda: two_layers(loudness=0.01)),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

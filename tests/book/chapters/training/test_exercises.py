@@ -117,65 +117,60 @@ RIGHT = [
 ]
 
 
-WRONG = {
-    "schedule: falls linearly": (check_schedule, [2000, 8000, 0.5, 0.5]),
-    "schedule: wider is faster": (check_schedule, [2000, 16_000, 2.0, 0.5]),
-    "schedule: twice before the peak": (check_schedule, [2000, 2000, 0.5, 0.5]),
-    "schedule: a quarter": (check_schedule, [2000, 16_000, 0.5, 0.25]),
-    "schedule: two numbers": (check_schedule, [2000, 16_000]),
-    "loss: padding counts": (check_smoothed_loss, lambda *args: smoothed(*args, padding=True)),
-    "loss: no share for the label": (check_smoothed_loss, lambda *args: smoothed(*args, own_share=False)),
-    "loss: logarithm of 0": (check_smoothed_loss, through_probabilities),
-    "adam: not corrected": (check_adam, lambda *args: adam(*args, correct=False)),
-    "adam: corrected as at the first step": (check_adam, lambda *args: adam(*args, first=True)),
-    "adam: ε inside the root": (check_adam, lambda *args: adam(*args, inside=True)),
-    "update: not cleared": (check_update, lambda *args: update(*args, clear=False)),
-    "update: no shift": (check_update, lambda *args: update(*args, shift=False)),
-    "update: padding counts": (check_update, lambda *args: update(*args, ignore=-1)),
-    "optimum: no share for the label": (check_optimum, lambda *args: optimum(*args, own_share=False)),
-    "optimum: the smoothed target's ratio only": (
+WRONG = [
+    ("at step 8000, after the peak, the rate is not half of its", check_schedule, [2000, 8000, 0.5, 0.5]),
+    ("the peak of a model four times as wide does not change by a", check_schedule, [2000, 16_000, 2.0, 0.5]),
+    ("step 2000 is not after the peak, which is at step 4,000", check_schedule, [2000, 2000, 0.5, 0.5]),
+    ("with a warm-up four times as long, the peak does not", check_schedule, [2000, 16_000, 0.5, 0.25]),
+    ("give four numbers, one for each question", check_schedule, [2000, 16_000]),
+    ("padding counts as a label", check_smoothed_loss, lambda *args: smoothed(*args, padding=True)),
+    (
+        "the other classes share the smoothing",
+        check_smoothed_loss,
+        lambda *args: smoothed(*args, own_share=False),
+    ),
+    ("logits of 10,000 give a loss that is not finite:", check_smoothed_loss, through_probabilities),
+    (
+        "the means are not corrected for their start at 0",
+        check_adam,
+        lambda *args: adam(*args, correct=False),
+    ),
+    (
+        "the means are corrected as at the first step, whatever",
+        check_adam,
+        lambda *args: adam(*args, first=True),
+    ),
+    ("ε is inside the root", check_adam, lambda *args: adam(*args, inside=True)),
+    ("the gradients of the first update are added", check_update, lambda *args: update(*args, clear=False)),
+    (
+        "each position predicts its own input: the shift is missing",
+        check_update,
+        lambda *args: update(*args, shift=False),
+    ),
+    ("padding counts as a label", check_update, lambda *args: update(*args, ignore=-1)),
+    ("the label has no part in the smoothing", check_optimum, lambda *args: optimum(*args, own_share=False)),
+    (
+        "the label's target is taken to be 1 − ε",
         check_optimum,
         lambda classes, e: (1 - e, math.log((1 - e) * classes / e), 0.0),
     ),
-    "optimum: the probability without the label's own share": (
+    (
+        "the label's own share ε / n is missing",
         check_optimum,
         lambda classes, e: (1 - e, *optimum(classes, e)[1:]),
     ),
-    "optimum: the perplexity": (
+    (
+        "this is the perplexity",
         check_optimum,
         lambda *args: (*optimum(*args)[:2], math.exp(optimum(*args)[2])),
     ),
-    "accumulate: mean of means": (check_accumulate, lambda *args: accumulate(*args, weigh="parts")),
-    "accumulate: sum of means": (check_accumulate, lambda *args: accumulate(*args, weigh="none")),
-}
-
-
-WORDS = {
-    "schedule: falls linearly": "at step 8000, after the peak, the rate is not half of its",
-    "schedule: wider is faster": "the peak of a model four times as wide does not change by a",
-    "schedule: twice before the peak": "step 2000 is not after the peak, which is at step 4,000",
-    "schedule: a quarter": "with a warm-up four times as long, the peak does not",
-    "schedule: two numbers": "give four numbers, one for each question",
-    "loss: padding counts": "padding counts as a label",
-    "loss: no share for the label": "the other classes share the smoothing",
-    "loss: logarithm of 0": "logits of 10,000 give a loss that is not finite:",
-    "adam: not corrected": "the means are not corrected for their start at 0",
-    "adam: corrected as at the first step": "the means are corrected as at the first step, whatever",
-    "adam: ε inside the root": "ε is inside the root",
-    "update: not cleared": "the gradients of the first update are added",
-    "update: no shift": "each position predicts its own input: the shift is missing",
-    "update: padding counts": "padding counts as a label",
-    "optimum: no share for the label": "the label has no part in the smoothing",
-    "optimum: the smoothed target's ratio only": "the label's target is taken to be 1 − ε",
-    "optimum: the probability without the label's own share": "the label's own share ε / n is missing",
-    "optimum: the perplexity": "this is the perplexity",
-    "accumulate: mean of means": "the means of the parts are averaged",
-    "accumulate: sum of means": "the means of the parts are added",
-}
+    ("the means of the parts are averaged", check_accumulate, lambda *args: accumulate(*args, weigh="parts")),
+    ("the means of the parts are added", check_accumulate, lambda *args: accumulate(*args, weigh="none")),
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []
 
 
 def test_law_the_smoothed_loss_in_the_test_is_pytorchs():

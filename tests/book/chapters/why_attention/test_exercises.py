@@ -71,48 +71,50 @@ def test_law_rounded_predictions_pass():
     assert check_gradient_predictions(PREDICTIONS | rounded).passed
 
 
-WRONG = {
-    "predictions: one step less": (
+WRONG = [
+    (
+        "for 'weight 0.5, 10 words back' the gradient is not",
         check_gradient_predictions,
         PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9},
     ),
-    "predictions: vanishes": (check_gradient_predictions, PREDICTIONS | {"weight 2, 10 words back": 2**-10}),
-    "predictions: distance": (
+    (
+        "Each step multiplies the gradient by the weight, and this",
+        check_gradient_predictions,
+        PREDICTIONS | {"weight 2, 10 words back": 2**-10},
+    ),
+    (
+        "for 'average of 10 words, each' the gradient is not 1e-10",
         check_gradient_predictions,
         PREDICTIONS | {"average of 10 words, each": 0.1**10},
     ),
-    "rnn: no memory": (check_rnn, lambda *inputs: rnn(*inputs, reset=True)),
-    "rnn: last state": (check_rnn, lambda *inputs: rnn(*inputs)[:, -1]),
-    "average: over outputs": (check_average, lambda states, scores: scores.softmax(dim=0) @ states),
-    "average: raw scores": (check_average, lambda states, scores: scores @ states),
-    "state: last sentence": (check_last_state, lambda rnn, x: rnn(x)[0][-1]),
-    "state: first word": (check_last_state, lambda rnn, x: rnn(x)[0][:, 0]),
-    "weight: linear": (check_half_life, lambda distance: 1 - 0.5 / distance),
-    "weight: other base": (check_half_life, lambda distance: math.exp(-1 / distance)),
-    "capacity: rounded up": (check_capacity, lambda *given: capacity(*given) + 1),
-    "capacity: natural logarithms": (
+    ("each word begins with a state of zeros", check_rnn, lambda *inputs: rnn(*inputs, reset=True)),
+    ("only the last state is returned", check_rnn, lambda *inputs: rnn(*inputs)[:, -1]),
+    (
+        "the weights of each state sum to 1, not those of each",
+        check_average,
+        lambda states, scores: scores.softmax(dim=0) @ states,
+    ),
+    (
+        "the scores are used as weights, without exponentials",
+        check_average,
+        lambda states, scores: scores @ states,
+    ),
+    ("these are the states of one sentence", check_last_state, lambda rnn, x: rnn(x)[0][-1]),
+    ("these are the states after the first word", check_last_state, lambda rnn, x: rnn(x)[0][:, 0]),
+    ("the losses of the steps are added", check_half_life, lambda distance: 1 - 0.5 / distance),
+    (
+        "1/e of the gradient is left instead of one half",
+        check_half_life,
+        lambda distance: math.exp(-1 / distance),
+    ),
+    ("the length is rounded up", check_capacity, lambda *given: capacity(*given) + 1),
+    (
+        "logarithms are compared, which are rounded",
         check_capacity,
         lambda vocab, numbers, bits: int(numbers * bits * math.log(2) / math.log(vocab)),
     ),
-}
-
-
-WORDS = {
-    "predictions: one step less": "for 'weight 0.5, 10 words back' the gradient is not",
-    "predictions: vanishes": "Each step multiplies the gradient by the weight, and this",
-    "predictions: distance": "for 'average of 10 words, each' the gradient is not 1e-10",
-    "rnn: no memory": "each word begins with a state of zeros",
-    "rnn: last state": "only the last state is returned",
-    "average: over outputs": "the weights of each state sum to 1, not those of each",
-    "average: raw scores": "the scores are used as weights, without exponentials",
-    "state: last sentence": "these are the states of one sentence",
-    "state: first word": "these are the states after the first word",
-    "weight: linear": "the losses of the steps are added",
-    "weight: other base": "1/e of the gradient is left instead of one half",
-    "capacity: rounded up": "the length is rounded up",
-    "capacity: natural logarithms": "logarithms are compared, which are rounded",
-}
+]
 
 
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG, WORDS) == []
+    assert faults(RIGHT, WRONG) == []

@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parents[4]
 HTML = ROOT / "_build" / "html"
 DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
-PLANNED = [chapter for chapter in CHAPTERS if not chapter.file]
 FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.drawing.figures import figure_page, new_figure
+from annotated_transformer.book.drawing.figures import figure_output, new_figure
 from builder.chapters import Chapter
 from builder.figures import drawings, plain
 from builder.site.front import indexes
@@ -31,7 +31,7 @@ def drawn(number: str, title: str) -> str:
     """Return the output of a cell that shows an empty figure."""
     alt = "An empty figure that shows nothing at all, in words enough."
     return str(
-        figure_page(
+        figure_output(
             new_figure()[0], number=number, title=title, alt=alt, caption="It is empty."
         )._repr_html_()
     )

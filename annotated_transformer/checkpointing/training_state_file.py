@@ -27,7 +27,7 @@ from annotated_transformer.checkpointing.files import (
 )
 from annotated_transformer.messages import Message, argument, join
 
-STATE = "training.safetensors"
+STATE_FILE = "training.safetensors"
 FORMAT_VERSION = "2"
 WAY_OUT = "give another folder to train from the first step"
 
@@ -95,7 +95,7 @@ def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) 
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
-    write_together(folder, {STATE: safetensors_bytes(state.tensors, metadata)})
+    write_together(folder, {STATE_FILE: safetensors_bytes(state.tensors, metadata)})
 
 
 def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | None:
@@ -106,7 +106,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     Raises:
         ValueError: If the file is damaged, or belongs to a training run other than that of `identity`.
     """
-    tensors, record = _read(folder / STATE)
+    tensors, record = _read(folder / STATE_FILE)
     before, now = record["identity"], json.loads(json.dumps(dict(identity)))
     changes = [
         _change(name, before.get(name), now.get(name))
@@ -120,7 +120,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
             "{} is the state of another training run: {}; resume with the settings that it was started with, "
             "or give another folder"
         )
-        raise ValueError(Message(message, folder / STATE, join(", ", changes)))
+        raise ValueError(Message(message, folder / STATE_FILE, join(", ", changes)))
     if record["threads"] != torch.get_num_threads():
         warnings.warn(
             f"the training run in {folder} used {record['threads']} CPU threads and resumes with "
@@ -153,7 +153,7 @@ def read_progress(folder: Path) -> Progress:
     Raises:
         ValueError: If the file is damaged.
     """
-    return Progress(**_read(folder / STATE)[1]["progress"])
+    return Progress(**_read(folder / STATE_FILE)[1]["progress"])
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.training_state import load_state, save_state
+from annotated_transformer.checkpointing.training_state_file import load_state, save_state
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.training_state import TrainingState
 
 
 @pytest.mark.parametrize("rank", [0, 1])

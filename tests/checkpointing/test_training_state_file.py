@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.checkpointing.training_state import run_id
-from tests.tiny_run import BRIEF, STATE, Run
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE, run_id
+from tests.tiny_run import BRIEF, Run
 
 DAMAGED = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
 VERSION = "has format_version=9, and this package reads 2; give another folder to train from the first"
@@ -25,8 +25,8 @@ DAMAGES = {
 @pytest.mark.parametrize(("damage", "message"), DAMAGES.values(), ids=DAMAGES)
 def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[bytes], bytes], message: str):
     run.into(tmp_path, dataclasses.replace(BRIEF, steps=1))
-    whole = (tmp_path / STATE).read_bytes()
-    (tmp_path / STATE).write_bytes(damage(whole))
+    whole = (tmp_path / STATE_FILE).read_bytes()
+    (tmp_path / STATE_FILE).write_bytes(damage(whole))
     assert damage(whole) != whole
     with pytest.raises(ValueError, match=message):
         run.into(tmp_path)

@@ -1,7 +1,7 @@
 """Output of a chapter's cell that is neither a number nor a tensor; the preface explains how to read it."""
 
 
-class Page:
+class CellOutput:
     """Output that Jupyter shows as Markdown or HTML, and a terminal or a screen reader gets as text."""
 
     def __init__(self, text: str, html: str | None = None) -> None:
@@ -18,6 +18,6 @@ class Page:
         return self._html
 
 
-def say(text: str) -> Page:
+def say(text: str) -> CellOutput:
     """Show `text` as Markdown prose, so that a sentence can contain numbers computed in its cell."""
-    return Page(text)
+    return CellOutput(text)

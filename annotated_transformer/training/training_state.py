@@ -1,6 +1,6 @@
 """What a checkpoint stores and a resumed run restores: everything that later weights depend on.
 
-The chapter on training. The counters among it are in `checkpointing.training_state.Progress`.
+The chapter on training. The counters among it are in `checkpointing.training_state_file.Progress`.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.training_state import Progress, SavedState
+from annotated_transformer.checkpointing.training_state_file import Progress, SavedState
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup

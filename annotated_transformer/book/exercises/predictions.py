@@ -1,0 +1,24 @@
+"""Predictions, which a reader writes down before running anything: several in order, or one for each name."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from annotated_transformer.book.exercises.verdict import expect
+
+
+def predicted(answer: Iterable[Any] | None, count: int, *, put: str, give: str) -> list[Any]:
+    """Return the predictions, or stop the check unless there are `count`.
+
+    If there are none yet, it asks to `put` something in their place, and otherwise to `give` something.
+    """
+    expect(answer is not None, f"your answer is still empty; put {put} in its place.")
+    given = [] if answer is None else list(answer)
+    expect(len(given) == count, f"give {give}.")
+    return given
+
+
+def predicted_for(answer: Mapping[str, Any], name: str, *, put: str) -> Any:
+    """Return the prediction for this name, or stop the check if there is none yet."""
+    given = answer.get(name)
+    expect(given is not None and given is not ..., f"{name} is still empty; put {put} there.")
+    return given
