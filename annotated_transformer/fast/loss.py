@@ -120,7 +120,7 @@ class FastLoss(nn.Module):
         """Return the mean over the labels that are not padding, in nats."""
         with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
             hidden = self.model.hidden(src, decoder_input)
-        weight: Tensor = self.model.embedding.weight
+        weight: Tensor = self.model.to_logits.weight
         real = labels != self.model.config.pad_id
         hidden, labels, bias = hidden[real], labels[real], self.model.output_bias
         if bias is not None:  # as one more column, which multiplies ones
@@ -137,13 +137,14 @@ def refuse_other_logits(model: Transformer) -> None:
         NotPlain: If the model computes its logits in a different way, or has hooks.
     """
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
-    embedding: nn.Module = unwrap(model.embedding)
-    if not isinstance(embedding, TokenEmbedding):
-        changed.append(f"embedding is another module: {type(embedding).__name__}")
-    elif overridden(embedding, TokenEmbedding, "logits"):
-        changed.append("embedding overrides logits")
+    name = "embedding" if model.output is None else "output"
+    to_logits: nn.Module = unwrap(model.to_logits)
+    if not isinstance(to_logits, TokenEmbedding):
+        changed.append(f"{name} is another module: {type(to_logits).__name__}")
+    elif overridden(to_logits, TokenEmbedding, "logits"):
+        changed.append(f"{name} overrides logits")
     if changed:
         raise NotPlain(
             f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
-            f"embedding.weight, would not call that; train with fast=False"
+            f"{name}.weight, would not call that; train with fast=False"
         )

@@ -199,7 +199,7 @@ def _specification(model: Any) -> Any:
     ):
         embeddings.weight = _array(model.embedding.weight)
         stack.position_encodings.encodings = _array(model.positions.table)
-    spec.decoder.projection.weight = _array(model.embedding.weight)
+    spec.decoder.projection.weight = _array(model.to_logits.weight)
     if (bias := dict(model.named_parameters()).get("output_bias")) is not None:
         spec.decoder.projection.bias = _array(bias)
     for layer, to in zip(model.encoder.layers, spec.encoder.layer, strict=True):
