@@ -5,6 +5,7 @@ may be, and what becomes of them is the same as with `greedy_search` and `beam_s
 """
 
 import math
+from itertools import zip_longest
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -15,6 +16,8 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings, refuse_unsearchable
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
+from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.tokenizer import Tokenizer
 
 
 class Candidate(NamedTuple):
@@ -40,6 +43,43 @@ class Engine(Protocol):
 
         Sources are ids with EOS and without padding. No hypothesis of a source is longer than its limit.
         """
+
+
+@runtime_checkable
+class Exported(Protocol):
+    """An engine or a decoder that knows from what it was exported.
+
+    Attributes:
+        vocabulary: The stored string of each id, as `Tokenizer.vocabulary()` returns them; None if it was
+            made from a model in memory.
+        languages: The languages to translate from and into; None if they are not known.
+    """
+
+    vocabulary: list[str] | None
+    languages: Languages | None
+
+
+def refuse_other_export(
+    name: str, given: Exported, tokenizer: Tokenizer, languages: tuple[str, str] | None
+) -> None:
+    """Refuse what was exported from a model with another tokenizer, or for other languages.
+
+    Raises:
+        ValueError: If a token or a language differs; `name` is what the message calls it.
+    """
+    pairs = zip_longest(given.vocabulary or (), tokenizer.vocabulary() if given.vocabulary else ())
+    for id_, (theirs, ours) in enumerate(pairs):
+        if theirs != ours:
+            raise ValueError(
+                f"{name} was exported with another tokenizer: token {id_} is {theirs!r} there, and {ours!r} "
+                f"in this one; give {name} the folder that was exported from this model"
+            )
+    if None not in (given.languages, languages) and tuple(given.languages) != tuple(languages):
+        (source, target), (our_source, our_target) = given.languages, languages
+        raise ValueError(
+            f"{name} translates from {source} into {target}, and this model from {our_source} into "
+            f"{our_target}; give {name} the folder that was exported from this model"
+        )
 
 
 def engine_search(

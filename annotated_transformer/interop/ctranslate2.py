@@ -15,7 +15,7 @@ import torch
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.normalization import LayerNorm
@@ -96,6 +96,7 @@ class CTranslate2Engine:
         engine = cls.__new__(cls)
         tokens = [f"<{id_}>" for id_ in range(model.config.vocab_size)]  # any names: searches take ids
         engine._load(_files(model, tokens, None, dtype), threads)
+        engine.vocabulary = None
         return engine
 
     def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
@@ -115,6 +116,8 @@ class CTranslate2Engine:
         self.tokens: list[str] = json.loads(files[VOCABULARY])
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
+        self.vocabulary: list[str] | None = self.tokens
+        self.languages = stored_languages(config, "{}_language")
         self.never = [[config["pad_token"]], [config["bos_token"]]]
         self.translator: Any = needed("ctranslate2", PURPOSE).Translator(
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1

@@ -127,7 +127,7 @@ def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
 @pytest.mark.message
 def test_message_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "config.json").write_text("{}")
-    words = r"has no encoder\.onnx and no step\.onnx; give a folder that to_onnx wrote"
+    words = r"has no encoder\.onnx and no step\.onnx and no tokenizer\.json; give a folder that to_onnx wrote"
     with pytest.raises(FileNotFoundError, match=words):
         OnnxDecoder(tmp_path)
 
@@ -140,6 +140,23 @@ def test_message_another_model_than_the_exported_one(shipped, exported):
     )
     with pytest.raises(ValueError, match=words):
         greedy_search(other, torch.tensor([[4, 2]]), decoder=exported)
+
+
+@pytest.mark.message
+def test_message_a_decoder_of_another_tokenizer_or_direction(shipped, tmp_path: Path):
+    model, own = varied_model(num_layers=1), tokenizer()
+    to_onnx(model, own, tmp_path, languages=("de", "en"))
+    decoder = OnnxDecoder(tmp_path)
+    assert Translator(model, own, decoder=decoder, languages=("de", "en")).translate(TEXTS[:1])
+    words = (
+        "^the decoder translates from de into en, and this model from en into de; give the decoder the folder"
+    )
+    with pytest.raises(ValueError, match=words):
+        Translator(model, own, decoder=decoder, languages=("en", "de"))
+    other = Tokenizer.train([text.swapcase() for text in TEXTS], vocab_size=271).cleaning()
+    with pytest.raises(ValueError, match=r"^the decoder was exported with another tokenizer: token \d+ is "):
+        Translator(model, other, decoder=decoder)
+    assert OnnxDecoder.from_model(model).vocabulary is None
 
 
 @pytest.mark.message
