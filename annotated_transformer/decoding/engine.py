@@ -74,11 +74,11 @@ def refuse_other_export(
                 f"{name} was exported with another tokenizer: token {id_} is {theirs!r} there, and {ours!r} "
                 f"in this one; give {name} the folder that was exported from this model"
             )
-    if None not in (given.languages, languages) and tuple(given.languages) != tuple(languages):
-        (source, target), (our_source, our_target) = given.languages, languages
+    its_own = given.languages
+    if its_own is not None and languages is not None and its_own != tuple(languages):
         raise ValueError(
-            f"{name} translates from {source} into {target}, and this model from {our_source} into "
-            f"{our_target}; give {name} the folder that was exported from this model"
+            f"{name} translates from {its_own[0]} into {its_own[1]}, and this model from "
+            f"{languages[0]} into {languages[1]}; give {name} the folder that was exported from this model"
         )
 
 

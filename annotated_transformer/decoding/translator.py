@@ -152,7 +152,8 @@ class Translator:
                 f"the engine has vocab_size={engine.vocab_size}, and the model {model.config.vocab_size}; "
                 f"give an engine made from this model"
             )
-        for name, other in (("the engine", engine), ("the decoder", decoder)):
+        exports: dict[str, object] = {"the engine": engine, "the decoder": decoder}
+        for name, other in exports.items():
             if isinstance(other, Exported):
                 refuse_other_export(name, other, tokenizer, languages)
         self.model = model if device is None else model.to(_existing(device))

@@ -60,6 +60,8 @@ def to_ctranslate2(
 class CTranslate2Engine:
     """A model of CTranslate2 on the CPU: the engine of a `Translator`."""
 
+    vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
+
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_ctranslate2` wrote.
 
@@ -86,6 +88,7 @@ class CTranslate2Engine:
                 f"{folder} has damaged files, or files that to_ctranslate2 did not write ({error}); export "
                 f"the model again"
             ) from error
+        self.vocabulary = self.tokens
 
     @classmethod
     def from_model(
@@ -96,7 +99,6 @@ class CTranslate2Engine:
         engine = cls.__new__(cls)
         tokens = [f"<{id_}>" for id_ in range(model.config.vocab_size)]  # any names: searches take ids
         engine._load(_files(model, tokens, None, dtype), threads)
-        engine.vocabulary = None
         return engine
 
     def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
@@ -116,7 +118,6 @@ class CTranslate2Engine:
         self.tokens: list[str] = json.loads(files[VOCABULARY])
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
-        self.vocabulary: list[str] | None = self.tokens
         self.languages = stored_languages(config, "{}_language")
         self.never = [[config["pad_token"]], [config["bos_token"]]]
         self.translator: Any = needed("ctranslate2", PURPOSE).Translator(

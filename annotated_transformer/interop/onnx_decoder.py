@@ -29,6 +29,8 @@ TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16
 class OnnxDecoder:
     """A model in onnxruntime on the CPU: the `decoder` of a `Translator`, or of a search."""
 
+    vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
+
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_onnx` wrote.
 
@@ -47,8 +49,8 @@ class OnnxDecoder:
                 f"{folder} has no {' and no '.join(missing)}; give a folder that to_onnx wrote"
             )
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
-        tokenizer = Tokenizer.from_json(Path(folder, TOKENIZER).read_text("utf-8"))
-        self.vocabulary = tokenizer.vocabulary()
+        text = Path(folder, TOKENIZER).read_text("utf-8")
+        self.vocabulary = Tokenizer.from_json(text).vocabulary()
 
     @classmethod
     def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":
@@ -86,7 +88,6 @@ class OnnxDecoder:
             runtime.InferenceSession(files[name], options, providers=provider) for name in (ENCODER, STEP)
         )
         settings = json.loads(files[CONFIG])
-        self.vocabulary: list[str] | None = None
         self.languages = stored_languages(settings, "{}")
         self.dtype = torch.float16 if settings["dtype"] == "float16" else torch.float32
         self.config = TransformerConfig(
