@@ -16,8 +16,6 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings, refuse_unsearchable
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
-from annotated_transformer.text.sentence_pairs import Languages
-from annotated_transformer.text.tokenizer import Tokenizer
 
 
 class Candidate(NamedTuple):
@@ -56,19 +54,19 @@ class Exported(Protocol):
     """
 
     vocabulary: list[str] | None
-    languages: Languages | None
+    languages: tuple[str, str] | None
 
 
 def refuse_other_export(
-    name: str, given: Exported, tokenizer: Tokenizer, languages: tuple[str, str] | None
+    name: str, given: Exported, vocabulary: list[str], languages: tuple[str, str] | None
 ) -> None:
     """Refuse what was exported from a model with another tokenizer, or for other languages.
 
     Raises:
         ValueError: If a token or a language differs; `name` is what the message calls it.
     """
-    pairs = zip_longest(given.vocabulary or (), tokenizer.vocabulary() if given.vocabulary else ())
-    for id_, (theirs, ours) in enumerate(pairs):
+    stored = vocabulary if given.vocabulary is None else given.vocabulary
+    for id_, (theirs, ours) in enumerate(zip_longest(stored, vocabulary)):
         if theirs != ours:
             raise ValueError(
                 f"{name} was exported with another tokenizer: token {id_} is {theirs!r} there, and {ours!r} "

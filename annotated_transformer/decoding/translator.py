@@ -155,7 +155,7 @@ class Translator:
         exports: dict[str, object] = {"the engine": engine, "the decoder": decoder}
         for name, other in exports.items():
             if isinstance(other, Exported):
-                refuse_other_export(name, other, tokenizer, languages)
+                refuse_other_export(name, other, tokenizer.vocabulary(), languages)
         self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
         self.fast = fast
