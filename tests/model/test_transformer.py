@@ -116,6 +116,7 @@ def test_law_an_output_matrix_of_its_own_gives_the_logits_and_embeds_nothing(ran
     assert taught.abs().sum(1).nonzero().flatten().tolist() == [7]
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
 def test_law_appended_padding_changes_nothing(randomized, ids, norm):
     model, (src, tgt) = randomized(Transformer(replace(SMALL, norm=norm))), ids
     longer = F.pad(src, (0, 4), value=SMALL.pad_id)
