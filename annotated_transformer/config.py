@@ -41,6 +41,8 @@ class TransformerConfig:
             be observed; `"fused"`, by PyTorch's kernel. A name from `register_attention` means yours.
         attention_bias: Add biases to the attention projections; in the paper they have none.
         output_bias: Add a learned bias to the logit of each token; in the paper they have none.
+        tied_output: Compute the logits by the matrix of the embedding, as in the paper. Otherwise, they
+            have a matrix of their own.
         pad_id: Id of padding after the shorter sentences of a batch.
         bos_id: Id at the beginning of every target.
         eos_id: Id at the end of every sentence.
@@ -62,6 +64,7 @@ class TransformerConfig:
     attention: Attention | str = "scaled_dot_product"
     attention_bias: bool = False
     output_bias: bool = False
+    tied_output: bool = True
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
@@ -102,7 +105,7 @@ class TransformerConfig:
                 "{max_length}, {num_layers}, {d_model} or {d_ff} smaller"
             )
             raise ValueError(Message(message, self._weights(), MOST_WEIGHTS, **asdict(self)))
-        for name in ("attention_bias", "output_bias"):
+        for name in ("attention_bias", "output_bias", "tied_output"):
             if not isinstance(value := getattr(self, name), bool):
                 raise ValueError(Message("{}; choose True or False", argument(name, value)))
         if type(self.final_norm) not in (bool, NoneType):
@@ -125,7 +128,8 @@ class TransformerConfig:
         split = self.d_model // self.num_heads
         d_k, d_v = self.d_k or split, self.d_v or split
         of_layers = 3 * 2 * self.num_heads * (d_k + d_v) + 2 * 2 * self.d_ff
-        return self.d_model * (self.vocab_size + self.max_length + self.num_layers * of_layers)
+        rows = self.vocab_size * (1 if self.tied_output else 2) + self.max_length
+        return self.d_model * (rows + self.num_layers * of_layers)
 
 
 BASE = TransformerConfig()

@@ -18,6 +18,7 @@ KINDS = {
     "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
     "other libraries'": {"final_norm": True, "activation": "swish", "output_bias": True},
     "pre-norm without a final norm": {"norm": "pre", "final_norm": False},
+    "an output matrix of its own": {"tied_output": False},
 }
 
 

@@ -139,7 +139,9 @@ def test_message_a_shape_too_large_for_memory(size):
         TransformerConfig(**{size: 10**9})
 
 
-@pytest.mark.parametrize("changes", [{}, {"num_heads": 4, "d_k": 7, "d_v": 9, "d_ff": 31, "num_layers": 3}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"tied_output": False}, {"num_heads": 4, "d_k": 7, "d_v": 9, "d_ff": 31, "num_layers": 3}]
+)
 def test_law_the_size_check_counts_the_weights_of_all_matrices(changes):
     config = TransformerConfig(vocab_size=101, max_length=53, positions="learned", **changes)
     with torch.device("meta"):
@@ -156,9 +158,9 @@ def test_message_a_size_that_is_too_large(name: str):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("name", ["attention_bias", "output_bias"])
+@pytest.mark.parametrize("name", ["attention_bias", "output_bias", "tied_output"])
 @pytest.mark.parametrize("value", ["no", 0, None])
-def test_message_a_bias_that_is_neither_true_nor_false(name: str, value: object):
+def test_message_a_choice_that_is_neither_true_nor_false(name: str, value: object):
     with pytest.raises(ValueError, match=f"{name}={value!r}; choose True or False"):
         TransformerConfig(**{name: value})
 

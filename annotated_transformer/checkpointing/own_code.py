@@ -16,6 +16,16 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import code_name, registered_attentions
 
 CODE = "code"  # a key of `config.json` beside the fields of the config
+ADDED = {"tied_output": True}  # fields that are written only if they differ from this
+
+
+def config_fields(config: Any) -> dict[str, Any]:
+    """Return the fields of a config for files, without those of `ADDED` that have their defaults.
+
+    So folders and training runs are the same as before these fields existed.
+    """
+    fields = dataclasses.asdict(config)
+    return {name: value for name, value in fields.items() if name not in ADDED or value != ADDED[name]}
 
 
 def to_fields(model: AnyModel) -> dict[str, Any]:
@@ -25,7 +35,7 @@ def to_fields(model: AnyModel) -> dict[str, Any]:
         TypeError: If the config is not of the type that the model's class names.
         ValueError: If JSON cannot hold a field.
     """
-    fields, code = dataclasses.asdict(model.config), {}
+    fields, code = config_fields(model.config), {}
     if not is_transformer(model):
         _refuse_config(unwrap(model), fields)
         code["model"] = code_name(type(unwrap(model)))

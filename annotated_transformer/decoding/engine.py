@@ -5,6 +5,7 @@ may be, and what becomes of them is the same as with `greedy_search` and `beam_s
 """
 
 import math
+from itertools import zip_longest
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -40,6 +41,43 @@ class Engine(Protocol):
 
         Sources are ids with EOS and without padding. No hypothesis of a source is longer than its limit.
         """
+
+
+@runtime_checkable
+class Exported(Protocol):
+    """An engine or a decoder that knows from what it was exported.
+
+    Attributes:
+        vocabulary: The stored string of each id, as `Tokenizer.vocabulary()` returns them; None if it was
+            made from a model in memory.
+        languages: The languages to translate from and into; None if they are not known.
+    """
+
+    vocabulary: list[str] | None
+    languages: tuple[str, str] | None
+
+
+def refuse_other_export(
+    name: str, given: Exported, vocabulary: list[str], languages: tuple[str, str] | None
+) -> None:
+    """Refuse what was exported from a model with another tokenizer, or for other languages.
+
+    Raises:
+        ValueError: If a token or a language differs; `name` is what the message calls it.
+    """
+    stored = vocabulary if given.vocabulary is None else given.vocabulary
+    for id_, (theirs, ours) in enumerate(zip_longest(stored, vocabulary)):
+        if theirs != ours:
+            raise ValueError(
+                f"{name} was exported with another tokenizer: token {id_} is {theirs!r} there, and {ours!r} "
+                f"in this one; give {name} the folder that was exported from this model"
+            )
+    its_own = given.languages
+    if its_own is not None and languages is not None and its_own != tuple(languages):
+        raise ValueError(
+            f"{name} translates from {its_own[0]} into {its_own[1]}, and this model from "
+            f"{languages[0]} into {languages[1]}; give {name} the folder that was exported from this model"
+        )
 
 
 def engine_search(

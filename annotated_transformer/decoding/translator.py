@@ -20,7 +20,7 @@ from annotated_transformer.checkpointing.checkpoint import (
     read_languages,
 )
 from annotated_transformer.decoding.beam import Hypotheses, beam_search, check_nbest
-from annotated_transformer.decoding.engine import Engine, engine_search
+from annotated_transformer.decoding.engine import Engine, Exported, engine_search, refuse_other_export
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
@@ -133,7 +133,8 @@ class Translator:
         Raises:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
             ValueError: If they differ in vocabulary size or special ids, the engine has another vocabulary
-                size, there is no such device, or two of `fast`, `decoder`, and `engine` are given.
+                size, engine or decoder were exported with other tokens or for other languages, there is no
+                such device, or two of `fast`, `decoder`, and `engine` are given.
         """
         model = unwrap(model)
         if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
@@ -151,6 +152,10 @@ class Translator:
                 f"the engine has vocab_size={engine.vocab_size}, and the model {model.config.vocab_size}; "
                 f"give an engine made from this model"
             )
+        exports: dict[str, object] = {"the engine": engine, "the decoder": decoder}
+        for name, other in exports.items():
+            if isinstance(other, Exported):
+                refuse_other_export(name, other, tokenizer.vocabulary(), languages)
         self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
         self.fast = fast

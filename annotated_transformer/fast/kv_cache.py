@@ -69,7 +69,7 @@ class FastKeyValueCache:
         self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in layers]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
-        self.to_logits, self.output_bias = OutputProjection(self.embedding), model.output_bias
+        self.to_logits, self.output_bias = OutputProjection(model.to_logits.weight), model.output_bias
         self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 
@@ -249,7 +249,8 @@ def refuse_for_fast_cache(model: Transformer) -> None:
     because = f"which FastKeyValueCache would not call; remove that, or {OTHERS}"
     skipped = "forward", "hidden", "decode", "embed", "logits"
     refuse_changed("model", model, Transformer, *skipped, because=because)
-    parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
+    parts = {name: getattr(model, name) for name in ("embedding", "positions", "dropout")}
+    parts |= {} if model.output is None else {"output": model.output}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
         module = unwrap(module)
         idle = name.rpartition(".")[2] in ("dropout", "weights")

@@ -5,6 +5,8 @@ their softmax and its gradient as much again. Here, only one chunk of logits exi
 allocating new pages of memory takes longer than computing their content.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -111,18 +113,13 @@ class FastLoss(nn.Module):
         refuse_other_logits(model)
         self.model, self.smoothing, self.bf16 = model, smoothing, bf16
 
-    def forward(
-        self,
-        src: Int[Tensor, "batch src_tokens"],
-        decoder_input: Int[Tensor, "batch label_tokens"],
-        labels: Int[Tensor, "batch label_tokens"],
-    ) -> Float[Tensor, ""]:
-        """Return the mean over the labels that are not padding, in nats."""
-        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
-            hidden = self.model.hidden(src, decoder_input)
-        weight: Tensor = self.model.embedding.weight
-        real = labels != self.model.config.pad_id
-        hidden, labels, bias = hidden[real], labels[real], self.model.output_bias
+    def forward(self, batch: Any) -> Float[Tensor, ""]:
+        """Return the mean over the labels of a `Batch` that are not padding, in nats."""
+        with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
+            hidden = self.model.hidden(batch.src, batch.decoder_input)
+        weight: Tensor = self.model.to_logits.weight
+        real = batch.labels != self.model.config.pad_id
+        hidden, labels, bias = hidden[real], batch.labels[real], self.model.output_bias
         if bias is not None:  # as one more column, which multiplies ones
             hidden = torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
             weight = torch.cat([weight, bias[:, None]], dim=1)
@@ -137,13 +134,14 @@ def refuse_other_logits(model: Transformer) -> None:
         NotPlain: If the model computes its logits in a different way, or has hooks.
     """
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
-    embedding: nn.Module = unwrap(model.embedding)
-    if not isinstance(embedding, TokenEmbedding):
-        changed.append(f"embedding is another module: {type(embedding).__name__}")
-    elif overridden(embedding, TokenEmbedding, "logits"):
-        changed.append("embedding overrides logits")
+    name = "embedding" if model.output is None else "output"
+    to_logits: nn.Module = unwrap(model.to_logits)
+    if not isinstance(to_logits, TokenEmbedding):
+        changed.append(f"{name} is another module: {type(to_logits).__name__}")
+    elif overridden(to_logits, TokenEmbedding, "logits"):
+        changed.append(f"{name} overrides logits")
     if changed:
         raise NotPlain(
             f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
-            f"embedding.weight, would not call that; train with fast=False"
+            f"{name}.weight, would not call that; train with fast=False"
         )

@@ -15,7 +15,7 @@ import torch
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.normalization import LayerNorm
@@ -60,6 +60,8 @@ def to_ctranslate2(
 class CTranslate2Engine:
     """A model of CTranslate2 on the CPU: the engine of a `Translator`."""
 
+    vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
+
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_ctranslate2` wrote.
 
@@ -86,6 +88,7 @@ class CTranslate2Engine:
                 f"{folder} has damaged files, or files that to_ctranslate2 did not write ({error}); export "
                 f"the model again"
             ) from error
+        self.vocabulary = self.tokens
 
     @classmethod
     def from_model(
@@ -115,6 +118,7 @@ class CTranslate2Engine:
         self.tokens: list[str] = json.loads(files[VOCABULARY])
         self.ids = {token: id_ for id_, token in enumerate(self.tokens)}
         self.vocab_size = len(self.tokens)
+        self.languages = stored_languages(config, "{}_language")
         self.never = [[config["pad_token"]], [config["bos_token"]]]
         self.translator: Any = needed("ctranslate2", PURPOSE).Translator(
             "annotated_transformer", files=files, intra_threads=threads, inter_threads=1
@@ -199,7 +203,7 @@ def _specification(model: Any) -> Any:
     ):
         embeddings.weight = _array(model.embedding.weight)
         stack.position_encodings.encodings = _array(model.positions.table)
-    spec.decoder.projection.weight = _array(model.embedding.weight)
+    spec.decoder.projection.weight = _array(model.to_logits.weight)
     if (bias := dict(model.named_parameters()).get("output_bias")) is not None:
         spec.decoder.projection.bias = _array(bias)
     for layer, to in zip(model.encoder.layers, spec.encoder.layer, strict=True):

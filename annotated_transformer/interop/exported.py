@@ -1,4 +1,6 @@
-"""Which of our models other libraries can hold: plain ones."""
+"""Which of our models other libraries can hold: plain ones; and what an export says about its model."""
+
+from collections.abc import Mapping
 
 from torch import nn
 
@@ -6,6 +8,7 @@ from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import code_name, registered_attentions
+from annotated_transformer.text.sentence_pairs import Languages
 
 
 def plain_transformer(model: nn.Module, library: str) -> Transformer:
@@ -28,3 +31,9 @@ def plain_transformer(model: nn.Module, library: str) -> Transformer:
             f"{library} does not have; export a model with another attention"
         )
     return model
+
+
+def stored_languages(settings: Mapping[str, str], key: str) -> Languages | None:
+    """Return the languages in the settings of an export, or None; `key` has a place for source or target."""
+    source, target = (settings.get(key.format(name)) for name in Languages._fields)
+    return Languages(source, target) if source and target else None

@@ -33,7 +33,7 @@ from annotated_transformer.interop.marian_tokenizer import (
 )
 from annotated_transformer.interop.marian_weights import (
     BIAS,
-    SHARED,
+    EMBEDDINGS,
     from_marian_weights,
     has_attention_biases,
     to_marian_weights,
@@ -124,9 +124,10 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         rows, entries = list(range(tokenizer.vocab_size)), tokenizer.vocab_size
     else:
         raise ValueError(f"{folder} has no {VOCABULARY}, which cannot be carried over: another tokenizer")
-    if entries != len(tensors[SHARED]):
+    embedding = tensors[EMBEDDINGS[0]]
+    if entries != len(embedding):
         raise ValueError(
-            f"{folder} has a vocabulary of {entries} entries, and an embedding of {len(tensors[SHARED])}; "
+            f"{folder} has a vocabulary of {entries} entries, and an embedding of {len(embedding)}; "
             f"give a model and a tokenizer that belong together"
         )
     config = _our_config(settings, tensors, tokenizer.vocab_size)
@@ -134,7 +135,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
-    return model.to(tensors[SHARED].dtype).eval(), tokenizer, read_marian_languages(folder)
+    return model.to(embedding.dtype).eval(), tokenizer, read_marian_languages(folder)
 
 
 def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:

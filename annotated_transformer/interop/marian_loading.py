@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.marian_settings import ACTIVATIONS
-from annotated_transformer.interop.marian_weights import SHARED, sines_then_cosines
+from annotated_transformer.interop.marian_weights import EMBEDDINGS, OUTPUT, SHARED, sines_then_cosines
 from annotated_transformer.model.positional_encoding import sinusoids
 
 TRAINING_ONLY = ("attention_dropout", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop")
@@ -19,6 +19,9 @@ TRAINING_ONLY = ("attention_dropout", "activation_dropout", "encoder_layerdrop",
 
 def load_marian(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors and the settings of the model in a folder.
+
+    In the settings, `tie_word_embeddings` is what the tensors are: there are folders in which it is True,
+    and the output has a matrix of its own.
 
     Raises:
         ModuleNotFoundError: If `transformers` is not installed.
@@ -38,12 +41,17 @@ def load_marian(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
                 f"{folder} has no weights that transformers can read ({error})"
             ) from error
     tensors = {name: tensor.detach() for name, tensor in model.state_dict().items()}
+    if not settings["tie_word_embeddings"] and found["missing_keys"] == set(EMBEDDINGS):
+        # An older transformers wrote the matrix that encoder and decoder shared there, and no copies.
+        tensors |= dict.fromkeys(EMBEDDINGS, tensors[SHARED])
+        found["missing_keys"] = set()
     for problem in ("unexpected_keys", "missing_keys"):
         if names := sorted(found[problem]):
             words = "tensors that Marian models do not have" if problem.startswith("un") else "no"
             raise ValueError(f"{folder} has {words} {', '.join(names)}, which cannot be carried over")
     _refuse_other_tables(folder, tensors)
-    return tensors, settings
+    tied = settings["tie_word_embeddings"] and torch.equal(tensors[OUTPUT], tensors[EMBEDDINGS[0]])
+    return tensors, settings | {"tie_word_embeddings": tied}
 
 
 def _refuse_other_settings(folder: Path, settings: dict[str, Any]) -> None:
@@ -80,10 +88,10 @@ def _refuse_other_settings(folder: Path, settings: dict[str, Any]) -> None:
 
 
 def _refuse_other_tables(folder: Path, tensors: dict[str, Tensor]) -> None:
-    if not torch.equal(tensors["lm_head.weight"], tensors[SHARED]):
+    if not torch.equal(*(tensors[name] for name in EMBEDDINGS)):
         raise ValueError(
-            f"{folder} has an lm_head of its own (tie_word_embeddings=False), which cannot be carried over: "
-            f"in our model, the embedding gives the logits"
+            f"{folder} has different embeddings in encoder and decoder, which cannot be carried over: our "
+            f"model has one for source and target"
         )
     for stack in ("encoder", "decoder"):
         table = tensors[f"model.{stack}.embed_positions.weight"]

@@ -30,7 +30,7 @@ def marian_settings(config: TransformerConfig) -> dict[str, Any]:
         "static_position_embeddings": True,
         "normalize_before": False,
         "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": True,
+        "tie_word_embeddings": config.tied_output,
         "is_encoder_decoder": True,
         **special_ids(config),
     }
@@ -82,4 +82,5 @@ def read_marian_shape(settings: dict[str, Any]) -> dict[str, Any]:
         "num_heads": settings["encoder_attention_heads"],
         "dropout": settings["dropout"],
         "activation": ACTIVATIONS[settings["activation_function"]],
+        "tied_output": settings["tie_word_embeddings"],
     }

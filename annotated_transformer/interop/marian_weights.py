@@ -11,7 +11,8 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 
-SHARED, BIAS = "model.shared.weight", "final_logits_bias"
+SHARED, BIAS, OUTPUT = "model.shared.weight", "final_logits_bias", "lm_head.weight"
+EMBEDDINGS = [f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")]  # if nothing is tied
 ATTENTION = {"to_query": "q_proj", "to_key": "k_proj", "to_value": "v_proj", "to_output": "out_proj"}
 NETWORK = {"expand": "fc1", "contract": "fc2"}
 NORMS = {
@@ -49,11 +50,18 @@ def module_names(num_layers: int) -> dict[str, str]:
 
 
 def to_marian_weights(state: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return Marian's tensors; biases that our model does not have are zeros."""
+    """Return Marian's tensors; biases that our model does not have are zeros.
+
+    In `transformers`, no two matrices are tied if the output is not: encoder and decoder have copies of the
+    embedding.
+    """
     order = sines_then_cosines(config.d_model)
     matrix = state["embedding.weight"]
     zeros = matrix.new_zeros(config.vocab_size)
     tensors = {SHARED: matrix[:, order], BIAS: state.get("output_bias", zeros)[None]}
+    if not config.tied_output:
+        tensors |= {name: tensors[SHARED].clone() for name in EMBEDDINGS}
+        tensors[OUTPUT] = state["output.weight"][:, order]
     for ours, theirs in module_names(config.num_layers).items():
         weight = state[f"{ours}.gain" if ours.endswith("norm") else f"{ours}.weight"]
         bias = state.get(f"{ours}.bias", matrix.new_zeros(len(weight)))
@@ -66,7 +74,9 @@ def from_marian_weights(
 ) -> dict[str, Tensor]:
     """Return our tensors; `rows` has, for each of our ids, the one whose vector and bias it gets."""
     order = sines_then_cosines(config.d_model).argsort()
-    state = {"embedding.weight": tensors[SHARED][rows][:, order]}
+    state = {"embedding.weight": tensors[EMBEDDINGS[0]][rows][:, order]}
+    if not config.tied_output:
+        state["output.weight"] = tensors[OUTPUT][rows][:, order]
     if config.output_bias:
         state["output_bias"] = tensors[BIAS][0][rows]
     for ours, theirs in module_names(config.num_layers).items():

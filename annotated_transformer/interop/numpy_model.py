@@ -40,7 +40,8 @@ class NumpyModel:
             y = self.residual(f"decoder.layers.{i}", 1, "self_attention", y, mask=causal)
             y = self.residual(f"decoder.layers.{i}", 2, "cross_attention", y, memory)
             y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
-        logits = self.norm("decoder.final_norm", y) @ self.weights["embedding.weight"].T
+        output = self.weights.get("output.weight", self.weights["embedding.weight"])  # tied, or its own
+        logits = self.norm("decoder.final_norm", y) @ output.T
         return logits + self.weights.get("output_bias", np.float32(0))
 
     def embed(self, ids: list[int]) -> Array:

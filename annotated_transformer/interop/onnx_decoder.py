@@ -13,12 +13,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
 from annotated_transformer.model.id_checks import check_step, foreign_ids
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
 
 BLOCK = 16  # space for keys grows by it
 TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16"}  # NumPy's names
@@ -26,6 +28,8 @@ TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16
 
 class OnnxDecoder:
     """A model in onnxruntime on the CPU: the `decoder` of a `Translator`, or of a search."""
+
+    vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
 
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_onnx` wrote.
@@ -38,13 +42,15 @@ class OnnxDecoder:
             ModuleNotFoundError: If onnxruntime is not installed.
             FileNotFoundError: If the folder is not that of a model.
         """
-        names = (ENCODER, STEP, CONFIG)
+        names = (ENCODER, STEP, CONFIG, TOKENIZER)
         missing = [name for name in names if not Path(folder, name).is_file()]
         if missing:
             raise FileNotFoundError(
                 f"{folder} has no {' and no '.join(missing)}; give a folder that to_onnx wrote"
             )
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
+        text = Path(folder, TOKENIZER).read_text("utf-8")
+        self.vocabulary = Tokenizer.from_json(text).vocabulary()
 
     @classmethod
     def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":
@@ -82,6 +88,7 @@ class OnnxDecoder:
             runtime.InferenceSession(files[name], options, providers=provider) for name in (ENCODER, STEP)
         )
         settings = json.loads(files[CONFIG])
+        self.languages = stored_languages(settings, "{}")
         self.dtype = torch.float16 if settings["dtype"] == "float16" else torch.float32
         self.config = TransformerConfig(
             **{name: value for name, value in settings.items() if name in TransformerConfig.__annotations__}

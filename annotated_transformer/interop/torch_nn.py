@@ -180,6 +180,6 @@ def _refuse_other_width(name: str, matrix: Tensor, d_model: int) -> None:
 def _refuse_other_output(output: nn.Linear | None, matrix: Tensor) -> None:
     if output is not None and not torch.equal(output.weight, matrix):
         raise ValueError(
-            "output.weight differs from the embedding, which cannot be carried over: our model has one "
-            "matrix for both (section 3.4 of the paper); train with output.weight = embedding.weight"
+            "output.weight differs from the embedding, which cannot be carried over: from_torch makes models "
+            "with one matrix for both (section 3.4 of the paper); train with output.weight = embedding.weight"
         )

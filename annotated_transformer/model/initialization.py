@@ -4,7 +4,7 @@ r"""How weights are initialized; the paper names no scheme.
 - Query, key and value projections: Xavier uniform with gain $1/\sqrt{2}$, as one draw over the three
   matrices side by side would give. With gain 1 the post-norm encoder collapses to one direction and
   learns poorly, while its loss looks healthy.
-- Token embeddings and learned positions: $\mathcal{N}(0, 1/d_\text{model})$.
+- Token embeddings, learned positions, and an output matrix of its own: $\mathcal{N}(0, 1/d_\text{model})$.
 - Biases: 0.
 """
 

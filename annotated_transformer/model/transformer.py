@@ -48,7 +48,7 @@ class Transformer(nn.Module):
     r"""Compute the logits of the next token, given $y_{<t}$ and $x$.
 
     One matrix serves as source embedding, target embedding and output projection
-    (section 3.4).
+    (section 3.4), unless `config.tied_output` is False.
     """
 
     @refuses(other_config)
@@ -60,7 +60,8 @@ class Transformer(nn.Module):
         """
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        sizes = config.vocab_size, config.d_model
+        self.embedding = TokenEmbedding(*sizes)
         self.positions = POSITIONS[config.positions](config.d_model, config.max_length)
         self.dropout = nn.Dropout(config.dropout)
         build = _Parts(config)
@@ -71,6 +72,7 @@ class Transformer(nn.Module):
         self.decoder = Decoder(
             (build.decoder_layer() for _ in layers), build.final_norm()
         )
+        self.output = None if config.tied_output else TokenEmbedding(*sizes)
         zeros = torch.zeros(config.vocab_size) if config.output_bias else None
         self.output_bias = None if zeros is None else nn.Parameter(zeros)
         initialize(self)
@@ -131,9 +133,14 @@ class Transformer(nn.Module):
     def logits(
         self, hidden: Float[Tensor, "batch tokens d_model"]
     ) -> Float[Tensor, "batch tokens vocab"]:
-        """Return a logit for each token of the vocabulary, using the shared matrix."""
-        logits = self.embedding.logits(hidden)
+        """Return a logit for each token of the vocabulary, using `to_logits`."""
+        logits = self.to_logits.logits(hidden)
         return logits if self.output_bias is None else logits + self.output_bias
+
+    @property
+    def to_logits(self) -> TokenEmbedding:
+        """The module whose matrix gives the logits: `embedding`, unless `output` is one."""
+        return self.embedding if self.output is None else self.output
 
     def _apply(
         self, fn: Callable[[Tensor], Tensor], recurse: bool = True

@@ -19,8 +19,18 @@ class SingleStack(TrainableModel):
     """
 
     def __init__(self, config: TransformerConfig, parts: PaperParts | None = None) -> None:
-        """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them."""
+        """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them.
+
+        Raises:
+            ValueError: If the config asks for an output matrix or a bias of the logits.
+        """
         super().__init__()
+        for name, possible in (("tied_output", True), ("output_bias", False)):
+            if (value := getattr(config, name)) != possible:
+                raise ValueError(
+                    f"{name}={value}, and a {type(self).__name__} computes logits by the matrix of the "
+                    f"embedding alone; leave {name} out"
+                )
         parts = parts or PaperParts(config)
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)

@@ -101,8 +101,13 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 def has_two_sides(text: str) -> bool:
-    """Return whether this is the JSON of a `SentencePieceTokenizer`."""
-    return text.startswith('{"vocabulary": ')
+    """Return whether this is the JSON of a `SentencePieceTokenizer`, which has the field `vocabulary`.
+
+    Raises:
+        ValueError: If it is not JSON.
+    """
+    parts = json.loads(text)
+    return isinstance(parts, dict) and "vocabulary" in parts
 
 
 def _split_code(text: str) -> tuple[list[str], str]:

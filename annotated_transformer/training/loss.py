@@ -8,6 +8,7 @@ own loss.
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeGuard
 
 import torch
 from jaxtyping import Float, Int
@@ -64,17 +65,12 @@ class PlainLoss(nn.Module):
         super().__init__()
         self.model, self.smoothing, self.bf16 = model, smoothing, bf16
 
-    def forward(
-        self,
-        src: Int[Tensor, "batch src_tokens"],
-        decoder_input: Int[Tensor, "batch label_tokens"],
-        labels: Int[Tensor, "batch label_tokens"],
-    ) -> Float[Tensor, ""]:
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels that are not padding, in nats."""
-        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
-            logits = self.model(src, decoder_input)
+        with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
+            logits = self.model(batch.src, batch.decoder_input)
         pad_id = self.model.config.pad_id
-        return label_smoothed_cross_entropy(logits, labels, smoothing=self.smoothing, pad_id=pad_id)
+        return label_smoothed_cross_entropy(logits, batch.labels, smoothing=self.smoothing, pad_id=pad_id)
 
 
 class OwnLoss(nn.Module):
@@ -111,11 +107,8 @@ def training_loss(model: AnyModel, config: TrainingConfig) -> Iterator[PlainLoss
             stacklevel=3,  # the `with` statement
         )
     smoothing, bf16 = config.label_smoothing, config.bf16
-    if not is_transformer(model):
-        yield OwnLoss(model, smoothing=smoothing, bf16=bf16)
-        return
     if not takes_fast_path(model, config):
-        yield PlainLoss(model, smoothing=smoothing, bf16=bf16)
+        yield plain_loss(model, smoothing=smoothing, bf16=bf16)
         return
     loss = FastLoss(model, smoothing=smoothing, bf16=bf16)
     keep_freed_memory()
@@ -123,7 +116,14 @@ def training_loss(model: AnyModel, config: TrainingConfig) -> Iterator[PlainLoss
         yield loss
 
 
-def takes_fast_path(model: AnyModel, config: TrainingConfig) -> bool:
+def plain_loss(model: AnyModel, *, smoothing: float, bf16: bool) -> PlainLoss | OwnLoss:
+    """Return the loss of the model's logits or, if it is a `TrainableModel`, its own."""
+    if is_transformer(model):
+        return PlainLoss(model, smoothing=smoothing, bf16=bf16)
+    return OwnLoss(model, smoothing=smoothing, bf16=bf16)
+
+
+def takes_fast_path(model: AnyModel, config: TrainingConfig) -> TypeGuard[Transformer]:
     """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device.
 
     Raises:
@@ -155,27 +155,16 @@ def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Ten
         ValueError: If the batch's padding id is not the model's.
     """
     check_padding(model, batch)
-    batch = batch.to(_device(model))
-    inputs = (batch.src, batch.decoder_input, batch.labels) if is_transformer(model) else (batch,)
-    loss: Tensor = objective(*inputs)
+    loss: Tensor = objective(batch.to(_device(model)))
     return loss
 
 
 def mean_loss(model: AnyModel, batches: list[Batch]) -> float:
     """Return the cross-entropy per label, in nats, without smoothing and dropout."""
+    objective = plain_loss(model, smoothing=0.0, bf16=False)
     with evaluating(model):
-        losses = [_sum_of_losses(model, batch) for batch in batches]
+        losses = [batch_loss(objective, batch, model).item() * batch.num_labels for batch in batches]
     return sum(losses) / sum(batch.num_labels for batch in batches)
-
-
-def _sum_of_losses(model: AnyModel, batch: Batch) -> float:
-    check_padding(model, batch)
-    batch = batch.to(_device(model))
-    if not is_transformer(model):
-        return model.loss(batch, smoothing=0.0).item() * batch.num_labels
-    logits = model(batch.src, batch.decoder_input)
-    loss = label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=batch.pad_id)
-    return loss.item() * batch.num_labels
 
 
 def _device(model: nn.Module) -> torch.device:

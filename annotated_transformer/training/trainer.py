@@ -11,6 +11,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
 from annotated_transformer.checkpointing.files import fingerprint
+from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.messages import Message, join
@@ -267,4 +268,4 @@ def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -
     group: dict[str, object] = {"processes": state.group.world_size}
     if not is_transformer(state.model):
         group["model"] = type(unwrap(state.model)).__qualname__
-    return drawn | group | config.resume_key() | dataclasses.asdict(state.model.config)
+    return drawn | group | config.resume_key() | config_fields(state.model.config)

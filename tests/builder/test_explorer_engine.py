@@ -430,6 +430,7 @@ UNSUPPORTED = {  # what is attempted, and the message
     ),
     "final norm": ("build({ final_norm: true })", "the model has final_norm=true; this engine computes"),
     "output bias": ("build({ output_bias: true })", "the model has output_bias=true; this engine"),
+    "untied": ("build({ tied_output: false })", "the model has tied_output=false; this engine computes"),
     "positions": ('build({ positions: "no" })', "the model has positions=no; this engine computes pos"),
     "d_k": ("build({ d_k: 16 })", "the model has d_k=16; this engine computes d_k="),
     "stopped": ('stop(new EngineClient("."))', "the engine stopped: out of memory"),

@@ -34,7 +34,12 @@ OTHERS = {"final_norm": True, "activation": "swish", "attention_bias": True, "ou
 
 @pytest.mark.parametrize(
     ("dtype", "changes"),
-    [(torch.float64, {}), (torch.bfloat16, {"positions": "learned"}), (torch.float32, OTHERS)],
+    [
+        (torch.float64, {}),
+        (torch.bfloat16, {"positions": "learned"}),
+        (torch.float32, OTHERS),
+        (torch.float32, {"tied_output": False}),
+    ],
 )
 def test_law_loading_restores_the_saved_model_and_tokenizer(tmp_path, dtype, changes):
     model = make_model(**changes).to(dtype)
@@ -51,6 +56,17 @@ def test_law_loading_restores_the_saved_model_and_tokenizer(tmp_path, dtype, cha
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
     src, tgt = torch.tensor([[5, 7, 11, 2, 0], [3, 2, 0, 0, 0]]), torch.tensor([[1, 13, 17], [1, 19, 0]])
     torch.testing.assert_close(loaded(src, tgt), model.eval()(src, tgt))  # including buffers and dtypes
+
+
+def test_law_only_an_untied_model_names_its_output_in_its_config(tmp_path: Path):
+    """The files of a tied model are those of versions that had no such field."""
+    for tied in (True, False):
+        checkpoint.save(tmp_path / str(tied), make_model(tied_output=tied), make_tokenizer())
+    written = [json.loads((tmp_path / name / "config.json").read_bytes()) for name in ("True", "False")]
+    assert written[1] == {**written[0], "tied_output": False}
+    assert "tied_output" not in written[0]
+    names = [set(load_file(tmp_path / name / "model.safetensors")) for name in ("True", "False")]
+    assert names[1] - names[0] == {"output.weight"}
 
 
 def test_law_the_languages_of_a_model_are_stored_with_it(folder: Path, tmp_path: Path, monkeypatch):

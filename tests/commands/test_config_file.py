@@ -21,7 +21,7 @@ MODEL = json.loads("""{
     "vocab_size": 307, "max_length": 61, "num_layers": 3, "d_model": 22, "d_ff": 53, "num_heads": 2,
     "d_k": 5, "d_v": 7, "dropout": 0.0, "norm": "pre", "final_norm": false, "activation": "gelu",
     "positions": "learned", "attention": "fused", "attention_bias": true, "output_bias": true,
-    "pad_id": 3, "bos_id": 4, "eos_id": 5}""")
+    "tied_output": false, "pad_id": 3, "bos_id": 4, "eos_id": 5}""")
 TRAINING = json.loads("""{
     "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "warmup_steps": 13, "max_lr": null,
     "clip_norm": 0.7, "label_smoothing": 0.25, "bf16": true, "fast": true}""")

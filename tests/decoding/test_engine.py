@@ -39,6 +39,16 @@ class Ours:
         return found
 
 
+class Told(Ours):
+    """An engine that knows from what it was exported."""
+
+    def __init__(
+        self, model: Transformer, vocabulary: list[str] | None, languages: tuple[str, str] | None
+    ) -> None:
+        super().__init__(model)
+        self.vocabulary, self.languages = vocabulary, languages
+
+
 class Scripted:
     """An engine that finds the same hypotheses for each source."""
 
@@ -175,6 +185,38 @@ def test_message_one_thing_decodes(translator: Translator, engine: Ours, both: d
 def test_message_an_engine_of_another_vocabulary(translator: Translator):
     with pytest.raises(ValueError, match=r"the engine has vocab_size=11, and the model 27\d; give an engine"):
         Translator(translator.model, translator.tokenizer, engine=Scripted())
+
+
+def test_law_an_engine_of_the_same_tokens_and_languages_or_of_unknown_ones_is_taken(translator):
+    model, tokenizer, own = translator.model, translator.tokenizer, translator.tokenizer.vocabulary()
+    for vocabulary, languages in ((own, ("en", "de")), (own, None), (None, None), (None, ("en", "de"))):
+        engine = Told(model, vocabulary, languages)
+        for known in (("en", "de"), None):
+            assert Translator(model, tokenizer, engine=engine, languages=known).translate(["A child"])
+
+
+@pytest.mark.message
+def test_message_an_engine_of_another_tokenizer_or_direction(translator):
+    own = translator.tokenizer.vocabulary()
+    other = [*own[:-1], "Xyz"]
+    last = len(own) - 1
+    for vocabulary, words in (
+        (
+            other,
+            rf"token {last} is 'Xyz' there, and '{own[-1]}' in this one; give the engine the folder that",
+        ),
+        (own[:-1], f"token {last} is None there"),
+        ([*own, "more"], f"token {last + 1} is 'more' there, and None in this one"),
+    ):
+        engine = Told(translator.model, vocabulary, None)
+        with pytest.raises(ValueError, match=f"^the engine was exported with another tokenizer: {words}"):
+            Translator(translator.model, translator.tokenizer, engine=engine)
+    engine = Told(translator.model, own, ("de", "en"))
+    words = (
+        "^the engine translates from de into en, and this model from en into de; give the engine the folder"
+    )
+    with pytest.raises(ValueError, match=words):
+        Translator(translator.model, translator.tokenizer, engine=engine, languages=("en", "de"))
 
 
 @pytest.mark.message

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import NotPlain
@@ -39,6 +40,13 @@ class Sharp(Transformer):
         return 2 * super().logits(hidden)
 
 
+class TwiceTheLogits(TokenEmbedding):
+    """An output matrix that overrides `logits`."""
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return 2 * super().logits(hidden)
+
+
 def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
     """Return a function that makes one module's method return twice its result."""
 
@@ -61,6 +69,10 @@ BYPASSED = {
     "logits in a subclass": (lambda model: setattr(model, "__class__", Sharp), "model overrides logits"),
     "embed": (on_itself("", "embed"), "model overrides embed"),
     "logits of the embedding": (on_itself("embedding", "logits"), "embedding overrides logits"),
+    "an output": (
+        lambda model: setattr(model, "output", TwiceTheLogits(11, 12).double()),
+        "output is a TwiceTheLogits, and FastKeyValueCache cannot compute",
+    ),
     "positions": (on_itself("positions", "forward"), "positions overrides forward"),
     "an attention": (on_itself(CROSS, "attend"), f"{CROSS} overrides attend"),
     "other heads": (

@@ -208,6 +208,10 @@ OTHER_LOGITS = {
         lambda model: setattr(model, "embedding", nn.Embedding(17, 12)),
         "embedding is another module: Embedding",
     ),
+    "an output": (
+        lambda model: setattr(model, "output", nn.Linear(12, 17)),
+        "output is another module: Linear",
+    ),
     "hooks": (lambda model: model.register_forward_hook(lambda *_: None), "the model has hooks"),
 }
 
@@ -218,7 +222,10 @@ def test_message_the_fast_loss_refuses_overridden_logits(make_model, copy_pairs,
     model = make_model()
     change(model)
     config = dataclasses.replace(PLAIN, fast=True)
-    message = rf"{sentence}, and the fast loss, .* would not call that; train with fast=False"
+    matrix = "output" if sentence.startswith("output") else "embedding"
+    message = (
+        rf"{sentence}, and the fast loss, .* by {matrix}\.weight, would not call that; train with fast=False"
+    )
     with pytest.raises(ValueError, match=message):
         train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))
 

@@ -107,7 +107,7 @@ def stir(model: nn.Module) -> None:
         drawn = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
         if parameter.ndim == 1:
             parameter.add_(drawn, alpha=0.1)  # 0 or 1 before
-        elif "shared" in name or "embed_tokens" in name:
+        elif any(part in name for part in ("shared", "embed_tokens", "lm_head")):
             parameter.copy_(drawn).mul_(0.5)
         elif "proj" in name or "fc" in name:  # without a constant part, which would repeat one token
             scale = (0.3 if "out_proj" in name else 2) * parameter.size(1) ** -0.5

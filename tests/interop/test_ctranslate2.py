@@ -142,6 +142,33 @@ def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
 
 
 @pytest.mark.message
+def test_message_an_engine_of_the_other_direction(shipped, tmp_path: Path):
+    """Both models of this package have the same tokenizer, so only the languages tell them apart."""
+    other = Translator.from_pretrained("de-en")
+    to_ctranslate2(other.model, other.tokenizer, tmp_path, languages=other.languages)
+    engine = CTranslate2Engine(tmp_path)
+    assert engine.vocabulary == shipped[1].vocabulary()
+    assert Translator(*shipped, engine=engine).languages is None  # unknown, so not refused
+    words = (
+        "^the engine translates from de into en, and this model from en into de; give the engine the folder"
+    )
+    with pytest.raises(ValueError, match=words):
+        Translator(*shipped, engine=engine, languages=("en", "de"))
+
+
+@pytest.mark.message
+def test_message_an_engine_with_other_tokens(tmp_path: Path):
+    texts = [text.swapcase() for text in TEXTS]
+    other = Tokenizer.train(texts, vocab_size=SHAPE.vocab_size).cleaning()
+    assert other.vocab_size == tokenizer().vocab_size
+    to_ctranslate2(varied_model(), tokenizer(), tmp_path)
+    engine = CTranslate2Engine(tmp_path)
+    with pytest.raises(ValueError, match=r"^the engine was exported with another tokenizer: token \d+ is "):
+        Translator(varied_model(), other, engine=engine)
+    assert CTranslate2Engine.from_model(varied_model()).vocabulary is None
+
+
+@pytest.mark.message
 def test_message_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "config.json").write_text("{}")
     words = r"has no shared_vocabulary\.json and no model\.bin; give a folder that to_ctranslate2 wrote"

@@ -26,6 +26,7 @@ KINDS = {
     "the paper's": {},
     "gelu and biases": {"activation": "gelu", "attention_bias": True, "output_bias": True},
     "swish": {"activation": "swish", "attention": "fused", "dropout": 0.0, "final_norm": False},
+    "untied": {"tied_output": False, "output_bias": True},
 }
 
 
@@ -202,11 +203,28 @@ def test_law_an_imported_tokenizer_does_not_read_special_tokens_in_a_text(make_m
     assert ids.index(EOS_ID) == len(ids) - 1
 
 
+def share(model: Any) -> None:
+    """Give encoder and decoder one embedding: without ties, `transformers` draws a matrix for each.
+
+    Fewer targets would end than in a tied model, so EOS is made more likely.
+    """
+    for stack in (model.model.encoder, model.model.decoder):
+        stack.embed_tokens.weight.data.copy_(model.model.shared.weight)
+    model.final_logits_bias[0, 0] += 3.5
+
+
+UNTIED = {"tie_word_embeddings": False}
+OUTPUTS = pytest.mark.parametrize("output", [{}, {"change": share} | UNTIED], ids=["tied", "untied"])
+
+
+@OUTPUTS
 @pytest.mark.parametrize("many", HOW_MANY)
-def test_oracle_logits_of_an_imported_model_are_those_of_transformers(make_marian, sentences, many: int):
+def test_oracle_logits_of_an_imported_model_are_those_of_transformers(
+    make_marian, sentences, many: int, output
+):
     from transformers import MarianMTModel
 
-    folder = make_marian()
+    folder = make_marian(**output)
     theirs = MarianMTModel.from_pretrained(folder).eval()
     ours, tokenizer, languages = from_marian(folder)
     assert languages == ("eng", "deu")
@@ -215,6 +233,7 @@ def test_oracle_logits_of_an_imported_model_are_those_of_transformers(make_maria
         True,
         True,
     )
+    assert ours.config.tied_output == (not output)
     ids = our_ids(tokenizer, folder)
     theirs_of = {our_id: their_id for their_id, our_id in ids.items()} | {1: ids_of_padding(folder)}
     src = pad(tokenizer.encode_source(sentences[0][:many]))
@@ -232,11 +251,54 @@ def ids_of_padding(folder: Path) -> int:
     return json.loads((folder / "config.json").read_text())["pad_token_id"]
 
 
+def test_oracle_both_matrices_of_an_untied_model_have_the_gradients_of_transformers(tmp_path: Path):
+    from transformers import MarianMTModel
+
+    ours = stirred(make_model(num_layers=2, tied_output=False))
+    to_marian(ours, make_tokenizer(), tmp_path)
+    theirs, rng = MarianMTModel.from_pretrained(tmp_path).eval(), torch.Generator().manual_seed(2)
+    src, tgt = (torch.randint(3, 263, (2, tokens), generator=rng) for tokens in (7, 5))
+    copies = [getattr(theirs.model, stack).embed_tokens.weight for stack in ("encoder", "decoder")]
+    assert len({matrix.data_ptr() for matrix in [theirs.lm_head.weight, *copies]}) == 3
+    loss = theirs(input_ids=src, decoder_input_ids=tgt).logits.square().mean()
+    output, *embeddings = torch.autograd.grad(loss, [theirs.lm_head.weight, *copies])
+    found = torch.autograd.grad(ours(src, tgt).square().mean(), [ours.output.weight, ours.embedding.weight])
+    back = torch.arange(12).unflatten(0, (2, 6)).T.flatten()  # sines and cosines alternate again
+    torch.testing.assert_close(found, (output[:, back], sum(embeddings)[:, back]), **EXACT)
+    assert (found[0] - found[1]).abs().max() > 0.01
+
+
+def test_law_an_untied_model_without_copies_of_its_embedding_is_imported(make_marian):
+    """So wrote versions of `transformers` in which encoder and decoder shared a matrix even then."""
+    from safetensors.torch import load_file, save_file
+
+    folder = make_marian(share, **UNTIED)
+    wanted, tensors = from_marian(folder)[0], load_file(folder / "model.safetensors")
+    left = {name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}
+    assert len(left) == len(tensors) - 2
+    save_file(left, folder / "model.safetensors", {"format": "pt"})
+    assert same(from_marian(folder)[0], wanted)
+    del left["model.shared.weight"]
+    save_file(left, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match=r"has no model\.decoder\.\S+, model\.encoder\.\S+, model\.shared\."):
+        from_marian(folder)
+
+
+def test_law_an_output_matrix_of_its_own_counts_although_the_settings_tie_it(make_marian):
+    """`transformers` does the same: it ties no matrices that differ."""
+    folder = make_marian(share, **UNTIED)
+    wanted, _, _ = from_marian(folder)
+    rewrite(folder, "config.json", lambda settings: settings | {"tie_word_embeddings": True})
+    assert same(from_marian(folder)[0], wanted)
+    assert not wanted.config.tied_output
+
+
+@OUTPUTS
 @pytest.mark.parametrize("many", HOW_MANY)
-def test_oracle_an_imported_model_generates_the_same_tokens(make_marian, sentences, many: int):
+def test_oracle_an_imported_model_generates_the_same_tokens(make_marian, sentences, many: int, output):
     from transformers import MarianMTModel, MarianTokenizer
 
-    folder = make_marian()
+    folder = make_marian(**output)
     theirs, their_tokenizer = MarianMTModel.from_pretrained(folder), MarianTokenizer.from_pretrained(folder)
     model, tokenizer, _ = from_marian(folder)
     ids, texts, length = our_ids(tokenizer, folder), sentences[0][:many], 40
@@ -281,17 +343,13 @@ def test_law_dropout_that_ours_lacks_is_reported(make_marian):
         from_marian(make_marian(attention_dropout=0.1))
 
 
-def untie(model: Any) -> None:
-    model.lm_head.weight = torch.nn.Parameter(2 * model.lm_head.weight)
-
-
 def rewrite(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
     values = json.loads((folder / name).read_text())
     (folder / name).write_text(json.dumps(change(values)))
 
 
 REFUSED = {  # settings of the model, and the message
-    "untied": ({"tie_word_embeddings": False}, "has an lm_head of its own .* the embedding gives the logits"),
+    "separate": (UNTIED, "has different embeddings in encoder and decoder, .* one for source and target"),
     "two embeddings": (
         {"share_encoder_decoder_embeddings": False},
         "has share_encoder_decoder_embeddings=False",
@@ -310,7 +368,7 @@ REFUSED = {  # settings of the model, and the message
 @pytest.mark.message
 @pytest.mark.parametrize(("settings", "message"), REFUSED.values(), ids=REFUSED)
 def test_message_a_model_with_a_part_that_ours_does_not_have(make_marian, settings, message):
-    folder = make_marian(untie if "tie_word_embeddings" in settings else lambda model: None, **settings)
+    folder = make_marian(**settings)
     with pytest.raises(ValueError, match=re.escape(str(folder)) + " " + message):
         from_marian(folder)
 

@@ -1,5 +1,6 @@
 """onnxruntime computes our steps: the same logits, and the same translations by our own searches."""
 
+import copy
 import dataclasses
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def shipped() -> Shipped:
 def folder(shipped: Shipped, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the shipped model; an export takes seconds."""
     path = tmp_path_factory.mktemp("onnx")
-    to_onnx(*shipped, path)
+    to_onnx(*shipped, path, languages=("en", "de"))
     return path
 
 
@@ -113,10 +114,11 @@ def test_oracle_200_translations_are_the_same_or_nearly_so(shipped, dtype: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["everything", "unequal heads"])
+@pytest.mark.parametrize("kind", ["everything", "unequal heads", "untied"])
 def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
     model, src = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7})), sources(tokenizer())
     decoder = OnnxDecoder.from_model(model)
+    assert decoder.vocabulary is None
     for rows in (5, 1):
         tgt = some_targets(rows, model.config.vocab_size)
         found = decode(decoder, model, src[:rows], tgt)
@@ -127,7 +129,7 @@ def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
 @pytest.mark.message
 def test_message_a_folder_without_a_model(tmp_path: Path):
     (tmp_path / "config.json").write_text("{}")
-    words = r"has no encoder\.onnx and no step\.onnx; give a folder that to_onnx wrote"
+    words = r"has no encoder\.onnx and no step\.onnx and no tokenizer\.json; give a folder that to_onnx wrote"
     with pytest.raises(FileNotFoundError, match=words):
         OnnxDecoder(tmp_path)
 
@@ -140,6 +142,21 @@ def test_message_another_model_than_the_exported_one(shipped, exported):
     )
     with pytest.raises(ValueError, match=words):
         greedy_search(other, torch.tensor([[4, 2]]), decoder=exported)
+
+
+@pytest.mark.message
+def test_message_a_decoder_of_another_tokenizer_or_direction(shipped, exported):
+    assert (exported.vocabulary, exported.languages) == (shipped[1].vocabulary(), ("en", "de"))
+    words = "^the decoder translates from en into de, and this model from de into en; give the decoder the"
+    with pytest.raises(ValueError, match=words):
+        Translator(*shipped, decoder=exported, languages=("de", "en"))
+    other = copy.copy(exported)
+    other.vocabulary = [*exported.vocabulary[:-1], "Xyz"]
+    words = (
+        "^the decoder was exported with another tokenizer: token 5999 is 'Xyz' there, and '.+' in this one"
+    )
+    with pytest.raises(ValueError, match=words):
+        Translator(*shipped, decoder=other)
 
 
 @pytest.mark.message

@@ -19,6 +19,7 @@ KINDS: dict[str, dict[str, object]] = {
     "gelu": {"activation": "gelu"},
     "swish": {"activation": "swish"},
     "output bias": {"output_bias": True},
+    "untied": {"tied_output": False},
     "learned positions": {"positions": "learned"},
     "biases": {"attention_bias": True, "attention": "fused"},
     "narrow heads": {"d_k": 4, "d_v": 4},

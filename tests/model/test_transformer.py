@@ -103,6 +103,19 @@ def test_law_an_output_bias_is_added_to_the_logits(randomized, padded_ids):
     assert bias.abs().min() > 0
 
 
+def test_law_an_output_matrix_of_its_own_gives_the_logits_and_embeds_nothing(randomized, ids):
+    model = randomized(Transformer(replace(SMALL, tied_output=False)))
+    hidden, logits = model.hidden(*ids), model(*ids)
+    torch.testing.assert_close(logits, hidden @ model.output.weight.T, **EXACT)
+    assert (logits - hidden @ model.embedding.weight.T).abs().max() > 0.1
+    assert model.state_dict().keys() - Transformer(SMALL).state_dict().keys() == {"output.weight"}
+    embedded, taught = torch.autograd.grad(
+        logits[..., 7].sum(), [model.embedding.weight, model.output.weight]
+    )
+    assert embedded.abs().sum(1).nonzero().flatten().tolist() == torch.cat(ids, dim=1).unique().tolist()
+    assert taught.abs().sum(1).nonzero().flatten().tolist() == [7]
+
+
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_law_appended_padding_changes_nothing(randomized, ids, norm):
     model, (src, tgt) = randomized(Transformer(replace(SMALL, norm=norm))), ids

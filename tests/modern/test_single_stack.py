@@ -1,5 +1,7 @@
 """Decoder-only and encoder-only: the mask is the only difference."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -103,3 +105,12 @@ def test_message_an_encoder_only_model_needs_a_label_for_each_token():
     )
     with pytest.raises(ValueError, match=sentence):
         new(EncoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 7, 8])]), smoothing=0.0)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("name", "value"), [("tied_output", False), ("output_bias", True)])
+def test_message_logits_that_a_single_stack_does_not_compute(name, value):
+    with pytest.raises(
+        ValueError, match=f"^{name}={value}, and a DecoderOnly computes logits by .* leave {name} out$"
+    ):
+        DecoderOnly(dataclasses.replace(CONFIG, **{name: value}))

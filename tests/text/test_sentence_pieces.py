@@ -65,10 +65,16 @@ def test_law_decoding_and_tokens_write_spaces(tokenizer):
     assert tokenizer.merges() == []
 
 
+def rewritten(text: str) -> str:
+    """Return the same JSON with its fields in another order, and indented."""
+    return json.dumps(json.loads(text), indent=1, sort_keys=True)
+
+
 @pytest.mark.parametrize(
     "copied",
     [
         lambda tokenizer: Tokenizer.from_json(tokenizer.to_json()),
+        lambda tokenizer: Tokenizer.from_json(rewritten(tokenizer.to_json())),
         lambda tokenizer: pickle.loads(pickle.dumps(tokenizer)),
         copy.deepcopy,
     ],

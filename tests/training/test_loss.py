@@ -181,10 +181,21 @@ def test_oracle_an_output_bias_has_the_same_gradient_on_the_fast_path(copy_pairs
     found = []
     for fast in (False, True):
         with training_loss(one, dataclasses.replace(BRIEF, fast=fast, label_smoothing=0.2)) as objective:
-            value = objective(batch.src, batch.decoder_input, batch.labels)
+            value = objective(batch)
         found.append([value, *torch.autograd.grad(value, [one.output_bias, one.embedding.weight])])
     torch.testing.assert_close(*found, rtol=1e-9, atol=1e-12)
     assert found[0][1].abs().min() > 1e-6
+
+
+def test_oracle_both_matrices_have_the_same_gradients_on_the_fast_path(copy_pairs):
+    one, (batch,) = model(tied_output=False).double(), make_batches(copy_pairs(7, seed=3), batch_tokens=1009)
+    found = []
+    for fast in (False, True):
+        with training_loss(one, dataclasses.replace(BRIEF, fast=fast, label_smoothing=0.2)) as objective:
+            value = objective(batch)
+        found.append([value, *torch.autograd.grad(value, [one.output.weight, one.embedding.weight])])
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-12)
+    assert (found[0][1] - found[0][2]).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -30,6 +30,7 @@ const COMPUTED = {
   positions: "sinusoidal",
   attention_bias: false,
   output_bias: false,
+  tied_output: true,
   d_k: null,
   d_v: null,
 };

@@ -6,7 +6,8 @@ from annotated_transformer.config import TransformerConfig
 def parameter_counts(config: TransformerConfig) -> dict[str, int]:
     r"""Return the parameter count of each part of a model; they sum to $P$ of eq-parameters.
 
-    One matrix embeds source and target and scores the output, so it counts once.
+    One matrix embeds source and target and scores the output, so it counts once, unless the config
+    asks for an output matrix.
     """
     d, h, d_ff, layers = (
         config.d_model,
@@ -24,6 +25,7 @@ def parameter_counts(config: TransformerConfig) -> dict[str, int]:
     final_norms = 2 * norm if config.norm == "pre" else 0
     return {
         "shared matrix": config.vocab_size * d,
+        "output matrix": 0 if config.tied_output else config.vocab_size * d,
         "positions": config.max_length * d if config.positions == "learned" else 0,
         "self-attention, encoder": layers * attention,
         "self-attention, decoder": layers * attention,

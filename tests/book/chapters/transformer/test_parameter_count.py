@@ -24,6 +24,7 @@ ODD = TransformerConfig(
         replace(ODD, norm="pre"),
         replace(ODD, attention_bias=True),
         replace(ODD, positions="learned"),
+        replace(ODD, tied_output=False),
     ],
 )
 def test_oracle_the_parts_sum_to_the_parameters_of_the_model(config):
