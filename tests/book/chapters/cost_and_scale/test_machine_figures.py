@@ -9,6 +9,7 @@ from tests.drawings import curves, hatched, marks, texts
 
 ROOF = {
     "flops_per_second": 90e9,
+    "by_onednn": 80e9,
     "bytes_per_second": 30e9,
     "points": {
         "linear, 1": {"flops": 2e6, "bytes": 4e6, "seconds": 1e-3},
@@ -26,6 +27,17 @@ def test_law_the_roof_bends_where_both_limits_are_equal():
     assert roof.get_ydata()[0] == pytest.approx(30 * roof.get_xdata()[0])
     assert [(*p.get_xdata(), *p.get_ydata()) for p in points] == [(0.5, 2), (25, 50), (0.625, 5)]
     assert texts(fig) == ["limit: arithmetic", "limit: memory", "linear, 1 row", "64", "softmax"]
+
+
+@pytest.mark.equation("eq-roofline")
+def test_law_no_point_is_above_the_roof():
+    assert machine_figures.roof_of(ROOF) == (90e9, 30e9)
+    assert machine_figures.roof_of(ROOF | {"by_onednn": 100e9}) == (100e9, 30e9)
+    fast = {
+        "sum": {"flops": 1e9, "bytes": 40e9, "seconds": 1.0},
+        "product": {"flops": 96e9, "bytes": 1, "seconds": 1.0},
+    }
+    assert machine_figures.roof_of(ROOF | {"points": fast}) == (96e9, 40e9)
 
 
 def test_law_each_update_has_a_bar_for_each_kind():
