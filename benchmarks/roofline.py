@@ -2,11 +2,12 @@
 
     python -m benchmarks.roofline
 
-*Limits*: the most operations per second of a large matrix product, by PyTorch's default and by oneDNN, and the
-most bytes per second of several operations on long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it
-has to read and write at least, and its CPU time, the best of several rounds. *Update*: the share of each kind
-of operator in the time of the trainer's updates (the plain ones, in float32), by PyTorch's profiler.
-The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`, named after the processor.
+*Limits*: the most operations per second of a large matrix product, by PyTorch's default and by oneDNN, and
+the most bytes per second of several operations on long vectors. *Points*: operations of the base model, each
+with its number of operations, the bytes that it has to read and write at least, and its CPU time, the best of
+several rounds. *Update*: the share of each kind of operator in the time of the trainer's updates (the plain
+ones, in float32), by PyTorch's profiler. The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`,
+named after the processor.
 """
 
 import time
