@@ -16,7 +16,7 @@ from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEU
 Number = float | int
 PLACES = {  # of a name beside its point, in points to the right and up
     "LayerNorm": (8, -2, "left"), "scores, 32": (9, -5, "left"), "scores, 512": (-8, -6, "right"),
-    "linear, 4": (7, -9, "left"), "linear, 16": (-8, 8, "right"), "linear, 64": (7, -9, "left"),
+    "linear, 4": (7, -9, "left"), "linear, 16": (8, 2, "left"), "linear, 64": (7, -9, "left"),
     "linear, 256": (0, -14, "center"), "linear, 1024": (2, -14, "center"),
 }  # fmt: skip
 
