@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.cost_and_scale import figures
-from annotated_transformer.plotting.palette import FIRST, SECOND
+from annotated_transformer.plotting.palette import FIRST, MUTED, SECOND
 from tests.drawings import bold, curves, hatched, texts
 
 
@@ -75,3 +75,5 @@ def test_law_the_block_being_read_is_bold_and_those_read_are_hatched(done: int, 
     assert bold(fig) == [*now, "3.000", "1.135"]
     assert hatched(fig) == past
     assert {"m", "sum", "scores of one query"} <= set(texts(fig))
+    muted = [words.get_text() for words in fig.axes[0].texts if words.get_color() == MUTED]
+    assert muted == [*["1", "3", "2", "5"][:past], "scores of one query"]

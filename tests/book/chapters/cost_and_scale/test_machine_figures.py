@@ -4,7 +4,7 @@ import pytest
 
 from annotated_transformer.book.chapters.cost_and_scale import machine_figures
 from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLaw
-from annotated_transformer.plotting.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST, SECOND
 from tests.drawings import curves, hatched, marks, texts
 
 ROOF = {
@@ -26,6 +26,7 @@ def test_law_the_roof_bends_where_both_limits_are_equal():
     assert list(roof.get_ydata())[1:] == [90, 90]
     assert roof.get_ydata()[0] == pytest.approx(30 * roof.get_xdata()[0])
     assert [(*p.get_xdata(), *p.get_ydata()) for p in points] == [(0.5, 2), (25, 50), (0.625, 5)]
+    assert [(p.get_color(), p.get_marker()) for p in points] == [(SECOND, "s"), (SECOND, "s"), (FIRST, "o")]
     assert texts(fig) == ["limit: arithmetic", "limit: memory", "linear, 1 row", "64", "softmax"]
 
 
