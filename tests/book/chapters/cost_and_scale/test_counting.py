@@ -90,6 +90,17 @@ def test_law_kept_bytes_count_each_storage_once_and_no_parameters():
     assert kept_bytes(lambda: x.exp() * x.sin()) == 4 * 3 * 7 * 3  # exp keeps its result, sin its input
 
 
+def test_law_kept_bytes_count_whole_storages_and_those_that_are_freed():
+    x = torch.randn(5, 7, requires_grad=True)
+    assert kept_bytes(lambda: x[:2].sin()) == 4 * 5 * 7  # the whole storage stays
+
+    def repeated() -> None:
+        for _ in range(3):
+            x.exp()  # the result is freed, and its address may be used again
+
+    assert kept_bytes(repeated) == 3 * 4 * 5 * 7
+
+
 def test_law_a_path_is_no_longer_than_it_must_be():
     window = torch.ones(13, 13, dtype=torch.bool).tril(2).triu(-2)
     assert len(shortest_path([window], start=0, end=12)) - 1 == math.ceil(12 / 2)

@@ -82,6 +82,7 @@ def test_law_the_law_is_solid_where_it_was_fitted(panels: int):
         {f"{place}": (losses, PowerLaw(20.0, 1.0)) for place in range(panels)}, fitted=2
     )
     assert len(fig.axes) == panels
+    assert [ax.get_title(loc="left") for ax in fig.axes] == [f"{place}" for place in range(panels)]
     for ax in fig.axes:
         assert [len(row) for row in marks(ax)] == [2, 1, 2]
         colors = [line.get_color() == FIRST for line in ax.lines]
