@@ -57,6 +57,7 @@ def test_law_the_jacobian_shows_who_reads_whom():
     causal = reads_from(lambda x: x.cumsum(dim=0), 5, 3)
     assert torch.equal(causal, torch.ones(5, 5, dtype=torch.bool).tril())
     assert torch.equal(reads_from(lambda x: x**2, 5, 3), torch.eye(5, dtype=torch.bool))
+    assert torch.equal(reads_from(lambda x: x[:, :1], 5, 3), torch.eye(5, dtype=torch.bool))  # one feature
 
 
 def test_oracle_a_path_is_a_power_of_the_pattern():
