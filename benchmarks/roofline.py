@@ -2,11 +2,12 @@
 
     python -m benchmarks.roofline
 
-*Limits*: the most operations per second of a large matrix product, and the most bytes per second of a sum of
-long vectors. *Points*: operations of the base model, each with its number of operations, the bytes that it
-has to read and write at least, and its CPU time, the best of several rounds. *Update*: the share of each kind
-of operator in the time of the trainer's updates (the plain ones, in float32), by PyTorch's profiler.
-The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`, named after the processor.
+*Limits*: the most operations per second of a large matrix product, by PyTorch's default and by oneDNN, and
+the most bytes per second of several operations on long vectors. *Points*: operations of the base model, each
+with its number of operations, the bytes that it has to read and write at least, and its CPU time, the best of
+several rounds. *Update*: the share of each kind of operator in the time of the trainer's updates (the plain
+ones, in float32), by PyTorch's profiler. The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`,
+named after the processor.
 """
 
 import time
@@ -37,6 +38,7 @@ ROUNDS, LEAST_SECONDS = 12, 0.04
 D, HEAD, VOCAB, FLOAT = 512, 64, 37_000, 4  # of the base model; bytes of a number
 TOKENS = 16_384  # so that the numbers do not stay in the caches
 MATRICES = 32  # of one layer's size: 128 MiB in all
+LONG = 2**24  # numbers of a long vector: 64 MiB
 KINDS = {  # of PyTorch's operators, by what their names contain; the first that fits
     "optimizer": ("_fused_adam",),
     "matrix products": ("mm", "linear"),
@@ -91,16 +93,25 @@ def operations() -> dict[str, Work]:
     }
 
 
-def limits() -> dict[str, Work]:
-    """Return the work that finds the two limits."""
+def products() -> dict[str, Work]:
+    """Return a large product by two libraries, for the limit of the arithmetic."""
     a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
     product = torch.empty(1024, 1024)
-    x, y, total = (torch.randn(2**24) for _ in range(3))  # 64 MiB each
     other = onednn_linear(b)
     return {
         "oneDNN": Work(lambda: other(a), 2 * 1024**3, 3 * FLOAT * 1024**2),
         "product": Work(lambda: torch.mm(a, b, out=product), 2 * 1024**3, 3 * FLOAT * 1024**2),
-        "sum": Work(lambda: torch.add(x, y, out=total), 2**24, 3 * FLOAT * 2**24),
+    }
+
+
+def long_vectors() -> dict[str, Work]:
+    """Return operations on long vectors; the fastest gives the limit of the memory."""
+    x, y, result = (torch.randn(LONG) for _ in range(3))
+    return {
+        "sum of two": Work(lambda: torch.add(x, y, out=result), LONG, 3 * FLOAT * LONG),
+        "sum in place": Work(lambda: y.add_(x, alpha=1e-9), 2 * LONG, 3 * FLOAT * LONG),
+        "copy": Work(lambda: result.copy_(x), 0, 2 * FLOAT * LONG),
+        "sum of all": Work(lambda: x.sum(), LONG, FLOAT * LONG),
     }
 
 
@@ -165,10 +176,11 @@ def main() -> None:
     """Measure everything and write the result."""
     begin(ArgumentParser(description=__doc__))
     keep_freed_memory()  # as in fast training; otherwise, each large result is written to new pages
-    bounds, measured = limits(), operations()
-    times = best_times(bounds | measured)  # in the same rounds: other programs then slow all of them alike
-    flops, rate = bounds["product"].flops / times["product"], bounds["sum"].bytes / times["sum"]
-    print(f"{flops / 1e9:.0f} GFLOP/s, {rate / 1e9:.1f} GB/s", flush=True)
+    multiplied, moved, measured = products(), long_vectors(), operations()
+    times = best_times(multiplied | moved | measured)  # in the same rounds, which slow all of them alike
+    speeds = {name: work.flops / times[name] for name, work in multiplied.items()}
+    rates = {name: work.bytes / times[name] for name, work in moved.items()}
+    print(f"FLOP/s: {speeds}, bytes/s: {rates}", flush=True)
     points = {
         name: {"flops": work.flops, "bytes": work.bytes, "seconds": times[name]}
         for name, work in measured.items()
@@ -179,11 +191,10 @@ def main() -> None:
     for name, shape, tokens, count in (("TINY", TINY, 4096, 3), ("BASE", BASE, 1024, 1)):
         updates[name] = update_shares(shape, tokens=tokens, updates=count)
         print(name, updates[name], flush=True)
-    onednn = bounds["oneDNN"].flops / times["oneDNN"]
     results = {
-        "flops_per_second": flops,
-        "by_onednn": onednn,
-        "bytes_per_second": rate,
+        "flops_per_second": speeds["product"],
+        "by_onednn": speeds["oneDNN"],
+        "bytes_per_second": max(rates.values()),
         "points": points,
         "updates": updates,
     }

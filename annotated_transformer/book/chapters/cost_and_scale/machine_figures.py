@@ -1,7 +1,7 @@
 """The drawings of what was measured in the chapter on cost and scale: machines, formats, and losses."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -16,15 +16,32 @@ from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEU
 Number = float | int
 PLACES = {  # of a name beside its point, in points to the right and up
     "LayerNorm": (8, -2, "left"), "scores, 32": (9, -5, "left"), "scores, 512": (-8, -6, "right"),
-    "linear, 4": (7, -9, "left"), "linear, 16": (-8, 8, "right"), "linear, 64": (7, -9, "left"),
+    "linear, 4": (7, -9, "left"), "linear, 16": (8, 2, "left"), "linear, 64": (7, -9, "left"),
     "linear, 256": (0, -14, "center"), "linear, 1024": (2, -14, "center"),
 }  # fmt: skip
+
+
+class Roof(NamedTuple):
+    """The two limits of a machine, both per second."""
+
+    flops: float
+    bytes: float
+
+
+def roof_of(result: Mapping[str, Any]) -> Roof:
+    """Return the most FLOPs and the most bytes per second that anything in a measurement reached."""
+    points = result["points"].values()
+    products, vectors = (result["flops_per_second"], result["by_onednn"]), (result["bytes_per_second"],)
+    return Roof(
+        max(*products, *(point["flops"] / point["seconds"] for point in points)),
+        max(*vectors, *(point["bytes"] / point["seconds"] for point in points)),
+    )
 
 
 def draw_roofline(result: Mapping[str, Any]) -> Figure:
     """Draw the operations per second of each point over its operations per byte, below the two limits."""
     fig, ax = new_figure(width=WIDE, height=3.9)
-    roof, slope = result["flops_per_second"] / 1e9, result["bytes_per_second"] / 1e9
+    roof, slope = (limit / 1e9 for limit in roof_of(result))
     ends = (0.05, 400.0)
     ax.plot(
         [ends[0], roof / slope, ends[1]], [ends[0] * slope, roof, roof], color=INK, ls="-", marker="", lw=2

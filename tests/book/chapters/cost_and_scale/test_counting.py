@@ -56,6 +56,7 @@ def test_law_the_jacobian_shows_who_reads_whom():
     causal = reads_from(lambda x: x.cumsum(dim=0), 5, 3)
     assert torch.equal(causal, torch.ones(5, 5, dtype=torch.bool).tril())
     assert torch.equal(reads_from(lambda x: x**2, 5, 3), torch.eye(5, dtype=torch.bool))
+    assert torch.equal(reads_from(lambda x: x[:, :1], 5, 3), torch.eye(5, dtype=torch.bool))  # one feature
 
 
 def test_oracle_a_path_is_a_power_of_the_pattern():
@@ -87,3 +88,14 @@ def test_law_kept_bytes_count_each_storage_once_and_no_parameters():
     assert kept_bytes(lambda: linear(x), linear.parameters()) == 4 * 3 * 7
     assert kept_bytes(lambda: linear(x) + linear(x), linear.parameters()) == 4 * 3 * 7
     assert kept_bytes(lambda: x.exp() * x.sin()) == 4 * 3 * 7 * 3  # exp keeps its result, sin its input
+
+
+def test_law_kept_bytes_count_whole_storages_and_those_that_are_freed():
+    x = torch.randn(5, 7, requires_grad=True)
+    assert kept_bytes(lambda: x[:2].sin()) == 4 * 5 * 7  # the whole storage stays
+
+    def repeated() -> None:
+        for _ in range(3):
+            x.exp()  # the result is freed, and its address may be used again
+
+    assert kept_bytes(repeated) == 3 * 4 * 5 * 7

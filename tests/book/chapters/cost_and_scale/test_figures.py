@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.cost_and_scale import figures
+from annotated_transformer.plotting.palette import FIRST, MUTED, SECOND
 from tests.drawings import bold, curves, hatched, texts
 
 
@@ -14,6 +16,7 @@ def test_law_bars_are_as_long_as_the_flops_and_name_their_share():
     assert [bar.get_linestyle() for bar in fig.axes[0].patches] == ["solid", "dashed"] or [
         bar.get_linestyle() for bar in fig.axes[0].patches
     ] == ["-", "--"]
+    assert [to_hex(bar.get_edgecolor()) for bar in fig.axes[0].patches] == [FIRST.lower(), SECOND.lower()]
     assert texts(fig) == ["one: 75%", "two: 25%"]
     assert fig.axes[0].get_xlim() == (0, 9)
 
@@ -24,6 +27,14 @@ def test_law_each_kind_of_layer_has_its_shortest_path():
     assert texts(fig) == ["all\n1 step", "chain\n3 steps"]
     paths = [line for line in fig.axes[0].lines if line.get_linewidth() == 3]
     assert [len(line.get_xdata()) for line in paths] == [2, 4]
+    lit = [
+        [*line.get_xydata()[0]]
+        for line in fig.axes[0].lines
+        if line.get_markersize() == 6 and line.get_marker() == "o"
+    ]
+    assert lit == [
+        [*point] for line in paths for point in line.get_xydata()
+    ]  # the path goes through these dots
     edges = [line for line in fig.axes[0].lines if line.get_zorder() == 1]
     assert len(edges) == 4 * 4 + 3 * (4 + 3)
 
@@ -64,3 +75,5 @@ def test_law_the_block_being_read_is_bold_and_those_read_are_hatched(done: int, 
     assert bold(fig) == [*now, "3.000", "1.135"]
     assert hatched(fig) == past
     assert {"m", "sum", "scores of one query"} <= set(texts(fig))
+    muted = [words.get_text() for words in fig.axes[0].texts if words.get_color() == MUTED]
+    assert muted == [*["1", "3", "2", "5"][:past], "scores of one query"]

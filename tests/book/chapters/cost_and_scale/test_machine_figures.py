@@ -4,11 +4,12 @@ import pytest
 
 from annotated_transformer.book.chapters.cost_and_scale import machine_figures
 from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLaw
-from annotated_transformer.plotting.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST, SECOND
 from tests.drawings import curves, hatched, marks, texts
 
 ROOF = {
     "flops_per_second": 90e9,
+    "by_onednn": 80e9,
     "bytes_per_second": 30e9,
     "points": {
         "linear, 1": {"flops": 2e6, "bytes": 4e6, "seconds": 1e-3},
@@ -25,7 +26,19 @@ def test_law_the_roof_bends_where_both_limits_are_equal():
     assert list(roof.get_ydata())[1:] == [90, 90]
     assert roof.get_ydata()[0] == pytest.approx(30 * roof.get_xdata()[0])
     assert [(*p.get_xdata(), *p.get_ydata()) for p in points] == [(0.5, 2), (25, 50), (0.625, 5)]
+    assert [(p.get_color(), p.get_marker()) for p in points] == [(SECOND, "s"), (SECOND, "s"), (FIRST, "o")]
     assert texts(fig) == ["limit: arithmetic", "limit: memory", "linear, 1 row", "64", "softmax"]
+
+
+@pytest.mark.equation("eq-roofline")
+def test_law_no_point_is_above_the_roof():
+    assert machine_figures.roof_of(ROOF) == (90e9, 30e9)
+    assert machine_figures.roof_of(ROOF | {"by_onednn": 100e9}) == (100e9, 30e9)
+    fast = {
+        "sum": {"flops": 1e9, "bytes": 40e9, "seconds": 1.0},
+        "product": {"flops": 96e9, "bytes": 1, "seconds": 1.0},
+    }
+    assert machine_figures.roof_of(ROOF | {"points": fast}) == (96e9, 40e9)
 
 
 def test_law_each_update_has_a_bar_for_each_kind():
@@ -69,6 +82,7 @@ def test_law_the_law_is_solid_where_it_was_fitted(panels: int):
         {f"{place}": (losses, PowerLaw(20.0, 1.0)) for place in range(panels)}, fitted=2
     )
     assert len(fig.axes) == panels
+    assert [ax.get_title(loc="left") for ax in fig.axes] == [f"{place}" for place in range(panels)]
     for ax in fig.axes:
         assert [len(row) for row in marks(ax)] == [2, 1, 2]
         colors = [line.get_color() == FIRST for line in ax.lines]
