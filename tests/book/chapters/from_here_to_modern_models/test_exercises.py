@@ -28,6 +28,21 @@ def rotary(x, positions, base, *, sign=1, halves=False, power=2.0, counted=False
     return torch.cat(turned, dim=-1) if halves else torch.stack(turned, dim=-1).flatten(1)
 
 
+def rotary_in_place(x, positions, base):
+    d = x.size(-1)
+    for row, place in zip(x, positions.tolist(), strict=True):
+        for i in range(0, d, 2):
+            angle = place / base ** (i / d)
+            row[i] = row[i] * math.cos(angle) - row[i + 1] * math.sin(angle)
+            row[i + 1] = row[i] * math.sin(angle) + row[i + 1] * math.cos(angle)
+    return x
+
+
+def not_interleaved(x, positions, base):
+    turned = rotary(x, positions, base)
+    return torch.cat([turned[:, 0::2], turned[:, 1::2]], dim=1)
+
+
 def complex_rotary(x, positions, base):
     d = x.size(-1)
     angles = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
@@ -112,8 +127,12 @@ WRONG = {
     "cache: one layer": (check_cache, [4, 1, 0.25]),
     "cache: bytes": (check_cache, [98304, 24576, 6144]),
     "cache: two numbers": (check_cache, [96, 24]),
+    "cache: one number": (check_cache, 96),
+    "cache: kilobytes": (check_cache, [98.304, 24.576, 6.144]),
     "rotary: other direction": (check_rotary, lambda *a: rotary(*a, sign=-1)),
     "rotary: halves": (check_rotary, lambda *a: rotary(*a, halves=True)),
+    "rotary: in place": (check_rotary, rotary_in_place),
+    "rotary: concatenated": (check_rotary, not_interleaved),
     "rotary: exponent": (check_rotary, lambda *a: rotary(*a, power=1.0)),
     "rotary: counted": (check_rotary, lambda *a: rotary(*a, counted=True)),
     "grouped: both": (check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
@@ -123,12 +142,14 @@ WRONG = {
     "width: no gate": (check_gated_width, lambda d, f, g: f + (1 - g) * d),
     "seen: sums": (check_seen, lambda windows, n: n if 0 in windows else min(n, sum(windows))),
     "seen: beyond n": (check_seen, lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows)),
+    "seen: largest": (check_seen, lambda windows, n: n if 0 in windows else min(n, max(windows))),
     "seen: zero": (check_seen, lambda windows, n: min(n, 1 + sum(w - 1 for w in windows))),
     "rolling: nothing dropped": (check_rolling, lambda *a: rolling(*a, drop=False)),
     "rolling: one more": (check_rolling, lambda *a: rolling(*a, keep=1)),
     "rolling: not itself": (check_rolling, lambda *a: rolling(*a, itself=False)),
     "rolling: not scaled": (check_rolling, lambda *a: rolling(*a, scale=False)),
     "rolling: grows": (check_rolling, masked),
+    "rolling: no past": (check_rolling, lambda *a: rolling(*a)[0]),
 }
 
 
@@ -137,8 +158,12 @@ WORDS = {
     "cache: one layer": "only one layer is counted",
     "cache: bytes": "these are bytes; a KiB is 1,024 of them",
     "cache: two numbers": "give three numbers",
+    "cache: one number": "give three numbers",
+    "cache: kilobytes": "a KiB is 1,024 bytes, not 1,000",
     "rotary: other direction": "it turns in the other direction",
     "rotary: halves": "features i and i + d/2 are taken as a pair",
+    "rotary: in place": "the first feature of a pair is overwritten",
+    "rotary: concatenated": "the first features of all pairs stand before the second ones",
     "rotary: exponent": "the exponent is i/d instead of 2i/d",
     "rotary: counted": "the given positions are not used",
     "grouped: both": "neither bug is repaired",
@@ -147,13 +172,15 @@ WORDS = {
     "width: two thirds": "what grouped queries save is not used",
     "width: no gate": "the gate is not counted",
     "seen: sums": "each window counts the token itself again",
-    "seen: beyond n": "there are not more than n tokens",
-    "seen: zero": "a window of 0 stands for a layer that sees everything",
+    "seen: beyond n": "the result can be larger than n",
+    "seen: largest": "only the largest window is counted",
+    "seen: zero": "a window of 0 is counted as −1 token",
     "rolling: nothing dropped": "the window is not applied",
     "rolling: one more": "one token too many is kept",
     "rolling: not itself": "the newest token does not see itself",
     "rolling: not scaled": "the scores are not divided by √d",
     "rolling: grows": "the cache holds",
+    "rolling: no past": "return two things",
 }
 
 
