@@ -157,7 +157,9 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
         for window in windows:
             reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
         mistakes = {
-            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
+            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(
+                n, 1 + sum(w - 1 for w in windows)
+            ),
             "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
             "only the largest window is counted; the reach of the layers adds up": min(n, max(windows))
             if 0 not in windows

@@ -38,7 +38,9 @@ class SuccessorModel(nn.Module):
         return logits
 
 
-def fit_successors(*, balance: float, seed: int, updates: int = 300, shared: float = SHARED) -> SuccessorModel:
+def fit_successors(
+    *, balance: float, seed: int, updates: int = 300, shared: float = SHARED
+) -> SuccessorModel:
     """Train on a random table, with `balance` times the load-balancing loss added."""
     torch.manual_seed(seed)
     model = SuccessorModel(shared)
