@@ -29,7 +29,7 @@ from annotated_transformer.modern.language_model import next_token_loss
 from benchmarks.record import RESULTS, begin, write_result
 
 SEEDS = (0, 1, 2)
-RATES = (0.01, 0.005, 0.02)  # the last one, too high for 2017's stack, may be interrupted
+RATES = (0.01, 0.005, 0.02)  # the last one is too high for 2017's stack
 
 
 def run(

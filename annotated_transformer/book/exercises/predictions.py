@@ -6,13 +6,13 @@ from typing import Any
 from annotated_transformer.book.exercises.verdict import expect
 
 
-def predicted(answer: Iterable[Any] | None, count: int, *, put: str, give: str) -> list[Any]:
+def predicted(answer: Any, count: int, *, put: str, give: str) -> list[Any]:
     """Return the predictions, or stop the check unless there are `count`.
 
     If there are none yet, it asks to `put` something in their place, and otherwise to `give` something.
     """
     expect(answer is not None, f"your answer is still empty; put {put} in its place.")
-    given = [] if answer is None else list(answer)
+    given = list(answer) if isinstance(answer, Iterable) else []
     expect(len(given) == count, f"give {give}.")
     return given
 

@@ -25,7 +25,7 @@ CLUES = ("multi-head attention", "4 heads of keys and values", "multi-query atte
 
 
 @judge
-def check_cache(answer: Iterable[Any] | None) -> str:
+def check_cache(answer: Any) -> str:
     """Judge three sizes of a cache, exercise ex-predict-cache."""
     given = predicted(answer, 3, put="three numbers", give=f"three numbers: {', '.join(CLUES)}")
     sizes = [as_number(number, what="each size") for number in given]
@@ -36,6 +36,7 @@ def check_cache(answer: Iterable[Any] | None) -> str:
             "only one layer is counted": right / 24,
             "the numbers are counted, not their bytes": right * 1024 / 2,
             "these are bytes; a KiB is 1,024 of them": right * 1024,
+            "a KiB is 1,024 bytes, not 1,000": right * 1.024,
         }
         expect_number(number, right, what=f"{name}: the size in KiB", mistakes=mistakes)
     return "all three sizes are right."
@@ -53,6 +54,12 @@ def check_rotary(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str:
         mistakes = {
             "it turns in the other direction": _rotated(x, [-place for place in places], base),
             "features i and i + d/2 are taken as a pair": _rotated_halves(x, places, base),
+            "the first feature of a pair is overwritten before the second is computed": _overwritten(
+                x, places, base
+            ),
+            "the first features of all pairs stand before the second ones": torch.cat(
+                [wanted[:, 0::2], wanted[:, 1::2]], dim=1
+            ),
             "the given positions are not used": _rotated(x, range(len(places)), base),
             "all pairs turn at the same speed": _rotated(x, places, 1.0),
             "the exponent is i/d instead of 2i/d": _rotated(x, places, math.sqrt(base)),
@@ -80,6 +87,16 @@ def _rotated_halves(x: Tensor, places: Iterable[int], base: float) -> Tensor:
     """Turn pairs of features half the width apart."""
     order = torch.arange(x.size(1)).view(2, -1).T.flatten()
     return _rotated(x[:, order], places, base)[:, order.argsort()]
+
+
+def _overwritten(x: Tensor, places: Iterable[int], base: float) -> Tensor:
+    """Turn each pair in place, so that its second feature is computed from the new first one."""
+    result = _rotated(x, places, base)
+    for row, (old, place) in zip(result, zip(x, places, strict=True), strict=True):
+        for i in range(0, len(row), 2):
+            angle = place / base ** (i / len(row))
+            row[i + 1] = row[i] * math.sin(angle) + old[i + 1] * math.cos(angle)
+    return result
 
 
 @judge
@@ -140,13 +157,15 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
         for window in windows:
             reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
         mistakes = {
-            "a window of 0 stands for a layer that sees everything": min(n, 1 + sum(w - 1 for w in windows)),
+            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(
+                n, 1 + sum(w - 1 for w in windows)
+            ),
             "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
-            "only the largest window counts; the layers add up": min(n, max(windows))
+            "only the largest window is counted; the reach of the layers adds up": min(n, max(windows))
             if 0 not in windows
             else n,
             "the last token itself is missing": len(reached) - 1,
-            "there are not more than n tokens": 1 + sum(window - 1 for window in windows),
+            "the result can be larger than n": 1 + sum(window - 1 for window in windows),
         }
         different = {name: wrong for name, wrong in mistakes.items() if wrong != len(reached)}
         what = f"for windows {windows} and n = {n}, the result"
@@ -162,7 +181,10 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
         past: Past = None
         outputs = []
         for place in range(9):
-            output, past = answer(query[place], key[place], value[place], past, window)
+            result: Any = answer(query[place], key[place], value[place], past, window)
+            pair = isinstance(result, tuple | list) and len(result) == 2
+            expect(pair, "return two things: the output, and what the next step gets as `past`.")
+            output, past = result
             outputs.append(output)
         for place in reversed(range(9)):  # at the last token, the mistakes differ most
             first = max(0, place - window + 1)

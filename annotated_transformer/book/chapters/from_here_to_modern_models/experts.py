@@ -23,10 +23,10 @@ class SuccessorModel(nn.Module):
     The vectors have a part in common, as those of a residual stream often have.
     """
 
-    def __init__(self) -> None:
-        """Make the vectors, the mixture, and the map to logits."""
+    def __init__(self, shared: float = SHARED) -> None:
+        """Make the vectors, with `shared` times a common part, the mixture, and the map to logits."""
         super().__init__()
-        self.register_buffer("vectors", torch.randn(SYMBOLS, D_MODEL) + SHARED * torch.randn(D_MODEL))
+        self.register_buffer("vectors", torch.randn(SYMBOLS, D_MODEL) + shared * torch.randn(D_MODEL))
         experts = (SwiGLU(D_MODEL, D_FF) for _ in range(EXPERTS))
         self.mixture = MixtureOfExperts(Router(D_MODEL, EXPERTS, TOP_K), experts)
         self.to_logits = nn.Linear(D_MODEL, SYMBOLS)
@@ -38,10 +38,12 @@ class SuccessorModel(nn.Module):
         return logits
 
 
-def fit_successors(*, balance: float, seed: int, updates: int = 300) -> SuccessorModel:
+def fit_successors(
+    *, balance: float, seed: int, updates: int = 300, shared: float = SHARED
+) -> SuccessorModel:
     """Train on a random table, with `balance` times the load-balancing loss added."""
     torch.manual_seed(seed)
-    model = SuccessorModel()
+    model = SuccessorModel(shared)
     everything, successors = torch.arange(SYMBOLS), torch.randperm(SYMBOLS)
 
     def draw_loss() -> Tensor:

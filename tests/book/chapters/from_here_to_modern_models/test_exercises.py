@@ -28,6 +28,21 @@ def rotary(x, positions, base, *, sign=1, halves=False, power=2.0, counted=False
     return torch.cat(turned, dim=-1) if halves else torch.stack(turned, dim=-1).flatten(1)
 
 
+def rotary_in_place(x, positions, base):
+    d = x.size(-1)
+    for row, place in zip(x, positions.tolist(), strict=True):
+        for i in range(0, d, 2):
+            angle = place / base ** (i / d)
+            row[i] = row[i] * math.cos(angle) - row[i + 1] * math.sin(angle)
+            row[i + 1] = row[i] * math.sin(angle) + row[i + 1] * math.cos(angle)
+    return x
+
+
+def not_interleaved(x, positions, base):
+    turned = rotary(x, positions, base)
+    return torch.cat([turned[:, 0::2], turned[:, 1::2]], dim=1)
+
+
 def complex_rotary(x, positions, base):
     d = x.size(-1)
     angles = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
@@ -112,8 +127,12 @@ WRONG = [
     ("only one layer is counted", check_cache, [4, 1, 0.25]),
     ("these are bytes; a KiB is 1,024 of them", check_cache, [98304, 24576, 6144]),
     ("give three numbers", check_cache, [96, 24]),
+    ("give three numbers", check_cache, 96),
+    ("a KiB is 1,024 bytes, not 1,000", check_cache, [98.304, 24.576, 6.144]),
     ("it turns in the other direction", check_rotary, lambda *a: rotary(*a, sign=-1)),
     ("features i and i + d/2 are taken as a pair", check_rotary, lambda *a: rotary(*a, halves=True)),
+    ("the first feature of a pair is overwritten", check_rotary, rotary_in_place),
+    ("the first features of all pairs stand before the second ones", check_rotary, not_interleaved),
     ("the exponent is i/d instead of 2i/d", check_rotary, lambda *a: rotary(*a, power=1.0)),
     ("the given positions are not used", check_rotary, lambda *a: rotary(*a, counted=True)),
     ("neither bug is repaired", check_grouped, lambda *a: grouped(*a, interleave=False, features=False)),
@@ -127,12 +146,17 @@ WRONG = [
         lambda windows, n: n if 0 in windows else min(n, sum(windows)),
     ),
     (
-        "there are not more than n tokens",
+        "the result can be larger than n",
         check_seen,
         lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows),
     ),
     (
-        "a window of 0 stands for a layer that sees everything",
+        "only the largest window is counted",
+        check_seen,
+        lambda windows, n: n if 0 in windows else min(n, max(windows)),
+    ),
+    (
+        "a window of 0 is counted as −1 token",
         check_seen,
         lambda windows, n: min(n, 1 + sum(w - 1 for w in windows)),
     ),
@@ -141,6 +165,7 @@ WRONG = [
     ("the newest token does not see itself", check_rolling, lambda *a: rolling(*a, itself=False)),
     ("the scores are not divided by √d", check_rolling, lambda *a: rolling(*a, scale=False)),
     ("the cache holds", check_rolling, masked),
+    ("return two things", check_rolling, lambda *a: rolling(*a)[0]),
 ]
 
 

@@ -13,3 +13,10 @@ def test_law_loads_sum_to_one_and_balance_spreads_them():
         assert experts.loads(model) == sorted(experts.loads(model), reverse=True)
     assert experts.loads(even)[0] < experts.loads(uneven)[0]
     assert parameters_per_token(even.mixture) < sum(p.numel() for p in even.mixture.parameters())
+
+
+def test_law_vectors_with_a_common_part_prefer_the_same_experts_before_any_training():
+    together, apart = (
+        experts.fit_successors(balance=0.0, seed=0, updates=0, shared=shared) for shared in (3.0, 0.0)
+    )
+    assert experts.loads(together)[0] > 0.4 > experts.loads(apart)[0]
