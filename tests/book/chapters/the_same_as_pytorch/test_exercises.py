@@ -60,16 +60,16 @@ def found(ours, theirs, pairs, src, tgt, remove=True):
 
 def first(ours, theirs, pairs, src, tgt, tolerance):
     sizes = found(ours, theirs, pairs, src, tgt)
-    return next((name for name, size in sizes.items() if size > tolerance), None)
+    return next((name for name, size in sizes.items() if not size <= tolerance), None)
 
 
 def first_by_list(ours, theirs, pairs, src, tgt, tolerance):
-    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if size > tolerance]
+    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if not size <= tolerance]
     return above[0] if above else None
 
 
 def last(ours, theirs, pairs, src, tgt, tolerance):
-    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if size > tolerance]
+    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if not size <= tolerance]
     return above[-1] if above else None
 
 
@@ -82,9 +82,14 @@ def untolerant(ours, theirs, pairs, src, tgt, tolerance):
     return first(ours, theirs, pairs, src, tgt, 0.0)
 
 
+def blind_to_nan(ours, theirs, pairs, src, tgt, tolerance):
+    sizes = found(ours, theirs, pairs, src, tgt)
+    return next((name for name, size in sizes.items() if size > tolerance), None)
+
+
 def hooked(ours, theirs, pairs, src, tgt, tolerance):
     sizes = found(ours, theirs, pairs, src, tgt, remove=False)
-    return next((name for name, size in sizes.items() if size > tolerance), None)
+    return next((name for name, size in sizes.items() if not size <= tolerance), None)
 
 
 def attention(theirs, x, hidden, *, cut=False, opposite=False):
@@ -126,9 +131,9 @@ def norm_by_torch(theirs, x):
     return F.layer_norm(x, x.shape[-1:], theirs.weight, theirs.bias, theirs.eps)
 
 
-def norm_by_deviation(theirs, x):
-    centered = x - x.mean(-1, keepdim=True)
-    return theirs.weight * centered / (x.std(-1, keepdim=True) + theirs.eps) + theirs.bias
+def norm_by_deviation(theirs, x, correction=1):
+    centered, deviation = x - x.mean(-1, keepdim=True), x.std(-1, keepdim=True, correction=correction)
+    return theirs.weight * centered / (deviation + theirs.eps) + theirs.bias
 
 
 PLACES = {2: "encoder 2: norm 2", 3: "decoder 1: self-attention", 4: "decoder 2: norm 3"}
@@ -190,11 +195,15 @@ WRONG = {
     "equal: decimal": (check_equal, [True, True, True, False, False]),
     "equal: any order": (check_equal, [False, True, True, True, False]),
     "equal: four": (check_equal, [False, True, True, False]),
+    "equal: one": (check_equal, True),
+    "equal: texts": (check_equal, ["False", "True", "True", "False", "False"]),
+    "equal: letters": (check_equal, "FTTFF"),
     "ulps: one spacing": (check_ulps, lambda a, b: (b - a).abs() / SPACING),
     "ulps: relative": (check_ulps, lambda a, b: ((b - a).abs() / a / SPACING).double()),
     "ulps: signed": (check_ulps, lambda a, b: b.view(torch.int32).long() - a.view(torch.int32).long()),
     "first: last": (check_first_difference, last),
     "first: largest": (check_first_difference, largest),
+    "first: blind to NaN": (check_first_difference, blind_to_nan),
     "first: no tolerance": (check_first_difference, untolerant),
     "first: a hook stays": (check_first_difference, hooked),
     "copies: rows cut": (check_copies, lambda *a: attention(*a, cut=True), network, norm),
@@ -202,10 +211,21 @@ WRONG = {
     "copies: no mask": (check_copies, lambda t, x, m: attention(t, x, None), network, norm),
     "copies: both": (check_copies, lambda *a: attention(*a, cut=True, opposite=True), network, norm),
     "copies: tanh": (check_copies, attention, lambda t, x: network(t, x, "tanh"), norm),
+    "copies: ReLU": (check_copies, attention, lambda t, x: t.linear2(t.linear1(x).relu()), norm),
+    "copies: their attention": (
+        check_copies,
+        lambda t, x, m: t(x, x, x, key_padding_mask=m)[0],
+        network,
+        norm,
+    ),
+    "copies: their layer": (check_copies, attention, lambda t, x: t(x), norm),
+    "copies: their norm": (check_copies, attention, network, lambda t, x: t(x)),
     "copies: n - 1": (check_copies, attention, network, lambda t, x: norm(t, x, 1)),
     "copies: deviation": (check_copies, attention, network, norm_by_deviation),
+    "copies: eps outside": (check_copies, attention, network, lambda *a: norm_by_deviation(*a, correction=0)),
     "suspects: later": (check_suspects, {**PLACES, 2: "encoder: final norm"}),
     "suspects: earlier": (check_suspects, {**PLACES, 3: "encoder 1: norm 1"}),
+    "suspects: a list": (check_suspects, list(PLACES.values())),
     "suspects: our name": (check_suspects, {**PLACES, 4: "decoder.layers.1"}),
     "stall: one digit less": (check_stall, lambda digits: 2 ** (digits - 1)),
     "stall: the last before": (check_stall, lambda digits: 2**digits - 1),
@@ -218,22 +238,32 @@ WORDS = {
     "equal: decimal": "your prediction about 0.1 + 0.2 == 0.3 is wrong: none of the three",
     "equal: any order": "the first roundings are of different sums",
     "equal: four": "give five answers, one for each statement",
+    "equal: one": "give five answers, one for each statement",
+    "equal: texts": "give five times True or False, not a text",
+    "equal: letters": "give five answers, one for each statement",
     "ulps: one spacing": "2^−23 is taken as the distance everywhere",
     "ulps: relative": "the relative difference is divided by 2^−23",
     "ulps: signed": "take absolute values",
     "first: last": "It is the last step that differs, not the first",
     "first: largest": "It is the step with the largest gap",
+    "first: blind to NaN": "No NaN is > a number",
     "first: no tolerance": "use the tolerance",
     "first: a hook stays": "a hook is still registered after the call",
     "copies: rows cut": "the heads are cut out of the rows",
     "copies: opposite": "the mask is inverted",
     "copies: no mask": "the mask is not used",
-    "copies: both": "both mistakes",
-    "copies: tanh": "GELU is approximated by tanh",
+    "copies: both": "the attention is that of the copy as it was given",
+    "copies: tanh": "the network is that of the copy as it was given",
+    "copies: ReLU": "the activation is ReLU",
+    "copies: their attention": "the answer calls PyTorch's MultiheadAttention itself",
+    "copies: their layer": "the answer calls PyTorch's TransformerEncoderLayer itself",
+    "copies: their norm": "the answer calls PyTorch's LayerNorm itself",
     "copies: n - 1": "the variance is divided by n − 1",
-    "copies: deviation": "the deviation has n − 1, and eps is added to it",
+    "copies: deviation": "the norm is that of the copy as it was given",
+    "copies: eps outside": "eps is added to the deviation, and not to the variance",
     "suspects: later": "differs, too, but an earlier step does already",
     "suspects: earlier": "agrees with PyTorch's",
+    "suspects: a list": "keep the dictionary",
     "suspects: our name": "is not the label of a step",
     "stall: one digit less": "One digit more",
     "stall: the last before": "is a power of 2",
