@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -52,11 +52,11 @@ def _facts() -> list[bool]:
 
 
 @judge
-def check_equal(answer: Iterable[Any] | None) -> str:
+def check_equal(answer: object) -> str:
     """Judge which statements about sums are predicted to hold, exercise ex-equal."""
     expect(answer is not None, "your answer is still empty; put five times True or False in its place.")
     several = isinstance(answer, Sequence | Tensor) and not isinstance(answer, str)
-    predictions = list(answer) if several and answer is not None else []
+    predictions: list[Any] = list(answer) if several else []  # type: ignore[call-overload]
     expect(len(predictions) == len(STATEMENTS), "give five answers, one for each statement.")
     plain = all(not isinstance(entry, str) and entry in (False, True) for entry in predictions)
     expect(plain, "give five times True or False, not a text.")
@@ -230,11 +230,12 @@ def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tens
 
 
 @judge
-def check_suspects(answer: Mapping[int, str]) -> str:
+def check_suspects(answer: object) -> str:
     """Judge where the wrong lines of suspects 2 to 4 are said to be, exercise ex-suspects."""
     expect(isinstance(answer, Mapping), "keep the dictionary, {2: …, 3: …, 4: …}.")
+    places = answer if isinstance(answer, Mapping) else {}
     for number in range(2, len(SUSPECTS) + 1):
-        got = answer.get(number, "?")
+        got = places.get(number, "?")
         expect(got != "?", f"there is no prediction for suspect {number} yet.")
         found = _gaps_of(number)
         wanted = first_above(found, 1e-10)
