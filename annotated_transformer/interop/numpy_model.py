@@ -9,28 +9,29 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import load_file
 
-Array = NDArray[np.float32]
+Array = NDArray[np.floating]
+Mask = NDArray[np.bool_]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": lambda x: np.maximum(x, 0),
     "swish": lambda x: x / (1 + np.exp(-x)),
-    "gelu": lambda x: x * (1 + np.vectorize(math.erf, [np.float32])(x / np.float32(math.sqrt(2)))) / 2,
+    "gelu": lambda x: x * (1 + np.vectorize(math.erf, [x.dtype])(x / math.sqrt(2))) / 2,
 }
 
 
 class NumpyModel:
-    """The model in a folder that `train`, `save`, or `to_safetensors` wrote, in float32."""
+    """The model in a folder that `train`, `save`, or `to_safetensors` wrote, in float32 or float64."""
 
-    def __init__(self, folder: str | Path) -> None:
-        """Read the config and the weights."""
+    def __init__(self, folder: str | Path, dtype: DTypeLike = np.float32) -> None:
+        """Read the config and the weights, and convert these to the type to compute in."""
         self.config = json.loads(Path(folder, "config.json").read_text("utf-8"))
         stored = load_file(Path(folder, "model.safetensors"))
-        self.weights: dict[str, Array] = {name: array.astype(np.float32) for name, array in stored.items()}
+        self.weights: dict[str, Array] = {name: array.astype(dtype) for name, array in stored.items()}
 
     def __call__(self, src: list[int], tgt: list[int]) -> Array:
-        """Return the logits of the token that follows each one of `tgt`, which begins with BOS."""
+        """Return the logits of the token after each one of `tgt`, which begins with BOS."""
         x, y, causal = self.embed(src), self.embed(tgt), np.tri(len(tgt), dtype=bool)
         for i in range(self.config["num_layers"]):
             x = self.residual(f"encoder.layers.{i}", 1, "self_attention", x)
@@ -42,15 +43,16 @@ class NumpyModel:
             y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
         output = self.weights.get("output.weight", self.weights["embedding.weight"])  # tied, or its own
         logits = self.norm("decoder.final_norm", y) @ output.T
-        return logits + self.weights.get("output_bias", np.float32(0))
+        return logits + self.weights.get("output_bias", 0.0)
 
     def embed(self, ids: list[int]) -> Array:
         """Return scaled embeddings plus positions (3.4 and 3.5)."""
-        embedded = self.weights["embedding.weight"][ids] * np.float32(math.sqrt(self.config["d_model"]))
-        return embedded + self.weights.get("positions.table", sinusoidal_table(*embedded.shape))[: len(ids)]
+        embedded = self.weights["embedding.weight"][ids] * math.sqrt(self.config["d_model"])
+        table = self.weights.get("positions.table", sinusoidal_table(*embedded.shape))
+        return embedded + table[: len(ids)].astype(embedded.dtype)
 
     def residual(
-        self, layer: str, i: int, part: str, x: Array, memory: Array | None = None, mask: Array | None = None
+        self, layer: str, i: int, part: str, x: Array, memory: Array | None = None, mask: Mask | None = None
     ) -> Array:
         """Return Add & Norm number `i` of a layer, around one of its parts; the norm is last or first."""
         norm, pre = f"{layer}.add_norm_{i}.norm", self.config["norm"] == "pre"
@@ -62,12 +64,16 @@ class NumpyModel:
             h = self.attend(f"{layer}.{part}", h, h if memory is None else memory, mask)
         return x + h if pre else self.norm(norm, x + h)
 
-    def attend(self, name: str, x: Array, memory: Array, mask: Array | None) -> Array:
+    def attend(self, name: str, x: Array, memory: Array, mask: Mask | None) -> Array:
         """Return what each token of `x` reads from `memory` in all heads (3.2)."""
-        inputs = {"query": x, "key": memory, "value": memory}
-        q, k, v = (self.linear(f"{name}.to_{part}", tokens) for part, tokens in inputs.items())
-        q, k, v = (a.reshape(len(a), self.config["num_heads"], -1).swapaxes(0, 1) for a in (q, k, v))
-        scores = q @ k.swapaxes(1, 2) / np.float32(math.sqrt(q.shape[-1]))
+
+        def project(part: str, tokens: Array) -> Array:
+            projected = self.linear(f"{name}.to_{part}", tokens)
+            by_head = projected.reshape(len(tokens), self.config["num_heads"], -1)
+            return by_head.swapaxes(0, 1)  # heads first
+
+        q, k, v = project("query", x), project("key", memory), project("value", memory)
+        scores = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
         scores = scores if mask is None else np.where(mask, scores, -np.inf)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         heads = weights / weights.sum(axis=-1, keepdims=True) @ v
@@ -75,18 +81,18 @@ class NumpyModel:
 
     def linear(self, name: str, x: Array) -> Array:
         """Return a linear map, with its bias if there is one."""
-        return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", np.float32(0))
+        return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", 0.0)
 
     def norm(self, name: str, x: Array) -> Array:
         """Return each token centered and scaled (5.4), or as it is if there is no such norm."""
         if f"{name}.gain" not in self.weights:
             return x
         centered = x - x.mean(axis=-1, keepdims=True)
-        deviation = np.sqrt(np.square(centered).mean(axis=-1, keepdims=True) + np.float32(1e-5))
+        deviation = np.sqrt(np.square(centered).mean(axis=-1, keepdims=True) + 1e-5)
         return self.weights[f"{name}.gain"] * centered / deviation + self.weights[f"{name}.bias"]
 
 
 def sinusoidal_table(length: int, d_model: int) -> Array:
     """Return the paper's positional encoding: a sine and a cosine of each angle, side by side (3.5)."""
     angle = np.arange(length)[:, None] / 10_000 ** (np.arange(0, d_model, 2) / d_model)
-    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, -1).astype(np.float32)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, -1)

@@ -1,5 +1,6 @@
 """The model in NumPy computes what ours computes, from nothing but the files of a folder."""
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ def gap(model: Transformer, in_numpy: NumpyModel, src: list[int], tgt: list[int]
     with torch.no_grad():
         expected = model(torch.tensor([src]), torch.tensor([tgt]))[0].numpy()
     found = in_numpy(src, tgt)
-    assert found.dtype == np.float32
+    assert found.dtype == expected.dtype
     assert found.std(axis=0).mean() > 1e-3  # the logits differ between positions
     return float(np.abs(found - expected).max() / expected.std())
 
@@ -36,6 +37,19 @@ def test_oracle_each_kind_of_model_has_the_same_logits(kind: str, tmp_path: Path
     model = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7}))
     save(tmp_path, model, tokenizer())
     assert gap(model, NumpyModel(tmp_path), SRC, TGT) < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["paper", "everything", "swish"])
+def test_oracle_in_float64_the_same_logits_up_to_its_rounding(kind: str, tmp_path: Path):
+    model = varied_model(**KINDS[kind])
+    save(tmp_path, model, tokenizer())
+    model = model.double()
+    if kind != "everything":  # the model's own table of sines is rounded to float32
+        table = model.positions.get_buffer("table")
+        for place, feature in np.ndindex(*table.shape):
+            angle = place / 10_000 ** (feature // 2 * 2 / table.size(1))
+            table[place, feature] = math.cos(angle) if feature % 2 else math.sin(angle)
+    assert gap(model, NumpyModel(tmp_path, np.float64), SRC, TGT) < 1e-12
 
 
 def test_law_a_bias_of_the_logits_is_added(tmp_path: Path):

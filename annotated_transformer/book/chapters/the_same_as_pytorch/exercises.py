@@ -1,9 +1,10 @@
 """Checks of the exercises of the chapter on comparing with PyTorch."""
 
+import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -51,12 +52,14 @@ def _facts() -> list[bool]:
 
 
 @judge
-def check_equal(answer: Iterable[Any] | None) -> str:
+def check_equal(answer: object) -> str:
     """Judge which statements about sums are predicted to hold, exercise ex-equal."""
     put, give = "five times True or False", "five answers, one for each statement"
-    predictions = [bool(entry) for entry in predicted(answer, len(STATEMENTS), put=put, give=give)]
+    predictions = predicted(answer, len(STATEMENTS), put=put, give=give)
+    plain = all(not isinstance(entry, str) and entry in (False, True) for entry in predictions)
+    expect(plain, "give five times True or False, not a text.")
     for got, fact, (statement, hint) in zip(predictions, _facts(), STATEMENTS, strict=True):
-        expect(got == fact, f"your prediction about {statement} is wrong: {hint}")
+        expect(bool(got) == fact, f"your prediction about {statement} is wrong: {hint}")
     return "the sums agree with all five predictions."
 
 
@@ -75,6 +78,7 @@ def check_ulps(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         "the relative difference is divided by 2^−23; in one binade, the distance is the same": (
             (b - a) / a / spacing
         ).double(),
+        "the number of steps has no sign; take absolute values": -counts.double(),
     }
     result = expect_tensor(answer(a, b), what="the result").double()
     expect_close(result, counts.double(), what="the number of ulps", tolerance=1e-9, mistakes=mistakes)
@@ -94,7 +98,7 @@ def _small_pair() -> tuple[Transformer, TorchModel, dict[str, tuple[str, str]], 
     )  # fmt: skip
     ours, theirs = pair(config, 5)
     rng = torch.Generator().manual_seed(6)
-    src, tgt = (torch.randint(3, 23, (3, tokens), generator=rng) for tokens in (7, 5))
+    src, tgt = (torch.randint(3, 23, (3, tokens), generator=rng) for tokens in (7, 6))
     src[1, 4:], tgt[2, 3:] = 0, 0
     return ours, theirs, steps(config.num_layers), (src, tgt)
 
@@ -132,6 +136,12 @@ def check_first_difference(answer: Find) -> str:
             result == wanted,
             f"for suspect {number}, the first module that differs is {wanted}, not {result}. {hint}".strip(),
         )
+    (place, _), spoiled = names[1], copy.deepcopy(ours)
+    spoiled.get_submodule(f"{place}.to_value").get_parameter("bias").data.fill_(math.nan)
+    expect(
+        answer(spoiled, theirs, names, *ids, 1e-10) == place,
+        f"for a model whose outputs are NaN from {place} on, that is the first. No NaN is > a number.",
+    )
     return "it finds the first module of four suspects, and none in the right copy."
 
 
@@ -150,32 +160,15 @@ def check_copies(attention: Copies, network: Copies, norm: Copies) -> str:
         for parameter in layer.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=rng, dtype=torch.float64) / 3)
     hidden = torch.tensor([[False] * 5, [False, False, False, True, True]])
-    wanted = layer.self_attn(x, x, x, key_padding_mask=hidden)[0]
-    result = attention(layer.self_attn, x, hidden)
-    mistakes: dict[str, object] = {
-        "the mask is not used": layer.self_attn(x, x, x)[0],
-        "the heads are cut out of the rows: transpose tokens and heads": _cut_rows(
-            layer.self_attn, x, ~hidden
-        ),
-    }
-    # a sentence without padding has no visible key under an inverted mask, and its rows are NaN
-    padded, tensor = hidden.any(dim=1), expect_tensor(result, what="the output of the attention")
-    if tensor.shape == wanted.shape and bool(tensor[~padded].isnan().all()):
-        inverted = layer.self_attn(x, x, x, key_padding_mask=~hidden)[0][padded]
-        once = torch.allclose(tensor[padded], inverted)
-        also = "" if once else ". The heads are cut out of the rows, too: both mistakes are in this copy"
-        expect(False, f"the mask is inverted: True means hidden here{also}.")
-    what = "the output of the attention"
-    expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
+    _judge_attention(attention, layer.self_attn, x, hidden)
     inner = layer.linear1(x)
-    by_tanh = layer.linear2(F.gelu(inner, approximate="tanh"))
-    mistakes = {
-        "GELU is approximated by tanh; this layer's has the error function": by_tanh,
-        "the activation is ReLU": layer.linear2(inner.relu()),
-    }
     wanted = layer.linear2(F.gelu(inner))
-    what = "the output of the network"
-    expect_close(network(layer, x), wanted, what=what, tolerance=1e-10, mistakes=mistakes)
+    with _uncalled(layer):
+        result = network(layer, x)
+    what, given = "the output of the network", layer.linear2(F.gelu(inner, approximate="tanh"))
+    _expect_changed(result, given, what)
+    mistakes: dict[str, object] = {"the activation is ReLU": layer.linear2(inner.relu())}
+    expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
     centered = x - x.mean(-1, keepdim=True)
     variance, gamma, beta = x.var(-1, keepdim=True, correction=0), layer.norm1.weight, layer.norm1.bias
     eps = layer.norm1.eps
@@ -184,12 +177,45 @@ def check_copies(attention: Copies, network: Copies, norm: Copies) -> str:
         "the variance is divided by n − 1": gamma * centered / (unbiased + eps).sqrt() + beta,
         "eps is added to the deviation, and not to the variance": gamma * centered / (variance.sqrt() + eps)
         + beta,
-        "the deviation has n − 1, and eps is added to it": gamma * centered / (unbiased.sqrt() + eps) + beta,
     }
-    what = "the output of the norm"
-    result = norm(layer.norm1, x)
-    expect_close(result, layer.norm1(x), what=what, tolerance=1e-10, mistakes=mistakes)
+    wanted, what = layer.norm1(x), "the output of the norm"
+    with _uncalled(layer.norm1):
+        result = norm(layer.norm1, x)
+    _expect_changed(result, gamma * centered / (unbiased.sqrt() + eps) + beta, what)
+    expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
     return "all three copies agree with PyTorch's layers to 1e-10."
+
+
+def _judge_attention(answer: Copies, theirs: nn.MultiheadAttention, x: Tensor, hidden: Tensor) -> None:
+    wanted = theirs(x, x, x, key_padding_mask=hidden)[0]
+    mistakes: dict[str, object] = {
+        "the mask is not used": theirs(x, x, x)[0],
+        "the heads are cut out of the rows: transpose tokens and heads": _cut_rows(theirs, x, ~hidden),
+    }
+    # a sentence without padding has no visible key under an inverted mask, and its rows are NaN
+    padded, what = hidden.any(dim=1), "the output of the attention"
+    inverted = theirs(x, x, x, key_padding_mask=~hidden)[0][padded]
+    with _uncalled(theirs):
+        result = expect_tensor(answer(theirs, x, hidden), what=what)
+    if result.shape == wanted.shape and bool(result[~padded].isnan().all()):
+        _expect_changed(result[padded], _cut_rows(theirs, x, hidden)[padded], what)
+        expect(not torch.allclose(result[padded], inverted), "the mask is inverted: True means hidden here.")
+    expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
+
+
+@contextmanager
+def _uncalled(module: nn.Module) -> Iterator[None]:
+    """Refuse an answer that calls a module which it should replace."""
+    calls: list[nn.Module] = []
+    with module.register_forward_pre_hook(lambda called, _: calls.append(called)):
+        yield
+    expect(not calls, f"the answer calls PyTorch's {type(module).__name__} itself; repair the copy instead.")
+
+
+def _expect_changed(result: Tensor, given: Tensor, what: str) -> None:
+    """Refuse the copy as it was given, without naming its mistakes."""
+    same = isinstance(result, Tensor) and result.shape == given.shape and torch.allclose(result, given)
+    expect(not same, f"{what} is that of the copy as it was given: no mistake in it is repaired yet.")
 
 
 def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tensor:
@@ -202,14 +228,16 @@ def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tens
 
 
 @judge
-def check_suspects(answer: Mapping[int, str]) -> str:
+def check_suspects(answer: object) -> str:
     """Judge where the wrong lines of suspects 2 to 4 are said to be, exercise ex-suspects."""
+    expect(isinstance(answer, Mapping), "keep the dictionary, {2: …, 3: …, 4: …}.")
+    places = answer if isinstance(answer, Mapping) else {}
     for number in range(2, len(SUSPECTS) + 1):
-        got = answer.get(number, "?")
+        got = places.get(number, "?")
         expect(got != "?", f"there is no prediction for suspect {number} yet.")
         found = _gaps_of(number)
         wanted = first_above(found, 1e-10)
-        expect(got in found, f"{got!r} is not the label of a step; take one from the list of gaps.")
+        expect(got in found, f"{got!r} is not the label of a step; take one of list(STEPS).")
         later = found[got] > 1e-10
         hint = "differs, too, but an earlier step does already." if later else "agrees with PyTorch's."
         expect(got == wanted, f"suspect {number} is wrong elsewhere: the step {got} {hint}")

@@ -116,16 +116,19 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
     return fig
 
 
-def draw_ulps(counts: Mapping[str, int]) -> Figure:
-    """Draw how many numbers moved by how many units in the last place."""
-    fig, ax = new_figure(height=2.0)
-    total = sum(counts.values())
-    for place, count in enumerate(counts.values()):
-        share = round(100 * count / total)
-        hatch, color = ("", FIRST) if place == 0 else ("///", SECOND)
-        ax.bar(place, share, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
-    ax.set_xticks(range(len(counts)), list(counts))
-    ax.set(ylabel="% of logits", xlabel="moved by (ulps)", ylim=(0, None))
+def draw_ulps(counts: Mapping[str, Mapping[str, int]]) -> Figure:
+    """Draw how many numbers moved by how many units in the last place, one row of bars for each cause."""
+    fig, axes = new_figure(height=1.65 * len(counts) + 0.4, rows=len(counts))
+    for ax, (cause, bins), color, hatch in zip(
+        axes, counts.items(), (SECOND, FIRST), ("///", ""), strict=False
+    ):
+        total = sum(bins.values())
+        shares = [100 * count / total for count in bins.values()]
+        ax.bar(range(len(bins)), shares, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
+        ax.set_title(cause)
+        ax.set_xticks(range(len(bins)), list(bins))
+        ax.set(ylabel="% of logits", ylim=(0, 100))
+    axes[-1].set_xlabel("moved by (ulps)")
     return fig
 
 

@@ -25,7 +25,7 @@ IN_DECODER = {
 
 def steps(num_layers: int) -> dict[str, tuple[str, str]]:
     """Return the modules to compare, in the order of computation: a label, our name, and PyTorch's."""
-    found = {"embedding": ("dropout", "positions")}
+    found = {"embedding + positions": ("dropout", "positions")}
     for stack, parts in (("encoder", IN_ENCODER), ("decoder", IN_DECODER)):
         for layer in range(num_layers):
             for part, (ours, theirs) in parts.items():

@@ -129,3 +129,13 @@ def without_gradients(theirs: TorchModel, src: Int[Tensor, "batch src_tokens"]) 
             warnings.simplefilter("ignore")  # nested tensors are a prototype
             results.append(theirs.stacks.encoder(theirs.embed(src), src_key_padding_mask=src == 0).detach())
     return results[0], results[1]
+
+
+def passes_gradcheck(kind: torch.dtype) -> bool:
+    """Return whether gradcheck accepts the gradients of `nn.Linear`, which are right, in a type."""
+    layer, rng = nn.Linear(5, 3).to(kind), torch.Generator().manual_seed(0)
+    inputs = torch.randn(1, 5, generator=rng).to(kind).requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of float32, too
+        passed: bool = torch.autograd.gradcheck(layer, inputs, atol=1e-3, raise_exception=False)
+    return passed

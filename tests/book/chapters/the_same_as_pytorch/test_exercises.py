@@ -60,16 +60,16 @@ def found(ours, theirs, pairs, src, tgt, remove=True):
 
 def first(ours, theirs, pairs, src, tgt, tolerance):
     sizes = found(ours, theirs, pairs, src, tgt)
-    return next((name for name, size in sizes.items() if size > tolerance), None)
+    return next((name for name, size in sizes.items() if not size <= tolerance), None)
 
 
 def first_by_list(ours, theirs, pairs, src, tgt, tolerance):
-    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if size > tolerance]
+    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if not size <= tolerance]
     return above[0] if above else None
 
 
 def last(ours, theirs, pairs, src, tgt, tolerance):
-    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if size > tolerance]
+    above = [name for name, size in found(ours, theirs, pairs, src, tgt).items() if not size <= tolerance]
     return above[-1] if above else None
 
 
@@ -82,9 +82,14 @@ def untolerant(ours, theirs, pairs, src, tgt, tolerance):
     return first(ours, theirs, pairs, src, tgt, 0.0)
 
 
+def blind_to_nan(ours, theirs, pairs, src, tgt, tolerance):
+    sizes = found(ours, theirs, pairs, src, tgt)
+    return next((name for name, size in sizes.items() if size > tolerance), None)
+
+
 def hooked(ours, theirs, pairs, src, tgt, tolerance):
     sizes = found(ours, theirs, pairs, src, tgt, remove=False)
-    return next((name for name, size in sizes.items() if size > tolerance), None)
+    return next((name for name, size in sizes.items() if not size <= tolerance), None)
 
 
 def attention(theirs, x, hidden, *, cut=False, opposite=False):
@@ -126,9 +131,9 @@ def norm_by_torch(theirs, x):
     return F.layer_norm(x, x.shape[-1:], theirs.weight, theirs.bias, theirs.eps)
 
 
-def norm_by_deviation(theirs, x):
-    centered = x - x.mean(-1, keepdim=True)
-    return theirs.weight * centered / (x.std(-1, keepdim=True) + theirs.eps) + theirs.bias
+def norm_by_deviation(theirs, x, correction=1):
+    centered, deviation = x - x.mean(-1, keepdim=True), x.std(-1, keepdim=True, correction=correction)
+    return theirs.weight * centered / (deviation + theirs.eps) + theirs.bias
 
 
 PLACES = {2: "encoder 2: norm 2", 3: "decoder 1: self-attention", 4: "decoder 2: norm 3"}
@@ -194,6 +199,9 @@ WRONG = [
     ),
     ("the first roundings are of different sums", check_equal, [False, True, True, True, False]),
     ("give five answers, one for each statement", check_equal, [False, True, True, False]),
+    ("give five answers, one for each statement", check_equal, True),
+    ("give five times True or False, not a text", check_equal, ["False", "True", "True", "False", "False"]),
+    ("give five times True or False, not a text", check_equal, "FTTFF"),
     ("2^−23 is taken as the distance everywhere", check_ulps, lambda a, b: (b - a).abs() / SPACING),
     (
         "the relative difference is divided by 2^−23",
@@ -207,17 +215,54 @@ WRONG = [
     ),
     ("It is the last step that differs, not the first", check_first_difference, last),
     ("It is the step with the largest gap", check_first_difference, largest),
+    ("No NaN is > a number", check_first_difference, blind_to_nan),
     ("use the tolerance", check_first_difference, untolerant),
     ("a hook is still registered after the call", check_first_difference, hooked),
     ("the heads are cut out of the rows", check_copies, lambda *a: attention(*a, cut=True), network, norm),
     ("the mask is inverted", check_copies, lambda *a: attention(*a, opposite=True), network, norm),
     ("the mask is not used", check_copies, lambda t, x, m: attention(t, x, None), network, norm),
-    ("both mistakes", check_copies, lambda *a: attention(*a, cut=True, opposite=True), network, norm),
-    ("GELU is approximated by tanh", check_copies, attention, lambda t, x: network(t, x, "tanh"), norm),
+    (
+        "the attention is that of the copy as it was given",
+        check_copies,
+        lambda *a: attention(*a, cut=True, opposite=True),
+        network,
+        norm,
+    ),
+    (
+        "the network is that of the copy as it was given",
+        check_copies,
+        attention,
+        lambda t, x: network(t, x, "tanh"),
+        norm,
+    ),
+    ("the activation is ReLU", check_copies, attention, lambda t, x: t.linear2(t.linear1(x).relu()), norm),
+    (
+        "the answer calls PyTorch's MultiheadAttention itself",
+        check_copies,
+        lambda t, x, m: t(x, x, x, key_padding_mask=m)[0],
+        network,
+        norm,
+    ),
+    (
+        "the answer calls PyTorch's TransformerEncoderLayer itself",
+        check_copies,
+        attention,
+        lambda t, x: t(x),
+        norm,
+    ),
+    ("the answer calls PyTorch's LayerNorm itself", check_copies, attention, network, lambda t, x: t(x)),
     ("the variance is divided by n − 1", check_copies, attention, network, lambda t, x: norm(t, x, 1)),
-    ("the deviation has n − 1, and eps is added to it", check_copies, attention, network, norm_by_deviation),
+    ("the norm is that of the copy as it was given", check_copies, attention, network, norm_by_deviation),
+    (
+        "eps is added to the deviation, and not to the variance",
+        check_copies,
+        attention,
+        network,
+        lambda *a: norm_by_deviation(*a, correction=0),
+    ),
     ("differs, too, but an earlier step does already", check_suspects, {**PLACES, 2: "encoder: final norm"}),
     ("agrees with PyTorch's", check_suspects, {**PLACES, 3: "encoder 1: norm 1"}),
+    ("keep the dictionary", check_suspects, list(PLACES.values())),
     ("is not the label of a step", check_suspects, {**PLACES, 4: "decoder.layers.1"}),
     ("One digit more", check_stall, lambda digits: 2 ** (digits - 1)),
     ("is a power of 2", check_stall, lambda digits: 2**digits - 1),

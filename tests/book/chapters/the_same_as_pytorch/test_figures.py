@@ -51,10 +51,14 @@ def test_law_mistakes_are_in_order_of_their_gaps_beside_the_formats():
     assert [line.get_xdata()[0] for line in ax.lines[2:]] == [-15.0, -7.0]
 
 
-def test_law_bars_are_shares():
-    fig = figures.draw_ulps({"0": 1, "1–3": 3})
-    assert [patch.get_height() for patch in fig.axes[0].patches] == [25, 75]
-    assert [t.get_text() for t in fig.axes[0].get_xticklabels()] == ["0", "1–3"]
+def test_law_bars_are_shares_of_each_cause():
+    fig = figures.draw_ulps({"copies": {"0": 1, "1–3": 3}, "padding": {"0": 3, "1–3": 2}})
+    assert [ax.get_title() for ax in fig.axes] == ["copies", "padding"]
+    heights = [[patch.get_height() for patch in ax.patches] for ax in fig.axes]
+    assert heights == [[25, 75], [60, 40]]
+    for ax in fig.axes:
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1–3"]
+    assert fig.axes[0].patches[0].get_edgecolor() != fig.axes[1].patches[0].get_edgecolor()
 
 
 def test_law_each_parameter_has_a_mark_for_each_copy():

@@ -19,11 +19,11 @@ FIRST = {
     "heads interleaved": ATTENTION,
     "matrix transposed": ATTENTION,
     "biases left at 0": ATTENTION,
-    "halves, not pairs": "embedding",
+    "halves, not pairs": "embedding + positions",
     "pre-norm": ATTENTION,
     "no final norms": "encoder: final norm",
     "deviation by n − 1": NORM,
-    "dropout left on": "embedding",
+    "dropout left on": "embedding + positions",
     "GELU by tanh": "encoder 1: feed-forward",
     "eps of 1e-6": NORM,
 }

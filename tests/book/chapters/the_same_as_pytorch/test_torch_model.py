@@ -5,6 +5,7 @@ import torch
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import (
     our_names,
     pair,
+    passes_gradcheck,
     randomize,
     without_gradients,
 )
@@ -59,3 +60,8 @@ def test_law_without_gradients_real_tokens_stay_the_same(twins, ids):
     slow, fast = without_gradients(twins[1], src)
     torch.testing.assert_close(slow[src != 0], fast[src != 0], rtol=1e-12, atol=1e-12)
     assert (slow - fast)[src == 0].abs().max() > 0.1
+
+
+def test_law_gradcheck_accepts_right_gradients_in_float64_only():
+    assert passes_gradcheck(torch.float64)
+    assert not passes_gradcheck(torch.float32)
