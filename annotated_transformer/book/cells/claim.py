@@ -8,7 +8,7 @@ from typing import Any
 from IPython.display import display
 from torch import Tensor
 
-from annotated_transformer.book.cells.check import must_hold, refute
+from annotated_transformer.book.cells.check import entries, must_hold, refute
 from annotated_transformer.book.cells.output import CellOutput
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
@@ -32,7 +32,8 @@ def claim(
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
     significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed
-    to be true: "✓ rows are equal".
+    to be true: "✓ rows are equal". A function, `lambda: errors["one head"]`, is called for the value. If a
+    reader has renamed or removed that entry, the line is "✗ error: there is no entry 'one head' here".
 
     A value outside the bound raises an error while the book is built and tested. In a reader's copy, which
     somebody may have changed, the line is "✗ keys read: 1.6 here; the book says below 1.5", and the notebook
@@ -46,9 +47,13 @@ def claim(
 
     Raises:
         AssertionError: The claim does not hold, and CLAIMS_MUST_HOLD is set.
+        KeyError: The function for the value finds no such entry, and CLAIMS_MUST_HOLD is set.
         ValueError: There are several bounds, or none for a value that is not True or False, or no values
             and CLAIMS_MUST_HOLD is set.
     """
+    found, value = entries(value, what)
+    if not found:
+        return
     bounds = {"below": below, "above": above, "between": between, "equals": equals}
     given = {kind: bound for kind, bound in bounds.items() if bound is not None}
     value = value.tolist() if isinstance(value, Tensor) else value

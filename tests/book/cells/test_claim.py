@@ -190,6 +190,32 @@ def test_law_a_check_says_nothing_where_it_holds_and_one_line_in_a_readers_copy_
     ]
 
 
+def test_law_a_function_is_called_for_the_value(said):
+    errors = {"one head": 0.5}
+    claim("error", lambda: errors["one head"], between=(0.4, 0.6))
+    claim("below 1", lambda: errors["one head"] < 1)
+    check(lambda: errors["one head"] < 1, "below 1")
+    assert said == ["✓ error: **0.5** (the book says between 0.4 and 0.6)", "✓ below 1"]
+    with pytest.raises(AssertionError, match="below 0: not here"):
+        check(lambda: errors["one head"] < 0, "below 0")
+
+
+def test_law_in_a_readers_copy_a_missing_entry_is_one_line_and_the_notebook_goes_on(copy):
+    errors = {"a single head": 0.5}
+    claim("error", lambda: errors["one head"], below=0.6)
+    check(lambda: errors["one head"] < 1, "below 1")
+    end = ": there is no entry 'one head' here. You changed something above, or found something."
+    assert copy == [f"✗ error{end}", f"✗ below 1{end}"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("say", [lambda value: claim("error", value, below=1.0), lambda v: check(v, "error")])
+def test_message_a_missing_entry_while_the_book_is_built(said, say):
+    with pytest.raises(KeyError, match=r"^'one head'$"):
+        say(lambda: {}["one head"])
+    assert said == []
+
+
 @pytest.mark.message
 def test_message_a_false_claim_has_its_value_and_its_bound():
     with pytest.raises(
