@@ -12,7 +12,9 @@ from unittest.mock import Mock
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from docutils import nodes
 from playwright.sync_api import Browser, Page
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -186,6 +188,24 @@ def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
     other = sidebar(("Elsewhere", ["X"]))
     add_planned(other, chapters)
     assert str(other) == str(sidebar(("Elsewhere", ["X"])))
+
+
+def contents(title: str, *below: nodes.Node) -> nodes.bullet_list:
+    """Return a page's table of contents as Sphinx collects it."""
+    return nodes.bullet_list("", nodes.list_item("", nodes.paragraph(title, title), *below))
+
+
+def test_law_the_sidebar_is_made_of_titles_and_other_tables_of_all_headings():
+    tables = {
+        "a": contents("A", contents("A.1")),
+        "index": contents("B", addnodes.toctree(), contents("B.1")),
+    }
+    app = Mock(spec=Sphinx, env=Mock(tocs=tables))
+    context = {"toctree": lambda **options: [table.astext() for table in app.env.tocs.values()]}
+    whole = context["toctree"]()
+    sphinx_cover.shorten_tables(app, "x", "page.html", context, None)
+    assert context["toctree"](titles_only=True) == ["A", whole[1]]  # the one that lists pages is whole
+    assert context["toctree"](titles_only=False) == context["toctree"]() == whole
 
 
 # Link previews, and everything else that depends on the base URL.
