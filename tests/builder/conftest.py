@@ -136,6 +136,7 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
 def visitor(browser: Browser, faults: list[str]) -> Iterator[Page]:
     """Yield a page in a window of its own, which has loaded nothing yet."""
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        context.set_default_timeout(PATIENCE)
         yield watched(context.new_page(), faults)
     assert faults == []
 
