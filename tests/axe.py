@@ -38,16 +38,16 @@ RUN = """async ([place, all, known]) => {
     const look = `${color} ${large}${behind}`;
     if (!clipped && !known.includes(look)) looks[look] = [looks[look]?.[0] ?? part, part];
   }
-  const run = async (context, options) => (await axe.run(context, { preload: false, ...options })).violations;
-  const rules = {
-    "color-contrast": { enabled: false },
-    region: { enabled: false },
-    "label-content-name-mismatch": { enabled: true },
-  };
-  const found = all ? await run(place, { resultTypes: ["violations"], rules }) : [];
-  const judged = [...new Set(Object.values(looks).flat())];
-  if (judged.length) found.push(...(await run(judged, { runOnly: ["color-contrast"] })));
-  return [found.filter(({ impact }) => ["serious", "critical"].includes(impact)), Object.keys(looks)];
+  const judged = Object.values(looks).flat();
+  if (!all && !judged.length) return [[], []];
+  judged.forEach((part) => part.setAttribute("data-judged", ""));
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-judged]" }] });
+  const rules = { region: { enabled: false }, "label-content-name-mismatch": { enabled: true } };
+  const which = all ? { rules } : { runOnly: ["color-contrast"] };
+  const found = await axe.run(place, { preload: false, resultTypes: ["violations"], ...which });
+  judged.forEach((part) => part.removeAttribute("data-judged"));
+  const serious = found.violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+  return [serious, Object.keys(looks)];
 }"""
 
 

@@ -122,9 +122,17 @@ def chromium() -> str:
     return path
 
 
-@pytest.fixture(scope="module")
+def of_pages(fixture_name: str, config: pytest.Config) -> str:
+    """Return the scope of a browser and of a page in it: in `make pages`, they last for the session.
+
+    While they do, no other test of the process can run an event loop, so elsewhere they last for a module.
+    """
+    return "session" if config.getoption("markexpr").startswith("page") else "module"
+
+
+@pytest.fixture(scope=of_pages)
 def browser(chromium: str) -> Iterator[Any]:
-    """Start a browser for the page tests of a module, or reuse the process's if KEEP_BROWSER is set."""
+    """Start a browser, or reuse the process's if KEEP_BROWSER is set."""
     from playwright.sync_api import sync_playwright  # imported here because the other tests do not need it
 
     if "KEEP_BROWSER" in os.environ:

@@ -1,12 +1,16 @@
 """The book's front as Sphinx builds it: cover, planned chapters, search, previews, 404 page."""
 
 import base64
+import functools
 import html
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from jinja2 import Template
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from builder.chapters import read_chapters
 from builder.site.front import preview
@@ -20,15 +24,43 @@ def read_list(app: Sphinx, config: Any) -> None:
     config.at_chapters = read_chapters(Path(app.srcdir))
 
 
+def shorten_tables(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Make the sidebar of titles only: Sphinx copies all headings of the book before it leaves them out."""
+    made, env = context["toctree"], app.env
+
+    def made_of_titles(**options: Any) -> Any:
+        whole = env.tocs
+        env.tocs = titles_of(env) if options.get("titles_only") else whole
+        try:
+            return made(**options)
+        finally:
+            env.tocs = whole
+
+    context["toctree"] = made_of_titles
+
+
+@functools.lru_cache(maxsize=1)
+def titles_of(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
+    """Return each page's table of contents with its title only, unless it lists other pages."""
+    short = {}
+    for page, table in env.tocs.items():
+        if next(table.findall(addnodes.toctree), None) is None:
+            table = table.deepcopy()
+            for entry in table:
+                del entry[1:]
+        short[page] = table
+    return short
+
+
 def show_planned(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """List the planned chapters in the page's sidebar, among the finished ones."""
     made = context.get("generate_toctree_html")
     if made is None:
         return  # a theme without this sidebar
 
-    def with_planned(kind: str, **options: Any) -> Any:
-        navigation = made(kind, **options)
-        if kind == "sidebar":
+    def with_planned(**options: Any) -> Any:
+        navigation = made(**options)  # as the theme has called it: otherwise, it is made again
+        if options["kind"] == "sidebar":
             add_planned(navigation, app.config.at_chapters)
         return navigation
 

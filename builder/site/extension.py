@@ -136,6 +136,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
         app.connect(event, in_order(steps), priority=AFTER.get(event, 500))
+    app.connect("html-page-context", cover_page.shorten_tables, priority=100)  # before the theme's
     app.connect("builder-inited", start)
     app.connect("build-finished", finish, priority=900)
     for style in STYLES:

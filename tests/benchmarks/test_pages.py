@@ -5,11 +5,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from benchmarks.pages import Compressing, measure
 from benchmarks.serving import serving
-from tests.browser import OPTIONS
 
 PAGE = """<!doctype html><meta name="viewport" content="width=device-width"><body style="margin:0"><article>
 <p style="height:600px;margin:0">Text <span class="math"><mjx-container>x</mjx-container></span></p>
@@ -44,11 +42,9 @@ def test_law_text_is_sent_compressed_and_every_byte_is_counted(folder):
 
 
 @pytest.mark.page
-def test_law_folded_code_is_not_counted_and_a_late_block_causes_layout_shift(folder, chromium):
-    with serving(folder, Compressing) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
+def test_law_folded_code_is_not_counted_and_a_late_block_causes_layout_shift(folder, browser):
+    with serving(folder, Compressing) as address:
         still, moving = (measure(browser, f"{address}{name}.html", seconds=1) for name in ("still", "moving"))
-        browser.close()
     assert still["code"] == pytest.approx(0.2)  # 200 of 1,000 px; folded code does not count
     assert still["shift"] == 0 < 0.1 < moving["shift"]
     assert 0 < still["first paint"] <= still["screen"] <= still["formulas"]

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.conftest import of_pages
 from tests.explorer_pages import ADDRESS, HTML, go, loaded_page, watched
 from tests.explorer_pages import LINK as EXPLORER_LINK
 from tests.small_book import render
@@ -100,18 +101,18 @@ def build(run: Run) -> Run:
     return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
 
 
-# The explorer page is loaded once per file for most tests; each of them starts from `fresh`.
+# The explorer page is loaded once for most tests; each of them starts from `fresh`.
 
 
 PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=of_pages)
 def faults() -> list[str]:
     return []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=of_pages)
 def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
     assert (HTML / "explorer.html").is_file(), f"{HTML} holds no book; run `make book` first"
     options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
@@ -135,11 +136,12 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
 def visitor(browser: Browser, faults: list[str]) -> Iterator[Page]:
     """Yield a page in a window of its own, which has loaded nothing yet."""
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        context.set_default_timeout(PATIENCE)
         yield watched(context.new_page(), faults)
     assert faults == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=of_pages)
 def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
     """Yield a page on which the translation appears token by token."""
     with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:

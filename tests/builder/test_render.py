@@ -2,7 +2,6 @@
 
 import functools
 import html as html_module
-import html.parser
 import io
 import pkgutil
 import re
@@ -14,6 +13,7 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 from urllib.parse import unquote, urljoin, urlparse
 
+import lxml.html
 import pytest
 import yaml
 from docutils import nodes
@@ -329,43 +329,25 @@ def test_law_without_scripts_the_system_chooses_the_theme():
 # The rendered pages, as files.
 
 
-class Reader(html.parser.HTMLParser):
-    """Collects a page's title, description, language, ids, and links."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.seen: dict[str, list[str]] = defaultdict(list)
-        self.open = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        self.open = tag
-        self.seen["id"] += [given[name] for name in ("id", "name") if name in given and tag != "meta"]
-        if tag == "meta" and given.get("name") == "description":
-            self.seen["description"].append(given["content"])
-        if tag == "html":
-            self.seen["language"].append(given.get("lang", ""))
-        if tag == "a" and "href" in given:
-            self.seen["link"].append(given["href"])
-        elif tag != "a":
-            self.seen["resource"] += [given[name] for name in ("src", "href", "srcset") if name in given]
-        if tag == "script":
-            self.seen["script"].append(given.get("src", ""))
-        if "math" in given.get("class", "").split():
-            self.seen["formula"].append(tag)
-
-    def handle_data(self, data: str) -> None:
-        if self.open == "title":
-            self.seen["title"].append(data.strip())
-            self.open = ""
+def read(page: str) -> dict[str, list[str]]:
+    """Return the titles, descriptions, language, ids, links, other addresses, and formulas of a page."""
+    root = lxml.html.document_fromstring(page)
+    return {
+        "title": [title.text_content().strip() for title in root.iter("title")],
+        "description": [meta.get("content") for meta in root.xpath("//meta[@name='description']")],
+        "language": [root.get("lang", "")],
+        "id": [str(name) for name in root.xpath("//@id | //*[not(self::meta)]/@name")],
+        "link": [str(link) for link in root.xpath("//a/@href")],
+        "resource": [str(address) for address in root.xpath("//@src | //@srcset | //*[not(self::a)]/@href")],
+        "formula": [part.tag for part in root.find_class("math")],
+    }
 
 
 @functools.cache
 def seen(name: str) -> dict[str, list[str]]:
-    """Return what `Reader` collects from a page."""
+    """Return what `read` finds in a page of the book."""
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    return Reader((HTML / f"{name}.html").read_text(encoding="utf-8")).seen
+    return read((HTML / f"{name}.html").read_text(encoding="utf-8"))
 
 
 @pytest.mark.page
@@ -409,7 +391,7 @@ def test_law_every_link_leads_somewhere(name):
 @pytest.mark.page
 def test_law_a_dead_link_is_found():
     for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
-        assert dead_links("faulty", Reader(f"<a href='{link}'>x</a>").seen) == [link]
+        assert dead_links("faulty", read(f"<a href='{link}'>x</a>")) == [link]
     assert any("#" in link and link != "#" for link in seen("index")["link"])
 
 

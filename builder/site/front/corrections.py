@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from builder.chapters import Chapter
-from builder.site.front.targets import Target, TargetTable, link_all, read_targets
+from builder.site.front.targets import Target, TargetTable, link_all, read_targets, rows_in
 
 DATA = Path("chapters", "corrections.yml")
 KINDS = ("wrong", "misleading", "missing")
@@ -32,7 +30,7 @@ class Correction:
 
 def read_corrections(root: Path) -> list[Correction]:
     """Return the rows of the book in `root`, in the order of their numbers."""
-    rows = yaml.safe_load((root / DATA).read_text(encoding="utf-8"))
+    rows = rows_in((root / DATA).read_text(encoding="utf-8"))
     corrections = [Correction(**{**row, "shown": read_targets(row.get("shown", ()))}) for row in rows]
     return sorted(corrections, key=lambda row: row.number)
 

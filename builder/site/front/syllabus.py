@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from builder.chapters import Chapter
-from builder.site.front.targets import Target, TargetTable, link_all, read_targets
+from builder.site.front.targets import Target, TargetTable, link_all, read_targets, rows_in
 
 DATA = Path("chapters", "syllabus.yml")
 HEAD = "| What it says | Where it went |\n| --- | --- |\n"
@@ -29,7 +27,7 @@ class Statement:
 
 def read_syllabus(root: Path) -> list[Statement]:
     """Return the statements of the notes, in the order of the file."""
-    rows = yaml.safe_load((root / DATA).read_text(encoding="utf-8"))
+    rows = rows_in((root / DATA).read_text(encoding="utf-8"))
     return [Statement(**{**row, "shown": read_targets(row.get("shown", ()))}) for row in rows]
 
 

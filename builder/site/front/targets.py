@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
@@ -82,6 +84,13 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
         text = text or sections(source_of(root, chapter.name)).get(anchor, "")
     # A target with a label and a title is referred to by its title.
     return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
+
+
+@cache
+def rows_in(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a list that several tables of a page are made from."""
+    rows: list[dict[str, Any]] = yaml.safe_load(text)
+    return rows
 
 
 @cache
