@@ -1,6 +1,6 @@
 """Kernels that begin as copies of one process, which has imported what all chapters import.
 
-Importing PyTorch, Matplotlib, and the book takes two seconds of processor time, and there are two dozen notebooks.
+Importing PyTorch, Matplotlib, and the book takes two seconds of processor time, and there are 25 notebooks.
 """
 
 import os

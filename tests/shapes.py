@@ -1,7 +1,7 @@
-"""A pytest plugin that lets jaxtyping check each combination of shapes once: the same shapes would pass again.
+"""A pytest plugin: jaxtyping checks each combination of shapes once, because the same would pass again.
 
-A training run calls the same functions with the same shapes thousands of times, and checking a call takes longer
-than most calls. `-p tests.shapes` has to come with `--jaxtyping-packages`, as in the Makefile.
+A training run calls a function with the same shapes thousands of times, and checking a call takes longer than
+most calls. `-p tests.shapes` comes with `--jaxtyping-packages`, as in the Makefile.
 """
 
 from collections.abc import Callable
