@@ -20,7 +20,7 @@ class Kernel:
 
     stdin = stdout = stderr = None
 
-    def __init__(self, command: list[str], *, env: dict[str, str], cwd: str, **_: object) -> None:
+    def __init__(self, command: list[str], *, env: dict[str, str], cwd: str = ".", **_: object) -> None:
         context = get_context("forkserver")
         context.set_forkserver_preload(IMPORTED)
         receiver, sender = context.Pipe(duplex=False)
