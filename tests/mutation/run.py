@@ -76,7 +76,7 @@ SURVIVED, NOT_TRIED = "SURVIVED", "not tried: "
 QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
 CHECKED = f"--jaxtyping-packages={PACKAGE},beartype.beartype"
 PLAIN = ["-m", "not message and not page"]
-SHAPES = ["-p", "jaxtyping._pytest_plugin", "-p", "tests.shapes", CHECKED, *PLAIN]
+SHAPES = ["-p", "jaxtyping._pytest_plugin", CHECKED, *PLAIN]
 MESSAGE = ["-m", "message"]
 CHAPTER = ["-p", "nbval.plugin", "--nbval", "--nbval-sanitize-with", "chapters/nbval_sanitize.cfg"]
 
