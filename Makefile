@@ -108,7 +108,7 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check
 	$(RUN) -m mypy
 	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
 
-unit: browser  ## run the unit tests, checking all annotated shapes, but not in tests of error messages, as for users
+unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda" $(SHAPES) $(ONLY)
 
 fresh: $(READY)  ## check that each notebook is up to date with its source

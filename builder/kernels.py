@@ -79,4 +79,4 @@ def _end_with_parent() -> None:
 def start_as_copies() -> None:
     """Let jupyter_client start kernels this way in this process, where the system can."""
     if "forkserver" in get_all_start_methods():
-        local_provisioner.launch_kernel = Kernel
+        local_provisioner.launch_kernel = Kernel  # type: ignore[attr-defined, assignment]  # nbval has no option

@@ -15,7 +15,7 @@ from torch.nn import Parameter
 
 Function = Callable[..., Any]
 VARIES = object()  # the kind of what has contents that may be others with the next call: it is always checked
-PASSED: dict[CodeType, dict[object, set[object]]] = {}  # by function: the kinds of its arguments and results
+PASSED: dict[tuple[str, str, CodeType], dict[object, set[object]]] = {}  # kinds of arguments, and of results
 check_each = jaxtyping.jaxtyped
 
 
@@ -24,16 +24,13 @@ def kind(value: object) -> object:
     cls = type(value)
     if cls is Tensor or cls is Parameter:
         return cls, value.shape, value.dtype
-    if cls is int or cls is str or cls is bool:  # a size, or a literal
+    if cls is int or cls is str or cls is bool or isinstance(value, type):  # a size, a literal, or a class
         return cls, value
     if cls is tuple:
         kinds = tuple(map(kind, value))
         return VARIES if VARIES in kinds else kinds
-    return (
-        VARIES
-        if isinstance(value, Tensor) or hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
-        else cls
-    )
+    inside = isinstance(value, Tensor) or hasattr(cls, "__iter__") or hasattr(cls, "__getitem__")
+    return VARIES if inside else cls
 
 
 def check_once(function: Function | type | None = None, *, typechecker: Function) -> Function:
@@ -43,7 +40,7 @@ def check_once(function: Function | type | None = None, *, typechecker: Function
     if not isinstance(function, FunctionType):
         return check_each(function, typechecker=typechecker)
     checked: list[Function] = []
-    passed = PASSED.setdefault(function.__code__, {})
+    passed = PASSED.setdefault((function.__module__, function.__qualname__, function.__code__), {})
 
     @wraps(function)
     def call(*args: object, **kwargs: object) -> object:

@@ -62,3 +62,14 @@ def test_law_a_result_of_another_shape_is_refused_after_one_that_passed():
     for refused in (False, True, True, False, False):
         with pytest.raises(jaxtyping.TypeCheckError, match="return value") if refused else nullcontext():
             assert cut(ones(2, 3)).shape == (3,)
+
+
+def test_law_functions_of_two_modules_with_the_same_code_are_checked_by_their_own_annotations():
+    for module, right, wrong in (("a", ones(3), 3), ("b", 3, ones(3))):
+        annotation = "Tensor" if module == "a" else "int"
+        names = {"__name__": module, "Tensor": Tensor}
+        exec(f"def same(x: {annotation}):\n    return x", names)
+        same = check_once(names["same"], typechecker=counted)
+        assert same(right) is right
+        with pytest.raises(jaxtyping.TypeCheckError):
+            same(wrong)
