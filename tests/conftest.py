@@ -159,11 +159,12 @@ def notes() -> list[str]:
 @contextmanager
 def unchecked_shapes() -> Iterator[None]:
     """Disable shape checking, about 40% of the time of a training run; other tests check the shapes."""
+    before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     try:
         yield
     finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+        jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture
