@@ -29,11 +29,12 @@ NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Importing nbval takes two seconds in each process, so only the stage that uses it does.
 PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
-SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
+# The plugin checks the same shapes once, not with each call.
+SHAPES := -p tests.shapes --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --keep-going
 
 # What `make test` runs, in this order; each is a target of its own.
-STAGES := lint types unit messages fresh chapters-run render pages
+STAGES := lint types unit fresh chapters-run render pages
 
 # CHAPTER=16, or training: the stages test that chapter alone, by the tests of its room and by its cases of the tests
 # that have one for each chapter. Pages of the reference (api/) may have the name of a room. One process runs them all:
@@ -49,7 +50,7 @@ ROOM := $(shell echo $(NAME) | sed 's/^[0-9]*_//')
 TESTS := tests/book/chapters/$(ROOM)
 ONLY := $(TESTS) $(shell grep -lsE 'ids=lambda path|parametrize..name"' tests/book/*.py tests/builder/*.py) -k "$(ROOM) and not api/"
 NOTEBOOKS := chapters/$(NAME).ipynb
-STAGES := unit $(if $(shell grep -ls mark.message $(TESTS)/*.py),messages) fresh chapters-run render pages
+STAGES := unit fresh chapters-run render pages
 endif
 
 .DEFAULT_GOAL := help
@@ -67,8 +68,7 @@ help:  ## show this list
 	@echo '  $(BUILD_BOOK)    # the book, in _build/html'
 	@echo '  $(RUN) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)'
 	@echo '  $(RUN) -m builder.build    # execute the chapters that changed'
-	@echo '  $(RUN) -m pytest -m "not message and not page" $(SHAPES)'
-	@echo '  $(RUN) -m pytest -m message'
+	@echo '  $(RUN) -m pytest -m "not page" $(SHAPES)'
 
 book: render  ## set up, then render the chapters as committed, without executing them
 	@echo
@@ -84,7 +84,7 @@ test: $(READY)  ## run the tests, in about twenty minutes on two cores; with CHA
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
-	  case "$$passed" in *" unit messages fresh chapters-run"*) green=--green;; *) green=;; esac; \
+	  case "$$passed" in *" unit fresh chapters-run"*) green=--green;; *) green=;; esac; \
 	  if $(MAKE) --no-print-directory $$stage GREEN=$$green; then word=ok; passed="$$passed $$stage"; \
 	  else word=FAILED; failed="$$failed $$stage"; fi; \
 	  summary="$$summary$$stage $$(($$(date +%s) - start)) $$word\n"; \
@@ -110,11 +110,8 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check
 	$(RUN) -m mypy
 	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
 
-unit: browser  ## run the unit tests, checking all annotated shapes
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES) $(ONLY)
-
-messages: browser  ## run the tests of error messages without the shape checker, as users do
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m message $(ONLY)
+unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda" $(SHAPES) $(ONLY)
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) -m builder.build --check $(NAME)
@@ -175,7 +172,7 @@ PINNED := test_law_the_environment_holds_the_pinned_versions test_law_what_bleu_
 oldest:  ## run the tests with the oldest direct requirements that pyproject.toml allows, in .venv-oldest
 	@mkdir -p .venv-oldest
 	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
-	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES="unit messages" test
+	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES=unit test
 
 newest:  ## run `make test` with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= test

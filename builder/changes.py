@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import jupytext
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm import tqdm
@@ -23,7 +22,7 @@ from tqdm import tqdm
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.build import COLOR, KernelSilent, execute_twice_if_silent
-from builder.chapters import written
+from builder.chapters import front_matter, written
 from builder.imports import CHAPTERS, ROOT
 from builder.staleness import unexecuted
 
@@ -35,8 +34,7 @@ LINE = re.compile(r"[✓✗] ")
 
 def changes(source: Path) -> list[Change]:
     """Return the changes that the front matter of a chapter lists."""
-    header = jupytext.read(source).metadata.get("changes", [])
-    return [(str(old), str(new)) for old, new in header]
+    return [(str(old), str(new)) for old, new in front_matter(source).get("changes", [])]
 
 
 def changed(notebook: NotebookNode, change: Change) -> NotebookNode:

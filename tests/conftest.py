@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -167,17 +167,25 @@ def notes() -> list[str]:
 @contextmanager
 def unchecked_shapes() -> Iterator[None]:
     """Disable shape checking, about 40% of the time of a training run; other tests check the shapes."""
+    before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     try:
         yield
     finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+        jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture
 def unchecked() -> Iterator[None]:
     """Run a test without the shape checker."""
     with unchecked_shapes():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _as_for_users(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Test an error message without the shape checker, whose own error would come first."""
+    with unchecked_shapes() if request.node.get_closest_marker("message") else nullcontext():
         yield
 
 

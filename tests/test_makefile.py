@@ -87,7 +87,7 @@ def chapters(project: Path) -> Path:
 
 def test_law_without_a_chapter_all_of_them_are_tested(chapters: Path):
     done = run(chapters, "make", "test")
-    every = "lint types unit messages fresh chapters-run render pages".split()
+    every = "lint types unit fresh chapters-run render pages".split()
     assert stages(done, "ok") == every
     made = "\n".join(calls(done))
     assert "tests/" not in made.replace("tests.browser", "")
@@ -114,8 +114,6 @@ def test_law_a_chapter_is_tested_alone(chapters: Path, chapter: str):
     assert re.search(r" build \. +-W -n --keep-going$", page)
     kept = {path.stem for path in chapters.glob("_build/.doctrees/chapters/*")}
     assert kept == {*CHAPTERS} - {"03_masking"}
-    (chapters / "tests/book/chapters/masking/test_x.py").write_text("@pytest.mark.message", encoding="utf-8")
-    assert "messages" in stages(run(chapters, "make", "test", f"CHAPTER={chapter}"), "ok")
     failed = run(chapters, "make", "test", f"CHAPTER={chapter}", FAIL="--nbval")
     assert (failed.returncode != 0, stages(failed, "FAILED")) == (True, ["chapters-run"])
 
@@ -200,7 +198,7 @@ def test_law_ci_allows_no_skip(project: Path):
 
 
 def test_law_the_deliberate_bugs_rely_on_the_tests_only_if_these_passed(project: Path):
-    for failed in ("", "-m not message", "-m message", "builder.build --check", "--nbval"):
+    for failed in ("", "-m not page", "builder.build --check", "--nbval"):
         mutate = [c for c in calls(run(project, "make", "ci", FAIL=failed)) if "mutation/run.py" in c]
         assert [call.endswith(" --green") for call in mutate] == [not failed], failed
 

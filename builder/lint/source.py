@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jupytext
-
 from annotated_transformer.book.cells.captions import typed_words
+from builder.chapters import parsed
 from builder.reader import HIDDEN
 
 READERS = {"exercise", "solution"}  # readers write this code
@@ -82,7 +81,7 @@ class Source(NamedTuple):
 
 def parse_source(text: str, name: str = "") -> Source:
     """Parse a source; `name` is its file name."""
-    notebook = jupytext.reads(text, fmt="md:myst")
+    notebook = parsed(text)
     number = int(name[:2]) if name[:2].isdigit() else None
     return Source(number, dict(notebook.metadata), list(_parts(text, notebook.cells)))
 

@@ -8,11 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-import jupytext
 import pytest
 import torch
 
-from builder.chapters import written
+from builder.chapters import parsed, written
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
@@ -84,7 +83,7 @@ def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
 
 def cells(chapter: str) -> list[str]:
     """Return the code cells of a chapter, without those of exercises."""
-    found = jupytext.reads(chapter, fmt="md:myst").cells
+    found = parsed(chapter).cells
     code = [cell for cell in found if cell.cell_type == "code"]
     return [cell.source for cell in code if not READERS & set(cell.metadata.get("tags", []))]
 

@@ -17,11 +17,10 @@ from functools import cache, wraps
 from itertools import combinations
 from pathlib import Path
 
-import jupytext
 import pytest
 from torch import Tensor, nn
 
-from builder.chapters import written
+from builder.chapters import parsed, written
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
@@ -67,7 +66,7 @@ def starters():
     for path in SOURCES.values():
         text = path.read_text("utf-8")
         module = re.search(r"book\.chapters\.(\w+) import [(\w\s,]*?exercises as checks", text)[1]
-        for cell in jupytext.reads(text, fmt="md:myst").cells:
+        for cell in parsed(text).cells:
             if "exercise" not in cell.metadata.get("tags", []):
                 continue
             tree = ast.parse(cell.source)

@@ -9,10 +9,9 @@ import json
 import re
 from pathlib import Path
 
-import jupytext
 import pytest
 
-from builder.chapters import written
+from builder.chapters import parsed, written
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = written(ROOT)
@@ -21,7 +20,7 @@ SOURCES = written(ROOT)
 def exercises(text):
     """Return the tagged cells of each exercise in a chapter, in order: {"ex-a": ["exercise", "solution"]}."""
     found, label, solving = {}, None, None
-    for cell in jupytext.reads(text, fmt="md:myst").cells:
+    for cell in parsed(text).cells:
         tags = set(cell.metadata.get("tags", []))
         if cell.cell_type == "code":
             for tag in ("exercise", "solution"):
@@ -80,7 +79,7 @@ def test_law_every_stub_fails_and_every_solution_passes(path):
 
 def unsolved_names(text):
     """Return what a chapter's solutions define without `_solution` in its name, and so could overwrite."""
-    cells = jupytext.reads(text, fmt="md:myst").cells
+    cells = parsed(text).cells
     solutions = [cell.source for cell in cells if "solution" in cell.metadata.get("tags", [])]
     names = set()
     for statement in ast.parse("\n".join(solutions)).body:
