@@ -101,6 +101,12 @@ def averaged(one, other):
     return torch.maximum(one[0], other[0]), total, total * (one[2] / one[1] + other[2] / other[1]) / 2
 
 
+def normalized(one, other):
+    """Divide by the sum, which the next merge needs."""
+    m, total, output = merge(one, other)
+    return m, torch.ones_like(total), output / total
+
+
 RIGHT = [
     (check_growth, GROWTH),
     (check_growth, {name: float(factor) for name, factor in GROWTH.items()}),
@@ -129,6 +135,7 @@ WRONG = {
     "int8: 128": (check_int8, lambda w: int8(w, most=128)),
     "int8: one step": (check_int8, lambda w: int8(w, by_row=False)),
     "int8: cut off": (check_int8, lambda w: int8(w, near=False)),
+    "int8: floats": (check_int8, lambda w: (int8(w)[0].float(), int8(w)[1])),
     "crossing: no network": (check_crossing, lambda d_model, d_ff: 2 * d_model),
     "crossing: scores only": (check_crossing, lambda d_model, d_ff: 2 * (2 * d_model + d_ff)),
     "days: forward only": (check_days, lambda *a: days(*a, factor=2)),
@@ -137,6 +144,7 @@ WRONG = {
     "merge: not rescaled": (check_merge, lambda *a: merge(*a, rescale=False)),
     "merge: averaged": (check_merge, averaged),
     "merge: overflow": (check_merge, merge_by_zero),
+    "merge: normalized": (check_merge, normalized),
 }
 WORDS = {
     "growth: scores as projections": "There are n² scores",
@@ -152,6 +160,7 @@ WORDS = {
     "int8: 128": "for 128",
     "int8: one step": "that of the whole matrix",
     "int8: cut off": "cut off the digits",
+    "int8: floats": "Convert them to torch.int8",
     "crossing: no network": "the feed-forward network is left out",
     "crossing: scores only": "only the scores count",
     "days: forward only": "only the forward pass",
@@ -160,6 +169,7 @@ WORDS = {
     "merge: not rescaled": "without rescaling",
     "merge: averaged": "the two outputs are averaged",
     "merge: overflow": "relative to 0",
+    "merge: normalized": "already divided",
 }
 
 
