@@ -64,6 +64,27 @@ def test_oracle_pytorch_counts_the_flops_of_the_large_product():
     assert count_flops(work.run) == work.flops
 
 
+def test_law_the_fastest_operation_on_long_vectors_is_the_limit(monkeypatch: pytest.MonkeyPatch):
+    written = {}
+    work = {
+        name: roofline.Work(lambda: None, 6, 12) for name in ("product", "oneDNN", "slow", "fast", "slower")
+    }
+    monkeypatch.setattr("sys.argv", ["roofline"])
+    monkeypatch.setattr(roofline, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(roofline, "products", lambda: {name: work[name] for name in ("product", "oneDNN")})
+    monkeypatch.setattr(
+        roofline, "long_vectors", lambda: {name: work[name] for name in ("slow", "fast", "slower")}
+    )
+    monkeypatch.setattr(roofline, "operations", dict)
+    times = {"product": 2.0, "oneDNN": 1.0, "slow": 3.0, "fast": 1.5, "slower": 4.0}
+    monkeypatch.setattr(roofline, "best_times", lambda work: times)
+    monkeypatch.setattr(roofline, "update_shares", lambda shape, tokens, updates: {})
+    monkeypatch.setattr(roofline, "write_result", lambda path, seed, results: written.update(results))
+    roofline.main()
+    limits = (written["flops_per_second"], written["by_onednn"], written["bytes_per_second"])
+    assert limits == (3.0, 6.0, 8.0)
+
+
 @pytest.mark.parametrize("name", MEASURED or ["roofline_none"])
 def test_law_one_row_is_slow_and_shares_sum_to_one(name: str):
     found = result(name)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from benchmarks import scaling
 from benchmarks.record import RESULTS
@@ -17,10 +18,16 @@ def test_law_the_rate_rises_stays_and_falls():
 
 
 def test_law_each_width_is_trained_with_each_rate_and_reports_the_best(monkeypatch: pytest.MonkeyPatch):
-    trained = []
+    trained: list[tuple[int, float]] = []
+    first = []
     monkeypatch.setattr(scaling, "RATES", (0.5, 0.25))
     monkeypatch.setattr(scaling, "SEEDS", (0, 1))
-    monkeypatch.setattr(scaling, "train", lambda model, pairs, rate: trained.append((len(pairs), rate)))
+
+    def train(model: object, pairs: list[Pair], rate: float) -> None:
+        trained.append((len(pairs), rate))
+        first.append(encoded.index(pairs[0]))
+
+    monkeypatch.setattr(scaling, "train", train)
     losses = iter([3.0, 1.0, 5.0, 1.0, 2.0, 9.0, 2.0, 7.0])  # for choosing, and to report, by turns
     monkeypatch.setattr(scaling, "mean_loss", lambda model, batches: next(losses))
     pairs = toy_pairs(20)
@@ -28,6 +35,7 @@ def test_law_each_width_is_trained_with_each_rate_and_reports_the_best(monkeypat
     encoded = [vocabulary.encode(pair) for pair in pairs] * 10
     found = scaling.measure(8, 2, [encoded[:2], encoded[2:4], encoded], vocabulary.vocab_size)
     assert trained == [(2 * scaling.BATCH, rate) for rate in (0.5, 0.5, 0.25, 0.25)]
+    assert first == 2 * [0, 2 * scaling.BATCH % 20]  # each seed has its own sentences
     assert found["rate"] == 0.25
     assert found["losses"] == [9.0, 7.0]
     assert found["embeddings"] == 8 * vocabulary.vocab_size

@@ -126,11 +126,11 @@ def check_int8(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
     """Judge `answer(weight)`, exercise ex-debug-int8: whole numbers and a step for each row."""
     for seed, shape in enumerate(((3, 7), (5, 11))):
         weight = draw_normal(seed, *shape)
-        weight[0] = -weight[0].abs() * 3  # a row without a positive number
         numbers, step = answer(weight.clone())
-        what = f"for checks.draw_normal({seed}, …) with a first row that is negative"
+        what = f"for checks.draw_normal({seed}, {shape[0]}, {shape[1]})"
         numbers = expect_tensor(numbers, what=f"{what}, the first result")
-        expect(numbers.dtype == torch.int8, f"{what}, the numbers should be torch.int8, not {numbers.dtype}.")
+        kind = f"the numbers have dtype {numbers.dtype}. Convert them to torch.int8, after rounding."
+        expect(numbers.dtype == torch.int8, f"{what}, {kind}")
         shaped = f"the steps should have shape {(shape[0], 1)}, one for each row, not {tuple(step.shape)}."
         expect(tuple(step.shape) == (shape[0], 1), f"{what}, {shaped}")
         most = weight.abs().amax(dim=1, keepdim=True) / 127
@@ -218,7 +218,10 @@ def check_merge(answer: Callable[[Partial, Partial], Partial]) -> str:
         expect_close(highest, scores.max(), what=f"{what}, the largest score", tolerance=1e-9, mistakes=zero)
         again = answer((highest, total, output), _partial(scores[:1], values[:1]))
         both = torch.cat([scores, scores[:1]]).softmax(dim=0) @ torch.cat([values, values[:1]])
-        expect_close(again[2] / again[1], both, what=f"{what} and one more, output / sum", tolerance=1e-9)
+        alike = torch.stack([scores.max(), scores[0]]).softmax(dim=0) @ torch.stack([wanted, values[0]])
+        divided = {"the first result was already divided by its sum": alike}
+        what = f"{what} and one more, output / sum"
+        expect_close(again[2] / again[1], both, what=what, tolerance=1e-9, mistakes=divided)
     return "the two halves give what all keys give, in any order, and can be merged again."
 
 

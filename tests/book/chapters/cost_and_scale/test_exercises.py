@@ -101,6 +101,12 @@ def averaged(one, other):
     return torch.maximum(one[0], other[0]), total, total * (one[2] / one[1] + other[2] / other[1]) / 2
 
 
+def normalized(one, other):
+    """Divide by the sum, which the next merge needs."""
+    m, total, output = merge(one, other)
+    return m, torch.ones_like(total), output / total
+
+
 RIGHT = [
     (check_growth, GROWTH),
     (check_growth, {name: float(factor) for name, factor in GROWTH.items()}),
@@ -129,6 +135,7 @@ WRONG = [
     ("for 128", check_int8, lambda w: int8(w, most=128)),
     ("that of the whole matrix", check_int8, lambda w: int8(w, by_row=False)),
     ("cut off the digits", check_int8, lambda w: int8(w, near=False)),
+    ("Convert them to torch.int8", check_int8, lambda w: (int8(w)[0].float(), int8(w)[1])),
     ("the feed-forward network is left out", check_crossing, lambda d_model, d_ff: 2 * d_model),
     ("only the scores count", check_crossing, lambda d_model, d_ff: 2 * (2 * d_model + d_ff)),
     ("only the forward pass", check_days, lambda *a: days(*a, factor=2)),
@@ -137,6 +144,7 @@ WRONG = [
     ("without rescaling", check_merge, lambda *a: merge(*a, rescale=False)),
     ("the two outputs are averaged", check_merge, averaged),
     ("relative to 0", check_merge, merge_by_zero),
+    ("already divided", check_merge, normalized),
 ]
 
 
