@@ -201,6 +201,7 @@ WRONG = [
     ("give five answers, one for each statement", check_equal, [False, True, True, False]),
     ("give five answers, one for each statement", check_equal, True),
     ("give five times True or False, not a text", check_equal, ["False", "True", "True", "False", "False"]),
+    ("give five times True or False", check_equal, [5, 1, 1, 0, 0]),
     ("give five times True or False, not a text", check_equal, "FTTFF"),
     ("2^−23 is taken as the distance everywhere", check_ulps, lambda a, b: (b - a).abs() / SPACING),
     (
@@ -212,6 +213,11 @@ WRONG = [
         "take absolute values",
         check_ulps,
         lambda a, b: b.view(torch.int32).long() - a.view(torch.int32).long(),
+    ),
+    (
+        "the number of steps has no sign; take absolute values",
+        check_ulps,
+        lambda a, b: a.view(torch.int32).long() - b.view(torch.int32).long(),
     ),
     ("It is the last step that differs, not the first", check_first_difference, last),
     ("It is the step with the largest gap", check_first_difference, largest),
@@ -267,7 +273,7 @@ WRONG = [
     ("One digit more", check_stall, lambda digits: 2 ** (digits - 1)),
     ("is a power of 2", check_stall, lambda digits: 2**digits - 1),
     ("the even one is taken", check_stall, lambda digits: 2 ** (digits + 1)),
-    ("wrong programs pass your test: the scores are not divided by √d_k", check_test, rows_sum),
+    ("5 of 6 wrong programs pass your test: the scores are not divided by √d_k", check_test, rows_sum),
     ("the test fails for the package's attention, which is right", check_test, bitwise),
 ]
 

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from matplotlib.patches import FancyArrowPatch
 
 from annotated_transformer.book.chapters.the_same_as_pytorch import figures
 from tests.drawings import bold, curves, marks, texts
@@ -34,6 +35,9 @@ def test_law_without_a_wrong_step_nothing_is_bold():
 def test_law_the_spacing_is_named_between_powers_of_two():
     fig = figures.draw_spacing([1, 1.5, 2, 3, 4], 2.6, rounded=3)
     assert texts(fig) == ["1", "2", "4", "0.5 apart", "1 apart", "2.6 becomes 3"]
+    ticks = [line.get_xdata()[0] for line in fig.axes[0].lines[1:6]]
+    (arrow,) = (patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch))
+    assert arrow._posA_posB[1][0] == ticks[3]  # at 3
 
 
 def test_law_errors_are_drawn_as_logarithms():
@@ -68,6 +72,7 @@ def test_law_each_parameter_has_a_mark_for_each_copy():
     heights = [list(line.get_ydata()) for line in fig.axes[0].lines]
     assert heights == [[-16.0, -17.0, -15.0], [-1.0, 0.0, -16.0]]
     assert texts(fig) == ["ours", "detached"]
+    assert [name.xy[1] for name in fig.axes[0].texts] == [-16, -1]  # at the medians
 
 
 def test_law_the_first_part_that_differs_is_bold():
@@ -80,6 +85,9 @@ def test_law_the_first_part_that_differs_is_bold():
 def test_law_a_check_mark_for_each_hit_and_their_sums_below(count):
     rows = {f"m{row}": [row == 0, True] for row in range(count)}
     fig = figures.draw_grid(rows, ["law", "oracle"], groups=(1,))
+    lines = figures.draw_grid({"m": [True] * 4}, list("abcd"), groups=(1, 2)).axes[0]
+    columns = [text.get_position()[0] for text in lines.texts if text.get_text() in "abcd"]
+    assert [sum(x < line.get_xdata()[0] for x in columns) for line in lines.lines] == [1, 3]
     shown = texts(fig)
     assert shown.count("✓") == 1 + count
     assert shown[:5] == ["law", "1", "oracle", str(count), f"noticed, of {count}"]

@@ -1,5 +1,7 @@
 """The laws hold for the right model, and each is broken by some mistake."""
 
+import copy
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.laws import (
     all_masks,
     attention_by_loops,
 )
-from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import MISTAKES, with_mistake
+from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import MISTAKES, Changed, with_mistake
 from annotated_transformer.model.attention import attention_weights
 
 BREAKS = {
@@ -27,6 +29,25 @@ def test_law_a_law_holds_and_these_mistakes_break_it(twins, ids, law):
     assert LAWS[law](ours, *ids)
     broken = {name for name in MISTAKES if not LAWS[law](with_mistake(ours, name), *ids)}
     assert broken == BREAKS[law]
+
+
+def test_law_one_token_that_sees_the_next_is_noticed(twins, ids):
+    leaky = copy.deepcopy(twins[0])
+
+    def leak(query, key, value, mask):
+        mask = mask.clone()
+        mask[..., 0, 1] = True
+        return query, key, value, mask
+
+    attention = leaky.decoder.layers[-1].self_attention
+    attention.attention = Changed(attention.attention, leak)
+    assert not LAWS["past and future"](leaky, *ids)
+
+
+def test_law_a_model_that_ignores_its_targets_breaks_the_first_law(twins, ids):
+    blind = copy.deepcopy(twins[0])
+    blind.embedding.weight.data[:] = blind.embedding.weight.data[5].clone()
+    assert not LAWS["past and future"](blind, *ids)
 
 
 def test_law_all_masks_are_different_and_there_are_as_many_as_combinations():

@@ -5,7 +5,7 @@ from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.chapters.the_same_as_pytorch import layouts
 from annotated_transformer.book.chapters.the_same_as_pytorch.laws import all_masks
-from annotated_transformer.plotting.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST, KEY, QUERY, SECOND, VALUE
 from tests.drawings import bold, texts
 
 
@@ -16,7 +16,7 @@ def test_law_a_fused_matrix_has_a_block_for_each_part():
     blocks = [patch for patch in ax.patches if hasattr(patch, "get_xy") and patch.get_hatch()]
     colors = [patch.get_edgecolor() for patch in blocks]
     assert colors[0::2] == colors[1::2]
-    assert len(set(colors)) == 3
+    assert colors[0::2] == [to_rgba(color) for color in (QUERY, KEY, VALUE)]
 
 
 def test_law_cells_of_a_kind_have_one_color():
@@ -36,3 +36,6 @@ def test_law_each_mask_is_drawn_and_each_blind_query_framed():
     assert len(framed) == sum(int((~mask.any(1)).sum()) for mask in masks) == 16
     one = layouts.draw_masks([torch.tensor([[True, False]])], columns=1).axes[0]
     assert [patch.get_facecolor() == to_rgba(FIRST) for patch in one.patches] == [True, False]
+    lower = layouts.draw_masks([torch.tensor([[True, True], [False, False]])], columns=1).axes[0]
+    (frame,) = (patch for patch in lower.patches if patch.get_edgecolor() == to_rgba(SECOND))
+    assert frame.get_y() == min(patch.get_y() for patch in lower.patches)  # around the second query

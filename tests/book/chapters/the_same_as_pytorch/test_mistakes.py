@@ -46,12 +46,21 @@ def test_law_detached_residuals_have_the_same_outputs_and_other_gradients(twins,
     ours, _ = twins
     wrong = with_detached_residuals(ours)
     assert torch.equal(wrong(*ids), ours(*ids))
-    grads = []
     for model in (wrong, ours):
         model.zero_grad()
         model(*ids).logsumexp(-1).sum().backward()
-        grads.append(model.embedding.weight.grad)
-    assert (grads[0] - grads[1]).abs().max() > 0.1
+    assert (wrong.embedding.weight.grad - ours.embedding.weight.grad).abs().max() > 0.1
+    mine, last = (model.decoder.layers[-1].feed_forward.contract.weight.grad for model in (wrong, ours))
+    assert torch.equal(mine, last)  # no cut residual lies between it and the logits
+
+
+def test_law_the_halves_are_sines_and_then_cosines(twins):
+    right, wrong = (
+        model.positions.get_buffer("table")
+        for model in (twins[0], with_mistake(twins[0], "halves, not pairs"))
+    )
+    assert torch.equal(wrong[:, :10], right[:, 0::2])
+    assert torch.equal(wrong[:, 10:], right[:, 1::2])
 
 
 @pytest.mark.message

@@ -3,12 +3,14 @@
 import torch
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import (
+    Sinusoids,
     our_names,
     pair,
     passes_gradcheck,
     randomize,
     without_gradients,
 )
+from annotated_transformer.model.transformer import Transformer
 from tests.book.chapters.the_same_as_pytorch.conftest import CONFIG
 
 
@@ -46,6 +48,13 @@ def test_law_a_seed_gives_the_same_pair_and_leaves_the_global_generator_alone(id
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(one, other)
     assert not torch.equal(one, third)
+
+
+def test_oracle_positions_are_the_packages_but_for_rounding():
+    table = Transformer(CONFIG).positions.get_buffer("table")
+    torch.testing.assert_close(
+        Sinusoids(CONFIG.d_model, CONFIG.max_length).get_buffer("table").float(), table
+    )
 
 
 def test_law_noise_is_added_in_place():
