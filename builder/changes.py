@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -81,11 +82,17 @@ def faults(notebook: NotebookNode) -> Iterator[str]:
             yield f"{begins!r}: the check gives no verdict"
 
 
+@cache
+def the_book() -> Book:
+    """Return the book, read once: a notebook needs the titles of the others."""
+    return Book(ROOT)
+
+
 def run(source: Path, change: Change | None) -> list[str]:
     """Run a chapter with one change in a reader's copy, and return what breaks."""
 
     def make() -> NotebookClient:
-        notebook = unexecuted(source, Book(ROOT))
+        notebook = unexecuted(source, the_book())
         if change:
             notebook = changed(notebook, change)
         resources = {"metadata": {"path": str(CHAPTERS)}}
