@@ -41,7 +41,8 @@ class NumpyModel:
             y = self.residual(f"decoder.layers.{i}", 1, "self_attention", y, mask=causal)
             y = self.residual(f"decoder.layers.{i}", 2, "cross_attention", y, memory)
             y = self.residual(f"decoder.layers.{i}", 3, "feed_forward", y)
-        output = self.weights.get("output.weight", self.weights["embedding.weight"])  # tied, or its own
+        tied = self.weights["embedding.weight"]
+        output = self.weights.get("output.weight", tied)
         logits = self.norm("decoder.final_norm", y) @ output.T
         return logits + self.weights.get("output_bias", 0.0)
 

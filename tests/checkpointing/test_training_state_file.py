@@ -51,7 +51,7 @@ def test_message_damaged_metrics(run: Run, tmp_path: Path, line: bytes, sentence
 def test_law_the_state_of_a_tied_model_is_that_of_versions_without_the_field(run: Run, tmp_path: Path):
     """So a run that such a version started resumes."""
     run.into(tmp_path, dataclasses.replace(BRIEF, steps=1))
-    state = (tmp_path / STATE).read_bytes()
+    state = (tmp_path / STATE_FILE).read_bytes()
     assert b"output_bias" in state
     assert b"tied_output" not in state
 
