@@ -1,6 +1,7 @@
 """Which of our models other libraries can hold: plain ones; and what an export says about its model."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import nn
 
@@ -33,7 +34,7 @@ def plain_transformer(model: nn.Module, library: str) -> Transformer:
     return model
 
 
-def stored_languages(settings: Mapping[str, str], key: str) -> Languages | None:
+def stored_languages(settings: Mapping[str, Any], key: str) -> Languages | None:
     """Return the languages in the settings of an export, or None; `key` has a place for source or target."""
     source, target = (settings.get(key.format(name)) for name in Languages._fields)
     return Languages(source, target) if source and target else None
