@@ -123,7 +123,7 @@ BEST = {
 AMONG_THREE = {
     "causal mask": "06_masking.html#a-causal-mask-brings-order",
     "sinusoidal vs learned positions": "08_positional_encoding.html#an-experiment-reverse-a-sequence",
-    "layer norm before or after": "09_add_and_norm.html#add-norm-adds-",
+    "layer norm before or after": "09_add_and_norm.html#",  # two of its sections, and one of chapter 22
 }
 
 
