@@ -94,8 +94,10 @@ def test_law_kept_bytes_count_whole_storages_and_those_that_are_freed():
     x = torch.randn(5, 7, requires_grad=True)
     assert kept_bytes(lambda: x[:2].sin()) == 4 * 5 * 7  # the whole storage stays
 
-    def repeated() -> None:
-        for _ in range(3):
-            (2 * x).sin()  # 2x is freed, and its address may be used again
+    large = torch.randn(300, 700, requires_grad=True)
 
-    assert kept_bytes(repeated) == 3 * 4 * 5 * 7
+    def repeated() -> None:
+        for _ in range(6):
+            (2 * large).sin()  # 2 * large is freed, and its address may be used again
+
+    assert kept_bytes(repeated) == 6 * 4 * 300 * 700
