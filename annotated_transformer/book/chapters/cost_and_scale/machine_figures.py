@@ -17,7 +17,7 @@ Number = float | int
 PLACES = {  # of a name beside its point, in points to the right and up
     "LayerNorm": (8, -2, "left"), "scores, 32": (9, -5, "left"), "scores, 512": (-8, -6, "right"),
     "linear, 4": (7, -9, "left"), "linear, 16": (8, 2, "left"), "linear, 64": (7, -9, "left"),
-    "linear, 256": (0, -14, "center"), "linear, 1024": (2, -14, "center"),
+    "linear, 256": (-4, -14, "center"), "linear, 1024": (8, -14, "center"),
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
         [ends[0], roof / slope, ends[1]], [ends[0] * slope, roof, roof], color=INK, ls="-", marker="", lw=2
     )
     ax.text(ends[1], 1.12 * roof, "limit: arithmetic", ha="right", va="bottom")
-    ax.text(1.15 * ends[0], 10, "limit: memory", ha="left", va="bottom")
+    ax.text(1.15 * ends[0], 16, "limit: memory", ha="left", va="bottom")
     for name, point in result["points"].items():
         kind, _, size = name.partition(", ")
         color, mark = (SECOND, "s") if kind == "linear" else (FIRST, "o")
