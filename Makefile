@@ -29,8 +29,7 @@ NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Importing nbval takes two seconds in each process, so only the stage that uses it does.
 PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
-# The plugin checks the same shapes once, not with each call.
-SHAPES := -p tests.shapes --jaxtyping-packages=annotated_transformer,beartype.beartype
+SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --keep-going
 
 # What `make test` runs, in this order; each is a target of its own.

@@ -13,10 +13,8 @@ from nbval.plugin import IPyNbCell
 
 from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.cells.claim import NOISE, SAME, TOLERANCE
-from builder.kernels import start_as_copies
 
 os.environ[STRICT] = "1"  # for the kernels: a claim or check that does not hold raises an error
-start_as_copies()
 
 
 def claims(outputs: Iterable[Any]) -> list[dict[str, Any]]:
