@@ -32,8 +32,8 @@ PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --keep-going
 
-# What `make test` runs, in this order; each is a target of its own.
-STAGES := lint types unit fresh chapters-run render pages
+# What `make test` runs, in this order; each is a target of its own, and so is each part of `static`.
+STAGES := static unit chapters-run pages
 
 # CHAPTER=16, or training: the stages test that chapter alone, by the tests of its room and by its cases of the tests
 # that have one for each chapter. Pages of the reference (api/) may have the name of a room. One process runs them all:
@@ -53,7 +53,7 @@ STAGES := unit fresh chapters-run render pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
+.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -79,11 +79,11 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run the tests, in about twenty minutes on two cores; with CHAPTER=16, those of that chapter alone
+test: $(READY)  ## run the tests, in about fifteen minutes on two cores; with CHAPTER=16, those of that chapter alone
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
-	  case "$$passed" in *" unit fresh chapters-run"*) green=--green;; *) green=;; esac; \
+	  case "$$passed" in *" static unit chapters-run"*) green=--green;; *) green=;; esac; \
 	  if $(MAKE) --no-print-directory $$stage GREEN=$$green; then word=ok; passed="$$passed $$stage"; \
 	  else word=FAILED; failed="$$failed $$stage"; fi; \
 	  summary="$$summary$$stage $$(($$(date +%s) - start)) $$word\n"; \
@@ -94,6 +94,10 @@ test: $(READY)  ## run the tests, in about twenty minutes on two cores; with CHA
 
 ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
+
+# Each of these runs in one process, so several run at once; the longest starts first.
+static: $(READY)  ## render, lint, types, and fresh, JOBS at once
+	@$(MAKE) --no-print-directory -k -j $(filter-out 0,$(JOBS)) $(if $(filter output-sync,$(.FEATURES)),-O) render lint types fresh
 
 lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
