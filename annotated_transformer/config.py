@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from types import NoneType
 from typing import Literal, get_args, get_origin
 
-from annotated_transformer.messages import Message, argument
+from annotated_transformer.argument_names import Message, argument
 from annotated_transformer.registry import registered_attentions
 
 Attention = Literal["scaled_dot_product", "fused"]

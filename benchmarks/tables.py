@@ -1,8 +1,8 @@
 """Generate the tables in `benchmarks/README.md` from the results: `python -m benchmarks.tables`.
 
-A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from
-`results/NAME_*.json`: one file per seed, per kind of processor, or for one setting. Chapter 1 has the rows of
-the tables *recall*, *copying*, and *lengths*, too, and chapter 4 those of *lengths*.
+A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from `NAME_*.json` in
+`annotated_transformer/book/results/`: one file per seed, per kind of processor, or for one setting. Chapter 1
+has the rows of the tables *recall*, *copying*, and *lengths*, too, and chapter 4 those of *lengths*.
 """
 
 import json

@@ -28,9 +28,9 @@ from nbformat import NotebookNode
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.chapters import written
+from builder.claim_values import fill
 from builder.imports import CHAPTERS, ROOT, committed, fingerprint, overlooked, present
 from builder.reader import name_folded
-from builder.results import fill
 from builder.staleness import Status, all_stale, made_of, read, status, unexecuted
 
 RECORD = ROOT / "_build" / "chapters.json"  # a fingerprint of each chapter when it was built; may be deleted

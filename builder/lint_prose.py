@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from builder.chapters import written
-from builder.lint import absolutes, numbers, terms
+from builder.lint import absolutes, early_terms, numbers
 from builder.lint.source import parse_file
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
@@ -25,7 +25,7 @@ def report(source: Path) -> list[str]:
     lines = [f"== {source.name}"]
     for debt in absolutes.debts(chapter):
         lines.append(f"  {source.name}:{debt.line}: {', '.join(debt.words)}: {debt.sentence}")
-    for use in terms.uses(chapter, terms.homes(CHAPTERS.parent)):
+    for use in early_terms.uses(chapter, early_terms.homes(CHAPTERS.parent)):
         mark = " " if use.marked else "!"
         lines.append(f"{mark} {source.name}:{use.line}: look ahead at {use.term!r}: {use.sentence}")
     for typed in numbers.numbers(chapter, cells):

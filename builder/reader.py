@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.grading.notebook import mark
 from builder.book import Book, directive, parser
-from builder.results import LINE
+from builder.claim_values import LINE
 from builder.site.rendering.numbers import chapter_number
 
 SETUP = "setup"  # the tag of the notebook's cell that its source does not have

@@ -21,9 +21,9 @@ from nbformat import NotebookNode
 
 from builder.book import Book
 from builder.chapters import read_source, written
+from builder.claim_values import fill
 from builder.imports import CHAPTERS, ROOT
 from builder.reader import name_folded, read_cells
-from builder.results import fill
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 CODE = {".py", ".js"}  # `imports` notices when it changes

@@ -10,7 +10,7 @@ GLOSSARY = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 # Sphinx keeps them in the default for the life of the process.
 CONF = """
 from builder.site import cover_page
-from builder.site.front import corrections, directives
+from builder.site.front import corrections, directives, glossary
 
 extensions = ['myst_nb']
 source_suffix = {'.rst': 'restructuredtext'}
@@ -24,7 +24,7 @@ suppress_warnings = ['myst.xref_missing']
 def setup(app):
     app.add_config_value('at_chapters', [], 'html', [list])
     app.connect('config-inited', cover_page.read_list)
-    app.add_directive('chapter-terms', directives.Terms)
+    app.add_directive('chapter-terms', glossary.Terms)
     app.add_directive('corrections', corrections.Corrections)
 """
 LATER = "---\nplanned: true\ntitle: Later\npart: P\nquestion: When?\nterms: [beam]\n---\n"

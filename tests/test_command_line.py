@@ -18,11 +18,11 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.argument_names import Message
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.commands import output, train
-from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer
 from tests.conftest import unchecked_shapes
 from tests.torchrun import torchrun

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import (
@@ -25,7 +26,6 @@ from annotated_transformer.checkpointing.files import (
     safetensors_bytes,
     write_together,
 )
-from annotated_transformer.messages import Message, argument, join
 
 STATE_FILE = "training.safetensors"
 FORMAT_VERSION = "2"

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.commands.train_options import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from annotated_transformer.argument_names import Message, in_python
 from annotated_transformer.commands.decoding_options import OTHER_NAMES as OF_DECODING
-from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, OWN_FILES, VALIDATION
 from annotated_transformer.text.sentence_pairs import Languages
 

@@ -1,4 +1,4 @@
-"""The options of `train`, and its help."""
+"""The options of `train`, and its help; each field of the model's and the training's config is an option."""
 
 import argparse
 import dataclasses

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.argument_names import Message, argument
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
-from annotated_transformer.messages import Message, argument
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from annotated_transformer.messages import Message
+from annotated_transformer.argument_names import Message
 
 LengthPenalty = Callable[[Tensor], Tensor]
 """Maps lengths, including EOS, to the divisors of log-probabilities; must not fall with the length."""

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.argument_names import Message
 from annotated_transformer.checkpointing.checkpoint import (
     EN_DE,
     check_tokenizer,
@@ -27,7 +28,6 @@ from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.messages import Message
 from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad

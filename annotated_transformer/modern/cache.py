@@ -9,7 +9,7 @@ from torch import Tensor
 from annotated_transformer.model.encoder import EncoderLayer
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import causal_mask
-from annotated_transformer.modern.stack import SingleStack
+from annotated_transformer.modern.single_stack import SingleStack
 
 
 class DecoderOnlyCache:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.model.inference import evaluating, suppress_tokens
 from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.single_stack import DecoderOnly
+from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
 def next_token_loss(

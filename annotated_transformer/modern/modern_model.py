@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.single_stack import DecoderOnly
 from annotated_transformer.modern.swiglu import gated_width
 
 

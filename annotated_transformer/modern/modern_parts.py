@@ -12,7 +12,7 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 from annotated_transformer.model.transformer import ATTENTIONS
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
-from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.swiglu import SwiGLU

@@ -1,68 +1,83 @@
-"""Decoder-only and encoder-only models: the encoder's layers, and one switch, the mask."""
+"""Models of one stack: embedding, encoder layers, and logits by the same matrix."""
 
-from typing import Any
-
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
-from annotated_transformer.model.masks import decoder_mask, padding_mask
-from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.stack import SingleStack
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.encoder import Encoder
+from annotated_transformer.model.initialization import initialize
+from annotated_transformer.model.trainable import TrainableModel
+from annotated_transformer.modern.paper_parts import PaperParts
 
 
-class DecoderOnly(SingleStack):
-    """Each token attends to earlier ones, so logits are of the next token: GPT (Radford et al., 2018).
+class SingleStack(TrainableModel):
+    """Embedding, one stack of encoder layers, and logits by the same matrix; subclasses choose the mask.
 
-    `train` takes pairs with an empty source, `([], [BOS, …, EOS])`, and `sample` prompts that begin with BOS.
+    `train` takes it. `save` and `load` do if it is made by its config alone, without `parts`.
     """
 
-    def mask(
+    def __init__(self, config: TransformerConfig, parts: PaperParts | None = None) -> None:
+        """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them.
+
+        Raises:
+            ValueError: If the config asks for an output matrix or a bias of the logits.
+        """
+        super().__init__()
+        for name, possible in (("tied_output", True), ("output_bias", False)):
+            if (value := getattr(config, name)) != possible:
+                raise ValueError(
+                    f"{name}={value}, and a {type(self).__name__} computes logits by the matrix of the "
+                    f"embedding alone; leave {name} out"
+                )
+        parts = parts or PaperParts(config)
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.positions = parts.positions()
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder((parts.layer() for _ in range(config.num_layers)), parts.final_norm())
+        initialize(self)
+
+    def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+        """Return logits at each position.
+
+        Raises:
+            TypeError: If `ids` is not a tensor of integers.
+            ValueError: If it does not have two dimensions, or an id is not in the vocabulary.
+        """
+        return self.logits(self.hidden(ids))
+
+    def hidden(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
+        """Return the output of the stack, from which `logits` computes the logits."""
+        hidden: Tensor = self.encoder(self.embed(ids), self.mask(ids))
+        return hidden
+
+    def embed(
+        self, ids: Int[Tensor, "batch tokens"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return embeddings plus positions from `start` on, with dropout."""
+        embedded: Tensor = self.dropout(self.positions(self.embedding(ids), start))
+        return embedded
+
+    def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
+        """Return a logit for each token of the vocabulary, using the shared matrix."""
+        return self.embedding.logits(hidden)
+
+    def cross_entropy(
         self,
-        ids: Int[Tensor, "batch tokens"],
-    ) -> Bool[Tensor, "batch 1 tokens tokens"]:
-        """Return the padding mask and the causal mask."""
-        return decoder_mask(ids, self.config.pad_id)
+        logits: Float[Tensor, "batch tokens vocab"],
+        labels: Int[Tensor, "batch tokens"],
+        smoothing: float | int = 0.0,
+    ) -> Float[Tensor, ""]:
+        """Return the cross-entropy in nats, the mean over all labels but padding."""
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            labels.flatten(),
+            ignore_index=self.config.pad_id,
+            label_smoothing=float(smoothing),
+        )
 
-    def loss(self, batch: Any, *, smoothing: float | int) -> Float[Tensor, ""]:
-        """Return the mean loss of the next tokens, in nats.
-
-        Raises:
-            ValueError: If the batch has sources, which a single stack does not read.
-        """
-        if batch.src.size(1) > 0:
-            raise ValueError(
-                f"the batch has sources of {batch.src.size(1)} tokens, and a decoder-only model reads one "
-                f"text; give pairs with an empty source, and the source at the beginning of the target"
-            )
-        return self.cross_entropy(self(batch.decoder_input), batch.labels, smoothing)
-
-    def start(
-        self, src: Int[Tensor, "batch src_tokens"]
-    ) -> tuple[DecoderOnlyCache, Int[Tensor, "batch tgt_tokens"]]:
-        """Return a cache for as many texts as there are prompts, and the prompts."""
-        return DecoderOnlyCache(self, len(src)), src
-
-
-class EncoderOnly(SingleStack):
-    """Each token attends to all, so logits can be of hidden tokens: BERT (Devlin et al., 2019).
-
-    `train` takes pairs of tokens, some of them replaced, and BOS with the tokens to find there:
-    `([5, 3, 7], [BOS, 5, 6, 7])`.
-    """
-
-    def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 1 tokens"]:
-        """Return the padding mask alone."""
-        return padding_mask(ids, self.config.pad_id)
-
-    def loss(self, batch: Any, *, smoothing: float | int) -> Float[Tensor, ""]:
-        """Return the mean loss of the label at each token, in nats.
-
-        Raises:
-            ValueError: If there is not one label for each token.
-        """
-        if batch.src.shape != batch.labels.shape:
-            raise ValueError(
-                f"the batch has tokens of shape {tuple(batch.src.shape)} and labels of "
-                f"{tuple(batch.labels.shape)}; give as many labels as tokens, after BOS"
-            )
-        return self.cross_entropy(self(batch.src), batch.labels, smoothing)
+    def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 _queries tokens"]:
+        """Return where each token may attend."""
+        raise NotImplementedError("SingleStack has no mask; use DecoderOnly or EncoderOnly")

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.paper_parts import PaperParts
 
 
 class Patches(nn.Module):

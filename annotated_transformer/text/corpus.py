@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from annotated_transformer.messages import Message
+from annotated_transformer.argument_names import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus_sources import MULTI30K, TATOEBA, Source, refuse_other_files
 from annotated_transformer.text.lines import list_problems, read_lines

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from annotated_transformer.messages import Message, join
+from annotated_transformer.argument_names import Message, join
 
 REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"

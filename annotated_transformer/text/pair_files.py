@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotated_transformer.messages import Message, join
+from annotated_transformer.argument_names import Message, join
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 
 

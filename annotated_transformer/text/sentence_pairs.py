@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from annotated_transformer.messages import Message
+from annotated_transformer.argument_names import Message
 from annotated_transformer.text.pair_files import TwoFiles
 from annotated_transformer.text.words import count_words, normalized_words
 

@@ -7,7 +7,7 @@ import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from annotated_transformer.messages import Message
+from annotated_transformer.argument_names import Message
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from annotated_transformer.messages import Message, argument
+from annotated_transformer.argument_names import Message, argument
 
 LIMITS = ("steps", "minutes", "patience")
 LARGEST = 2**53  # larger whole numbers may not be exact as floats

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.argument_names import Message
 from annotated_transformer.fast.loss import FastLoss, refuse_other_logits
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
-from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer

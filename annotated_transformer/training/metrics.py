@@ -4,8 +4,8 @@ import math
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from annotated_transformer.argument_names import Message
 from annotated_transformer.inspection.health import COLLAPSED, Health
-from annotated_transformer.messages import Message
 from annotated_transformer.model.trainable import is_transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from annotated_transformer.argument_names import Message
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.messages import Message
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, check_pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout

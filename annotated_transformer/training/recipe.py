@@ -9,13 +9,13 @@ from typing import Literal, get_args
 
 import torch
 
+from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
-from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus

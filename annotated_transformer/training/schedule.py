@@ -1,6 +1,6 @@
 """The learning rate schedule: section 5.3 of the paper, the chapter on training."""
 
-from annotated_transformer.messages import Message, argument
+from annotated_transformer.argument_names import Message, argument
 
 
 def learning_rate(

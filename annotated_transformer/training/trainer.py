@@ -10,11 +10,11 @@ from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
+from annotated_transformer.argument_names import Message, join
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import Progress
-from annotated_transformer.messages import Message, join
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
 from annotated_transformer.text.batching import Batch, Pair, make_batches

@@ -8,7 +8,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from builder.site import cover_page, explorer_page, notebooks, page_cells
-from builder.site.front import corrections, directives, exercises, indexes, syllabus
+from builder.site.front import corrections, directives, exercises, glossary, indexes, syllabus
 from builder.site.rendering import (
     docstrings,
     folds,
@@ -39,7 +39,7 @@ DIRECTIVES = {
     "attention-picture": directives.Picture,
     "chapter-cards": directives.Cards,
     "chapter-tables": directives.Chapters,
-    "chapter-terms": directives.Terms,
+    "chapter-terms": glossary.Terms,
     "corrections": corrections.Corrections,
     "equation-index": indexes.EquationIndex,
     "evidence": folds.Evidence,

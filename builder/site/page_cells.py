@@ -18,8 +18,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, read_source, source_of
+from builder.claim_values import checks_in, fill, line, named_claims
 from builder.reader import SETUP
-from builder.results import checks_in, fill, line, named_claims
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
 TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")

@@ -11,7 +11,7 @@ from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
 from builder.explorer import bundle
-from builder.site.front import cover
+from builder.site.front import cover_data
 from tests.axe import violations
 from tests.explorer_pages import FOCUSED, FRAME, HTML, pages, ready, translation
 
@@ -22,8 +22,8 @@ BROUGHT = {"explorer.js", "explorer.css", "engine.js", "en-de.js"}
 
 
 def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
-    assert (first_frame.SENTENCE, first_frame.DIRECTION) == (cover.SENTENCE, cover.MODEL)
-    weights = json.loads(cover.FILE.read_text(encoding="utf-8"))["weights"]
+    assert (first_frame.SENTENCE, first_frame.DIRECTION) == (cover_data.SENTENCE, cover_data.MODEL)
+    weights = json.loads(cover_data.FILE.read_text(encoding="utf-8"))["weights"]
     shown = [
         [[round(100 * weight) for weight in row] for row in rows] for rows in (weights, FRAME["attention"])
     ]
@@ -33,8 +33,8 @@ def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
 @pytest.fixture(scope="module")
 def translated() -> dict[str, str]:
     """Return Python's translations of both sentences."""
-    sentences = [cover.SENTENCE, OTHER]
-    found = Translator.from_pretrained(cover.MODEL).translate(sentences)
+    sentences = [cover_data.SENTENCE, OTHER]
+    found = Translator.from_pretrained(cover_data.MODEL).translate(sentences)
     return dict(zip(sentences, found, strict=True))
 
 
@@ -53,7 +53,7 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
     visitor.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
     visitor.goto(FILE)
     visitor.wait_for_load_state("networkidle")
-    assert visitor.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover.MODEL)})"
+    assert visitor.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover_data.MODEL)})"
     assert not BROUGHT & set(asked)
     visitor.emulate_media(media="print")
     visitor.locator(RUN).wait_for(state="hidden")
@@ -64,7 +64,7 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
     assert "de-en.js" not in asked
     assert visitor.locator(".at-cover .at-alignment > .at-x").count() == 1
     assert visitor.locator(".at-alignment-picture").count() == 0
-    assert translation(visitor) == translated[cover.SENTENCE]
+    assert translation(visitor) == translated[cover_data.SENTENCE]
     assert "Why morgen?" in visitor.inner_text(".at-x-why").replace("“", "").replace("”", "")
     visitor.fill(".at-x-field input", OTHER)
     visitor.click(".at-x-go")

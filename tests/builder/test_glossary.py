@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from builder.chapters import front_matter, read_chapters, terms_of
-from builder.site.front.directives import NO_TERMS, Terms
+from builder.site.front.glossary import NO_TERMS, Terms
 from tests.small_book import TERMS
 
 ROOT = Path(__file__).resolve().parents[2]

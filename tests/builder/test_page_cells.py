@@ -6,7 +6,7 @@ from docutils import nodes
 
 from builder.site import page_cells
 from builder.site.rendering import folds, questions
-from tests.builder.test_results import claims_of
+from tests.builder.test_claim_values import claims_of
 
 new = nbformat.v4
 FIGURE = new.new_output("execute_result", {"text/html": '<figure class="at-figure" id="figure-4-2">'})

@@ -5,7 +5,7 @@ import pytest
 from lxml.html import HtmlElement
 
 from builder.chapters import read_source
-from builder.results import checks_in
+from builder.claim_values import checks_in
 from tests.targets import HTML, NOTEBOOKS, SOURCES
 
 pytestmark = pytest.mark.page

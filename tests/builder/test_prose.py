@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builder.chapters import written
-from builder.lint import absolutes, numbers, terms
+from builder.lint import absolutes, early_terms, numbers
 from builder.lint.source import parse_file, parse_source, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def cells(path):
 @pytest.fixture(scope="module")
 def homes():
     """Return where each term belongs, read from all chapters once."""
-    return terms.homes(ROOT)
+    return early_terms.homes(ROOT)
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
@@ -45,25 +45,25 @@ def test_law_later_terms_are_marked_measured_numbers_printed_and_large_numbers_g
     page = parse_file(path)
     assert numbers.ungrouped(page) == []
     if path in SOURCES:
-        assert terms.lint(page, homes) == []
+        assert early_terms.lint(page, homes) == []
         assert numbers.lint(page, cells(path)) == []
 
 
 HOMES = {
-    "query": terms.Home(3, "03_here"),
-    "encoder": terms.Home(11, ""),
-    "self attention": terms.Home(4, ""),
-    "attention": terms.Home(3, "03_here"),
-    "vocabulary": terms.Home(7, ""),
-    "loss": terms.Home(16, ""),
-    "cross entropy": terms.Home(2, ""),
-    "entropy": terms.Home(19, ""),
-    "head": terms.Home(5, "05_heads"),
+    "query": early_terms.Home(3, "03_here"),
+    "encoder": early_terms.Home(11, ""),
+    "self attention": early_terms.Home(4, ""),
+    "attention": early_terms.Home(3, "03_here"),
+    "vocabulary": early_terms.Home(7, ""),
+    "loss": early_terms.Home(16, ""),
+    "cross entropy": early_terms.Home(2, ""),
+    "entropy": early_terms.Home(19, ""),
+    "head": early_terms.Home(5, "05_heads"),
 }
 
 
 def ahead(text, name="03_here.md"):
-    return [use.term for use in terms.uses(chapter(text, name), HOMES) if not use.marked]
+    return [use.term for use in early_terms.uses(chapter(text, name), HOMES) if not use.marked]
 
 
 def test_law_a_later_term_is_found_in_prose_only():
@@ -108,8 +108,8 @@ def test_law_a_guide_and_a_later_chapter_may_use_the_term():
 
 
 def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
-    assert homes["query"] == terms.Home(2, "02_queries_keys_values")
-    assert homes["rmsnorm"] == terms.Home(22, "22_from_here_to_modern_models")
+    assert homes["query"] == early_terms.Home(2, "02_queries_keys_values")
+    assert homes["rmsnorm"] == early_terms.Home(22, "22_from_here_to_modern_models")
     assert homes["cross entropy"].number == 16
 
 
@@ -120,7 +120,7 @@ def test_message_two_chapters_introduce_one_term(tmp_path):
         head = f"title: A\npart: P\nquestion: Q?\nterms: [{term}]\nplanned: true"
         (tmp_path / "chapters" / "src" / f"0{number}_a.md").write_text(f"---\n{head}\n---\n", "utf-8")
     with pytest.raises(ValueError, match="chapters 1 and 2 both introduce 'Mask'"):
-        terms.homes(tmp_path)
+        early_terms.homes(tmp_path)
 
 
 # Numbers.

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_names
 from annotated_transformer.commands import config_file, decoding_options, evaluate_options, train_options
 from annotated_transformer.commands.config_file import model_config, training_config
@@ -23,7 +24,6 @@ from annotated_transformer.commands.translate_options import add_translate_optio
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.metrics import METRICS
-from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 from tests.commands.conftest import DEVICE
 

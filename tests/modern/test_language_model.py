@@ -11,10 +11,10 @@ from annotated_transformer.model.inference import evaluating
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.cache import DecoderOnlyCache
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.parts import PaperParts
-from annotated_transformer.modern.single_stack import DecoderOnly
+from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 
 CONFIG = TransformerConfig(

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
 from annotated_transformer.modern.rotary import RotaryHalves
-from annotated_transformer.modern.single_stack import DecoderOnly
 from annotated_transformer.modern.swiglu import gated_width
 from annotated_transformer.registry import register_attention
 

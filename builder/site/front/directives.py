@@ -1,4 +1,4 @@
-"""Directives of the front: the picture, cards, tables of chapters, terms, and the reference of the rooms."""
+"""Directives of the front: the picture, cards, tables of chapters, and the reference of the rooms."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,12 +12,12 @@ from annotated_transformer.book import chapters as rooms
 from annotated_transformer.book.drawing.figures import image, svg
 from annotated_transformer.book.drawing.machine import describe_machine, draw_machine
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
-from builder.chapters import Chapter, source_of
+from builder.chapters import Chapter
 from builder.explorer.bundle import model_size
 from builder.site.front.cards import cards, icon, table
-from builder.site.front.cover import FILE, MODEL
+from builder.site.front.cover_data import FILE, MODEL
 from builder.site.front.picture import picture
-from builder.site.front.targets import TargetTable, note_sources, reference
+from builder.site.front.targets import TargetTable, note_sources
 
 MODULE = """### `{short}`
 
@@ -30,7 +30,6 @@ CAPTION = (
     "<figcaption>You are here: the highlighted part. "
     "The map grows as the chapters explain its parts.</figcaption>"
 )
-NO_TERMS = "No chapter defines its terms yet."
 
 
 class Picture(SphinxDirective):
@@ -83,31 +82,6 @@ def write_cards(translator: Any, node: nodes.Element) -> None:
 
     translator.body.append(cards(builder.config.at_chapters, Path(builder.env.srcdir), link))
     raise nodes.SkipNode
-
-
-class Terms(SphinxDirective):
-    """`{chapter-terms}`: the terms that chapters define, in alphabetical order, with links to them."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a list of definitions, or a sentence where there are none."""
-        terms = []
-        for chapter in self.config.at_chapters:
-            if chapter.file:
-                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
-                terms += [(term, words, chapter) for term, words in chapter.terms.items()]
-        if not terms:
-            return [nodes.paragraph("", NO_TERMS)]
-        items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
-        return [nodes.definition_list("", *items, classes=["at-glossary"])]
-
-    def _item(self, term: str, words: str, chapter: Chapter) -> nodes.definition_list_item:
-        """Return a term, which can be linked, and its definition, which is Markdown."""
-        texts, messages = self.state.inline_text(words, self.lineno)
-        title = nodes.inline("", f"Chapter {chapter.number}: {chapter.title}")
-        link = reference(self.env, "std", "doc", f"/{chapter.file}", title)
-        name = nodes.term("", term, ids=[f"term-{nodes.make_id(term)}"])
-        body = nodes.definition("", nodes.paragraph("", "", *texts, nodes.Text(" "), link), *messages)
-        return nodes.definition_list_item("", name, body)
 
 
 class Chapters(TargetTable):

@@ -8,7 +8,7 @@ import json
 from html import escape
 from typing import Any
 
-from builder.site.front.cover import FILE
+from builder.site.front.cover_data import FILE
 
 END = "<eos>"
 SIGNS = {END: "end of sentence", ".": "period", ",": "comma"}

@@ -12,7 +12,7 @@ from matplotlib.path import Path as Curve
 
 from annotated_transformer.plotting.figures import HOUSE_STYLE
 from annotated_transformer.plotting.palette import INK, KEY_TEXT, MUTED, QUERY, QUERY_TEXT
-from builder.site.front.cover import FILE
+from builder.site.front.cover_data import FILE
 
 PICTURE = "_static/cover.png"
 DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)"')

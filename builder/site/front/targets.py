@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from builder.chapters import Chapter, source_of, sources_of
-from builder.results import measured, named_claims
+from builder.claim_values import measured, named_claims
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 

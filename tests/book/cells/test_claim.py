@@ -13,8 +13,8 @@ import torch
 from annotated_transformer.book.cells.check import STRICT, check, check_close
 from annotated_transformer.book.cells.claim import claim
 from builder.chapters import written
+from builder.claim_values import named_claims
 from builder.lint import claims
-from builder.results import named_claims
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = written(ROOT)

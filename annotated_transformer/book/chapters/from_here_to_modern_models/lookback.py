@@ -14,11 +14,11 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import NoPositions
 from annotated_transformer.modern.relative_bias import RelativeBias
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
-from annotated_transformer.modern.single_stack import DecoderOnly
-from annotated_transformer.modern.stack import SingleStack
+from annotated_transformer.modern.single_stack import SingleStack
 
 FIRST_SYMBOL, SYMBOLS, BACK = 3, 12, 3  # in the second task, the last third of the symbols are capitals
 CAPITAL = FIRST_SYMBOL + 2 * SYMBOLS // 3  # the first of them

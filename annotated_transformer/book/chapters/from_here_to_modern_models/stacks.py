@@ -13,13 +13,13 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
 from annotated_transformer.modern.biases import remove_biases
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.modern.language_model import next_token_loss
 from annotated_transformer.modern.modern_parts import NoPositions
-from annotated_transformer.modern.parts import PaperParts
+from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
-from annotated_transformer.modern.single_stack import DecoderOnly
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.text.batching import pad

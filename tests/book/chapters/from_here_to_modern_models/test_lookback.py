@@ -5,8 +5,8 @@ import torch
 
 from annotated_transformer.book.chapters.from_here_to_modern_models import lookback
 from annotated_transformer.modern.biased_attention import BiasedAttention
+from annotated_transformer.modern.decoder_only import EncoderOnly
 from annotated_transformer.modern.rotary import RotaryAttention
-from annotated_transformer.modern.single_stack import EncoderOnly
 
 
 def rng(seed: int = 0) -> torch.Generator:

@@ -15,8 +15,8 @@ from annotated_transformer.book.chapters.from_here_to_modern_models.stacks impor
     texts_of,
 )
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.single_stack import DecoderOnly
 from annotated_transformer.text.toy.grammar import ToyPair
 from annotated_transformer.text.toy.pairs import WordVocabulary
 

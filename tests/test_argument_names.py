@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.messages import Message, argument, join
+from annotated_transformer.argument_names import Message, argument, join
 
 FOLDER = Path(__file__).parents[1] / "annotated_transformer"
 AN_OPTION = r"(?<![\w-])--[a-z]"

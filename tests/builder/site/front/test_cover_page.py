@@ -21,7 +21,7 @@ from sphinx.errors import ExtensionError
 from benchmarks.serving import Quiet, serving
 from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
-from builder.site.front import cover, picture, preview
+from builder.site.front import cover_data, picture, preview
 from builder.site.front.cards import cards, icon, table
 from builder.site.front.sidebar import add_planned
 from tests.axe import violations
@@ -29,7 +29,7 @@ from tests.explorer_pages import eventually, resize
 
 ROOT = Path(__file__).resolve().parents[4]
 HTML = ROOT / "_build" / "html"
-DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
+DATA = json.loads(cover_data.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
 FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
@@ -45,7 +45,7 @@ MORGEN = {"tomorrow": "88%", "can": "3%"}
 
 
 def test_oracle_the_committed_weights_are_those_of_the_model():
-    found = cover.alignment()
+    found = cover_data.alignment()
     for row, wanted in zip(found.pop("weights"), DATA["weights"], strict=True):
         assert row == pytest.approx(wanted, abs=2e-3)
     assert DATA == {**found, "weights": DATA["weights"]}
@@ -71,9 +71,11 @@ def test_law_the_cover_shows_the_translation_that_the_model_makes():
 def test_law_writing_the_weights_reproduces_the_committed_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(cover, "alignment", lambda: dict(DATA))
-    cover.write_cover(tmp_path / "cover.json")
-    assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(cover_data, "alignment", lambda: dict(DATA))
+    cover_data.write_cover(tmp_path / "cover.json")
+    assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover_data.FILE.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_law_the_picture_states_its_weights_without_javascript():
@@ -95,7 +97,7 @@ def test_law_the_picture_states_its_weights_without_javascript():
     shown = {key.b.get_text(): key.i.get_text() for key in page.select(".at-alignment-keys li")}
     assert {word: share for word, share in shown.items() if share} == MORGEN
     assert page.select_one("li.at-active").get_text().startswith("morgen")
-    script = (cover.FILE.parent / "cover.js").read_text(encoding="utf-8")
+    script = (cover_data.FILE.parent / "cover.js").read_text(encoding="utf-8")
     assert f"LEAST = {picture.LEAST};" in script
 
 

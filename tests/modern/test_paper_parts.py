@@ -6,7 +6,7 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.plain import differences
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.modern.single_stack import EncoderOnly
+from annotated_transformer.modern.decoder_only import EncoderOnly
 
 SIZES = {"vocab_size": 13, "max_length": 17, "num_layers": 2, "d_model": 12, "d_ff": 10, "num_heads": 3}
 OTHER = {

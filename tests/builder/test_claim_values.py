@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from builder import results, staleness
+from builder import claim_values, staleness
 from builder.chapters import read_source
 
 new = nbformat.v4
@@ -49,13 +49,13 @@ CELL = claims_of(
 )
 def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
     words = new.new_markdown_cell(f"It is {{claim}}`{role}`.")
-    results.fill([words, CELL])
+    claim_values.fill([words, CELL])
     assert words.source == f"It is {text}."
 
 
 def test_law_a_claim_says_what_it_measures():
-    claims = results.named_claims(CELL)
-    assert [results.measured(output) for output in claims.values()][::4] == ["gap", "rows are equal"]
+    claims = claim_values.named_claims(CELL)
+    assert [claim_values.measured(output) for output in claims.values()][::4] == ["gap", "rows are equal"]
 
 
 @pytest.mark.message
@@ -72,7 +72,7 @@ def test_law_a_claim_says_what_it_measures():
 )
 def test_message_a_sentence_quotes_what_is_not_there(role, message):
     with pytest.raises(ValueError, match=message):
-        results.fill([new.new_markdown_cell(f"{{claim}}`{role}`"), CELL])
+        claim_values.fill([new.new_markdown_cell(f"{{claim}}`{role}`"), CELL])
 
 
 @pytest.mark.message
@@ -81,10 +81,10 @@ def test_message_a_cell_with_another_number_of_claims_than_names():
     cell.metadata.claims = ["one", "two"]
     sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
     with pytest.raises(ValueError, match=sentence):
-        results.named_claims(cell)
+        claim_values.named_claims(cell)
     del cell.metadata["claims"]
     with pytest.raises(ValueError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
-        results.named_claims(cell)
+        claim_values.named_claims(cell)
 
 
 def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -1,6 +1,6 @@
 """The cover's data: what a shipped model's cross-attention reads while it translates one short sentence.
 
-`python -m builder.site.front.cover` writes `static/cover.json`; a test recomputes it.
+`python -m builder.site.front.cover_data` writes `static/cover.json`; a test recomputes it.
 """
 
 import json

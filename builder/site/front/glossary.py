@@ -1,0 +1,36 @@
+"""The glossary: the terms that chapters define in their front matter."""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from builder.chapters import Chapter, source_of
+from builder.site.front.targets import reference
+
+NO_TERMS = "No chapter defines its terms yet."
+
+
+class Terms(SphinxDirective):
+    """`{chapter-terms}`: the terms that chapters define, in alphabetical order, with links to them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions, or a sentence where there are none."""
+        terms = []
+        for chapter in self.config.at_chapters:
+            if chapter.file:
+                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
+                terms += [(term, words, chapter) for term, words in chapter.terms.items()]
+        if not terms:
+            return [nodes.paragraph("", NO_TERMS)]
+        items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
+        return [nodes.definition_list("", *items, classes=["at-glossary"])]
+
+    def _item(self, term: str, words: str, chapter: Chapter) -> nodes.definition_list_item:
+        """Return a term, which can be linked, and its definition, which is Markdown."""
+        texts, messages = self.state.inline_text(words, self.lineno)
+        title = nodes.inline("", f"Chapter {chapter.number}: {chapter.title}")
+        link = reference(self.env, "std", "doc", f"/{chapter.file}", title)
+        name = nodes.term("", term, ids=[f"term-{nodes.make_id(term)}"])
+        body = nodes.definition("", nodes.paragraph("", "", *texts, nodes.Text(" "), link), *messages)
+        return nodes.definition_list_item("", name, body)
