@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from annotated_transformer.commands.output import check_output_file, open_lines, print_line
+from annotated_transformer.extras import extra
 
 HEAD = ("notebook", "exercise", "passed", "message")
 STATES = ("yes", "no", "empty", "not graded")
@@ -44,13 +45,11 @@ def grade_command(options: argparse.Namespace) -> None:
 def grade_notebook(notebook: Path, seconds: float) -> Iterator[Row]:
     """Yield a row for each exercise of a notebook, or one without an exercise if it cannot be graded."""
     try:
-        from annotated_transformer.book.grading.execution import grade
-        from annotated_transformer.book.grading.notebook import read_exercises
+        with extra("notebooks", "grading"):
+            from annotated_transformer.book.grading.execution import grade
+            from annotated_transformer.book.grading.notebook import read_exercises
     except ModuleNotFoundError as error:
-        raise ValueError(
-            f"grading needs {error.name}, which is not installed; run pip install '.[notebooks]' in the "
-            f"folder of this book"
-        ) from error
+        raise ValueError(str(error)) from error
     name = str(notebook)
     try:
         exercises = read_exercises(notebook)

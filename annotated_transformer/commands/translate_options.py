@@ -70,7 +70,7 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         help="library that searches instead of this package, on the CPU; its beam search is a different one, "
-        "and it needs pip install 'annotated-transformer[interop]' (default: this package)",
+        "and it needs pip install '.[interop]' in the folder of this book (default: this package)",
     )
     engine.add_argument(
         "--engine-dtype",

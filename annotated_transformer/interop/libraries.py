@@ -1,9 +1,9 @@
-"""Libraries that only some conversions need."""
+"""Libraries that only some conversions need: the extra `interop`."""
 
 from importlib import import_module
 from types import ModuleType
 
-INSTALL = "pip install 'annotated-transformer[interop]'"
+from annotated_transformer.extras import extra
 
 
 def needed(library: str, purpose: str) -> ModuleType:
@@ -12,10 +12,6 @@ def needed(library: str, purpose: str) -> ModuleType:
     Raises:
         ModuleNotFoundError: If it is not installed.
     """
-    try:
+    with extra("interop", purpose):
         import_module(library.partition(".")[0])  # so that the library is named, not a module of it
         return import_module(library)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{purpose} needs {error.name}, which is not installed; run {INSTALL}", name=error.name
-        ) from error

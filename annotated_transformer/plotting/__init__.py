@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from annotated_transformer.extras import extra
 from annotated_transformer.lazy_names import lazy
 
 if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
@@ -44,14 +45,6 @@ def __getattr__(name: str) -> object:
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
-    try:
+    with extra("plot", "drawing", "matplotlib"):
         found: object = _get(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError(
-            "drawing needs matplotlib, which is not installed; run pip install '.[plot]' in the folder of "
-            "this book",
-            name="matplotlib",
-        ) from error
-    return found
+        return found

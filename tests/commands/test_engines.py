@@ -63,7 +63,7 @@ def test_message_a_missing_library_is_one_line(capsys, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     _, err = run(capsys, "--engine", "ctranslate2", *TEXTS, status=2)
     assert err.count("\n") == 1
-    assert "pip install 'annotated-transformer[interop]'" in err
+    assert "pip install '.[interop]'" in err
 
 
 def test_law_the_engine_computes_on_the_cpu_where_there_is_cuda(pretrained: Path, capsys, monkeypatch):

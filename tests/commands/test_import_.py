@@ -49,6 +49,6 @@ def test_message_an_import_that_is_not_possible(exported: Path, tmp_path: Path, 
     monkeypatch.setitem(sys.modules, "transformers", None)
     assert message(exported, out) == (
         "error: importing a Marian model needs transformers, which is not installed; run pip install "
-        "'annotated-transformer[interop]'\n"
+        "'.[interop]' in the folder of this book\n"
     )
     assert not out.exists()

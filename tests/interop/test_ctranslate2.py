@@ -237,6 +237,6 @@ def test_message_a_foreign_tokenizer(tmp_path: Path):
 @pytest.mark.message
 def test_message_a_missing_library_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    words = r"^CTranslate2's format needs ctranslate2, .*; run pip install 'annotated-transformer\[interop\]'"
+    words = r"^CTranslate2's format needs ctranslate2, .*; run pip install '\.\[interop\]'"
     with pytest.raises(ModuleNotFoundError, match=words):
         CTranslate2Engine.from_model(varied_model())

@@ -36,7 +36,7 @@ def test_message_what_loads_a_marian_model(monkeypatch, tmp_path: Path):
     monkeypatch.setitem(sys.modules, "transformers", None)
     sentence = (
         "importing a Marian model needs transformers, which is not installed; "
-        "run pip install 'annotated-transformer[interop]'"
+        "run pip install '.[interop]' in the folder of this book"
     )
     with pytest.raises(ModuleNotFoundError, match=f"^{re.escape(sentence)}$") as caught:
         from_marian(tmp_path)

@@ -76,6 +76,6 @@ def test_message_a_model_translates_between_two_languages(tmp_path: Path):
 @pytest.mark.parametrize("missing", ["onnx", "onnxscript"])
 def test_message_a_missing_library_is_named_with_its_command(monkeypatch, tmp_path: Path, missing: str):
     monkeypatch.setitem(sys.modules, missing, None)
-    words = rf"^exporting to ONNX needs {missing}, .*; run pip install 'annotated-transformer\[interop\]'"
+    words = rf"^exporting to ONNX needs {missing}, .*; run pip install '\.\[interop\]'"
     with pytest.raises(ModuleNotFoundError, match=words):
         to_onnx(varied_model(), tokenizer(), tmp_path)

@@ -185,6 +185,6 @@ def test_message_an_id_outside_the_vocabulary(small, exported, id_: int):
 @pytest.mark.message
 def test_message_a_missing_library_is_named_with_its_command(folder: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    words = r"^OnnxDecoder needs onnxruntime, .*; run pip install 'annotated-transformer\[interop\]'"
+    words = r"^OnnxDecoder needs onnxruntime, .*; run pip install '\.\[interop\]'"
     with pytest.raises(ModuleNotFoundError, match=words):
         OnnxDecoder(folder)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import image, svg
+from annotated_transformer.extras import extra
 
 
 def explore(draw: Callable[..., Figure], **controls: Any) -> Any:
@@ -15,7 +16,8 @@ def explore(draw: Callable[..., Figure], **controls: Any) -> Any:
     A control is written as for ipywidgets' `interact`: `(1, 64)` is a slider, `["a", "b"]` a menu. It needs a
     running kernel, so its cell is tagged `remove-output` and `nbval-ignore-output`.
     """
-    import ipywidgets  # here, so that a book without live cells does not need it
+    with extra("notebooks", "a live cell"):
+        import ipywidgets  # here, so that a book without live cells does not need it
 
     def redraw(**values: Any) -> CellOutput:
         alt = ", ".join(f"{name} = {value}" for name, value in values.items())

@@ -1,7 +1,10 @@
 """`explore` redraws with the same function as the slider figure."""
 
 import ast
+import sys
 from pathlib import Path
+
+import pytest
 
 from annotated_transformer import book
 from annotated_transformer.book.cells.explore import explore
@@ -29,3 +32,11 @@ def test_law_the_book_imports_ipywidgets_only_when_a_control_is_made():
     for file in Path(book.__file__).parent.rglob("*.py"):
         found = [part for part in ast.parse(file.read_text("utf-8")).body if "Import" in type(part).__name__]
         assert "ipywidgets" not in " ".join(map(ast.unparse, found)), file
+
+
+@pytest.mark.message
+def test_message_without_ipywidgets(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    words = r"^a live cell needs ipywidgets, which is not installed; run pip install '\.\[notebooks\]'"
+    with pytest.raises(ModuleNotFoundError, match=words):
+        explore(lambda width: new_canvas(float(width), 1.0)[0], width=(2, 8))
