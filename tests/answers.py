@@ -3,10 +3,10 @@
 The tests of a room, `tests/book/chapters/NAME/test_exercises.py`, list a check and what it is called with:
 
     RIGHT = [(check_softmax, softmax), (check_pointers, pointers, draw_batch)]
-    WRONG = [  # with what the verdict must contain
-        ("without exponentials", check_softmax, proportions),
-        ("With scores 100 times as large", check_pointers, lambda: pointers(loudness=1.0), draw_batch),
-    ]
+    WRONG = {  # with what the verdict must contain
+        check_softmax: [("without exponentials", proportions)],
+        check_pointers: [("With scores 100 times as large", lambda: pointers(loudness=1.0), draw_batch)],
+    }
 
 Each check has at least two right answers, written differently. Each entry of a prediction, a dictionary or a
 list, is changed in turn, and must be rejected. A verdict on a wrong answer names the mistake: it doesn't only
@@ -15,7 +15,7 @@ say which number is wrong. An answer that is empty, or that crashes, is no plaus
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
@@ -61,7 +61,7 @@ def slips(answer: Any) -> Iterator[Any]:
         yield not answer if isinstance(answer, bool) else 5 * answer + 7
 
 
-def faults(right: Iterable[tuple[Any, ...]], wrong: Iterable[tuple[Any, ...]]) -> list[str]:
+def faults(right: Iterable[tuple[Any, ...]], wrong: Mapping[Any, Iterable[tuple[Any, ...]]]) -> list[str]:
     """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
     found, counted = [], Counter({check: 0 for check, *_ in right})
     for check, count in Counter(check for check, *_ in right).items():
@@ -76,13 +76,14 @@ def faults(right: Iterable[tuple[Any, ...]], wrong: Iterable[tuple[Any, ...]]) -
         if isinstance(answers[0], dict | list):
             taken = [other for other in slips(answers[0]) if check(other)]
             found += [f"{check.__name__}: takes {other}" for other in taken]
-    for words, check, *answers in wrong:
-        verdict = check(*answers)
-        bad = (NOT_PLAUSIBLE, ONLY_A_NUMBER, UNGRAMMATICAL)
-        named = bool(words) and words in verdict.message
-        if verdict.passed or not named or any(kind.search(verdict.message) for kind in bad):
-            found.append(f"{words}: {verdict}")
-        else:
-            counted[check] += 1
+    for check, cases in wrong.items():
+        for words, *answers in cases:
+            verdict = check(*answers)
+            bad = (NOT_PLAUSIBLE, ONLY_A_NUMBER, UNGRAMMATICAL)
+            named = bool(words) and words in verdict.message
+            if verdict.passed or not named or any(kind.search(verdict.message) for kind in bad):
+                found.append(f"{words}: {verdict}")
+            else:
+                counted[check] += 1
     few = {check.__name__: count for check, count in counted.items() if count < NEEDED}
     return [*found, *(f"{name}: {count} wrong answers rejected" for name, count in few.items())]
