@@ -25,7 +25,6 @@ def listed_names(part: str) -> set[str]:
 
 
 def run(program: str, *without: str) -> str:
-    """Return what a program prints in a new process that cannot import some packages."""
     blocked = f"import sys\nsys.modules.update(dict.fromkeys({without}))\n"
     done = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr

@@ -78,7 +78,6 @@ def starters():
 
 
 def recorded(answer, calls):
-    """Return the answer as a function that records its arguments and its result."""
     if not callable(answer) or isinstance(answer, nn.Module):
         return answer
 

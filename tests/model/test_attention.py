@@ -40,7 +40,6 @@ def qkv(draw):
 
 
 def blind_mask():
-    """Return a mask under which query 3 may attend to no key."""
     mask = some_mask(QUERIES, KEYS)
     mask[3] = False
     return mask
@@ -50,7 +49,6 @@ def blind_mask():
 
 
 def softmax_by_hand(scores):
-    """Return the softmax of a list of numbers."""
     exponentials = [math.exp(score) for score in scores]
     return [e / sum(exponentials) for e in exponentials]
 

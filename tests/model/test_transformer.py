@@ -28,7 +28,6 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 @pytest.fixture
 def ids():
-    """Return sources and targets without padding."""
     rng = torch.Generator().manual_seed(0)
     return tuple(torch.randint(3, 23, (BATCH, tokens), generator=rng) for tokens in (SRC, TGT))
 

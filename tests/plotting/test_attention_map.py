@@ -184,7 +184,6 @@ THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
 
 
 def two_maps():
-    """Return a figure of two maps, each of two rows and three columns."""
     fig, axes = new_figure(2, 1, height=5.6)
     for name, ax in zip("ab", axes, strict=True):
         draw_attention(ax, THIRDS, [f"{name}0", f"{name}1"], ["k0", "k1", "k2"])

@@ -29,7 +29,6 @@ def page(drag, number="3.1"):
 
 
 def attend(query):
-    """Return the weights and the output of a query, by the package."""
     keys = torch.tensor(list(QUERY.keys.values())).double()
     values = torch.tensor([QUERY.values[name] for name in QUERY.keys]).double()
     q = torch.tensor([query]).double()
@@ -97,7 +96,6 @@ def tab(browser):
 
 
 def drawn(tab, number=0):
-    """Return the texts of a drawing."""
     return tab.locator("figure.at-drag").nth(number).locator("svg text").all_text_contents()
 
 

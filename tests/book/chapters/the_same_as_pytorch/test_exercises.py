@@ -148,7 +148,6 @@ def one_case(attend):
 
 
 def many_cases(attend):
-    """Compare random cases with one sum for each query."""
     rng = torch.Generator().manual_seed(3)
     for _ in range(5):
         q, k, v = (torch.randn(n, 3, generator=rng, dtype=torch.float64) for n in (2, 4, 4))
