@@ -26,7 +26,7 @@ def checks():
 
 
 def test_law_every_check_has_answers():
-    right = [check for path in MODULES for check, *_ in runpy.run_path(str(path)).get("RIGHT", [])]
+    right = [check for path in MODULES for check in runpy.run_path(str(path))["RIGHT"]]
     assert {f"{check.__module__.split('.')[-2]}.{check.__name__}" for check in right} == checks()
     assert len(checks()) > 100
 
@@ -66,7 +66,7 @@ def by_comparison(x):
     return (x > 0) - (x < 0)
 
 
-RIGHT = [(check_sign, by_division), (check_sign, by_comparison)]
+RIGHT = [by_division, by_comparison]
 WRONG = [("the number itself", lambda x: x), ("a number, not list", lambda x: [x])]
 
 
@@ -74,7 +74,7 @@ WRONG = [("the number itself", lambda x: x), ("a number, not list", lambda x: [x
     ("right", "wrong", "reported"),
     [
         (RIGHT, [], []),
-        ([*RIGHT, (check_sign, abs)], [], ["check_sign: the right answer: ✗ Not yet: the sign"]),
+        ([*RIGHT, abs], [], ["check_sign: the right answer: ✗ Not yet: the sign"]),
         (RIGHT[:1], [], ["check_sign: 1 right answer, written in one way"]),
         (RIGHT, [("sign", by_division)], ["sign: ✓ it has the right sign."]),
         (RIGHT, [("", lambda x: -3)], [": ✗ Not yet: the sign of minus three"]),
@@ -89,13 +89,13 @@ WRONG = [("the number itself", lambda x: x), ("a number, not list", lambda x: [x
     ],
 )
 def test_law_answers_that_are_judged_wrongly_are_reported(right, wrong, reported):
-    found = faults(right, {check_sign: WRONG + wrong})
+    found = faults({check_sign: right}, {check_sign: WRONG + wrong})
     assert len(found) == len(reported)
     assert all(fault.startswith(start) for fault, start in zip(found, reported, strict=True))
 
 
 def test_law_too_few_wrong_answers_are_reported():
-    assert faults(RIGHT, {}) == ["check_sign: 0 wrong answers rejected"]
+    assert faults({check_sign: RIGHT}, {}) == ["check_sign: 0 wrong answers rejected"]
 
 
 @pytest.mark.parametrize(

@@ -90,21 +90,14 @@ def last_token_by_line(x: Tensor, y: Tensor) -> Tensor:
     return (len(x) + 1) * (x.mean(0) - slope * y.mean(0)) - x.sum(0)
 
 
-RIGHT = [
-    (check_scales, SCALES),
-    (check_add_and_norm, add_and_norm),
-    (check_pre_norm, pre_norm),
-    (check_norm_derivative, norm_derivative),
-    (check_last_token, last_token),
-    (check_folded, folded),
-    # the same, written differently
-    (check_scales, torch.tensor(SCALES)),
-    (check_add_and_norm, varied()),
-    (check_pre_norm, lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)),
-    (check_norm_derivative, norm_formula),
-    (check_last_token, last_token_by_line),
-    (check_folded, lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]),
-]
+RIGHT = {
+    check_scales: [SCALES, torch.tensor(SCALES)],
+    check_add_and_norm: [add_and_norm, varied()],
+    check_pre_norm: [pre_norm, lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)],
+    check_norm_derivative: [norm_derivative, norm_formula],
+    check_last_token: [last_token, last_token_by_line],
+    check_folded: [folded, lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]],
+}
 
 
 WRONG = {

@@ -106,20 +106,17 @@ def normalized(one, other):
     return m, torch.ones_like(total), output / total
 
 
-RIGHT = [
-    (check_growth, GROWTH),
-    (check_growth, {name: float(factor) for name, factor in GROWTH.items()}),
-    (check_fused, fused),
-    (check_fused, two_passes),
-    (check_int8, int8),
-    (check_int8, int8_by_rows),
-    (check_crossing, lambda d_model, d_ff: 2 * d_model + d_ff),
-    (check_crossing, lambda d_model, d_ff: (8 * d_model**2 + 4 * d_model * d_ff) / 4 / d_model),
-    (check_days, days),
-    (check_days, lambda w, t, c, p, u: 2 * w * t / (c * p * u) / 28_800),
-    (check_merge, merge),
-    (check_merge, merge_by_difference),
-]
+RIGHT = {
+    check_growth: [GROWTH, {name: float(factor) for name, factor in GROWTH.items()}],
+    check_fused: [fused, two_passes],
+    check_int8: [int8, int8_by_rows],
+    check_crossing: [
+        lambda d_model, d_ff: 2 * d_model + d_ff,
+        lambda d_model, d_ff: (8 * d_model**2 + 4 * d_model * d_ff) / 4 / d_model,
+    ],
+    check_days: [days, lambda w, t, c, p, u: 2 * w * t / (c * p * u) / 28_800],
+    check_merge: [merge, merge_by_difference],
+}
 WRONG = {
     check_growth: [
         ("There are n² scores", GROWTH | {"scores and averages, n doubled": 2}),

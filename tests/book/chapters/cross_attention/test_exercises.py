@@ -66,26 +66,27 @@ def two_sources_projected(attend, x, first, second, first_mask, second_mask):
     return attend.attend(attend.project_query(x), key, value, torch.cat([first_mask, second_mask], dim=3))
 
 
-RIGHT = [
-    (check_rectangle, dict(SHAPES)),
-    (check_cross_attention, cross_attention),
-    (check_read_source, read_source),
-    (check_prepared, prepare, step),
-    (check_multiplications, multiplications),
-    (check_two_sources, two_sources),
-    # the same, written differently
-    (check_rectangle, {name: [*shape] for name, shape in SHAPES.items()}),
-    (check_cross_attention, by_kernel),
-    (check_read_source, lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])),
-    (
-        check_prepared,
-        lambda attend, z: attend.project_memory(z, z)[::-1],
-        lambda attend, x, pair, mask: attend.attend(attend.project_query(x), pair[1], pair[0], mask),
-    ),
-    (check_prepared, prepared_by_products, step),
-    (check_multiplications, lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))),
-    (check_two_sources, two_sources_projected),
-]
+RIGHT = {
+    check_rectangle: [dict(SHAPES), {name: [*shape] for name, shape in SHAPES.items()}],
+    check_cross_attention: [cross_attention, by_kernel],
+    check_read_source: [
+        read_source,
+        lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None]),
+    ],
+    check_prepared: [
+        (prepare, step),
+        (
+            lambda attend, z: attend.project_memory(z, z)[::-1],
+            lambda attend, x, pair, mask: attend.attend(attend.project_query(x), pair[1], pair[0], mask),
+        ),
+        (prepared_by_products, step),
+    ],
+    check_multiplications: [
+        multiplications,
+        lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d)),
+    ],
+    check_two_sources: [two_sources, two_sources_projected],
+}
 
 
 WRONG = {

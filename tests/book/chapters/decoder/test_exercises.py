@@ -107,24 +107,23 @@ def leak_by_each_slot(decode, n, vocab):
     return found
 
 
-RIGHT = [
-    (check_shifted, SHIFTED),
-    (check_decoder_layer, varied()),
-    (check_write, writer()),
-    (check_inputs_and_labels, lambda tgt: (tgt[:, :-1], tgt[:, 1:])),
-    (check_allowed, pair_count),
-    (check_leak_test, leak_test),
-    # the same, written differently
-    (
-        check_shifted,
+RIGHT = {
+    check_shifted: [
+        SHIFTED,
         {"inputs": ((1, 7, 8, 9), (1, 5, 2, 0)), "labels": torch.tensor(SHIFTED["labels"]), "counted": 6.0},
-    ),
-    (check_decoder_layer, layer_by_kernel),
-    (check_write, writer_of_tensors),
-    (check_inputs_and_labels, lambda tgt: [tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1]]),
-    (check_allowed, lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))),
-    (check_leak_test, leak_by_each_slot),
-]
+    ],
+    check_decoder_layer: [varied(), layer_by_kernel],
+    check_write: [writer(), writer_of_tensors],
+    check_inputs_and_labels: [
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:]),
+        lambda tgt: [tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1]],
+    ],
+    check_allowed: [
+        pair_count,
+        lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1))),
+    ],
+    check_leak_test: [leak_test, leak_by_each_slot],
+}
 
 
 def without_ends(tgt):

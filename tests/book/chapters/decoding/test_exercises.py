@@ -114,24 +114,17 @@ def exact_by_list(following, end, limit):
         open_ends |= {(*best, token): log_p + more for token, more in following(best).items()}
 
 
-RIGHT = [
-    (check_search_texts, ["Go on", "Come in", "No", "Come in"]),
-    (check_beam, beam),
-    (check_top_p, top_p),
-    (check_cached_step, step),
-    (check_alpha, alpha),
-    (check_exact, exact),
-    # the same, written differently
-    (check_search_texts, ("Go on ", "Come in", "No", "Come in")),
-    (check_beam, beam_of_lists),
-    (check_top_p, top_p_by_rows),
-    (check_cached_step, step_in_a_dictionary),
-    (
-        check_alpha,
+RIGHT = {
+    check_search_texts: [["Go on", "Come in", "No", "Come in"], (("Go on ", "Come in", "No", "Come in"),)],
+    check_beam: [beam, beam_of_lists],
+    check_top_p: [top_p, top_p_by_rows],
+    check_cached_step: [step, step_in_a_dictionary],
+    check_alpha: [
+        alpha,
         lambda p, short, q, long: (math.log(-q) - math.log(-p)) / (math.log(5 + long) - math.log(5 + short)),
-    ),
-    (check_exact, exact_by_list),
-]
+    ],
+    check_exact: [exact, exact_by_list],
+}
 
 
 WRONG = {

@@ -95,28 +95,20 @@ def grown_by_rows(embedding, extra):
     return grown
 
 
-RIGHT = [
-    (check_gradient_rows, ROWS),
-    (check_embed_and_logits, embed, logits),
-    (check_lookup_gradient, lookup_gradient),
-    (check_tie, tie),
-    (check_rms_ratio, ratio),
-    (check_grow, grown_with(mean_rows)),
-    # the same, written differently
-    (check_gradient_rows, {name: float(count) for name, count in ROWS.items()}),
-    (
-        check_embed_and_logits,
-        embed_by_product,
-        lambda hidden, table: torch.einsum("btd,vd->btv", hidden, table),
-    ),
-    (
-        check_lookup_gradient,
+RIGHT = {
+    check_gradient_rows: [ROWS, {name: float(count) for name, count in ROWS.items()}],
+    check_embed_and_logits: [
+        (embed, logits),
+        (embed_by_product, lambda hidden, table: torch.einsum("btd,vd->btv", hidden, table)),
+    ],
+    check_lookup_gradient: [
+        lookup_gradient,
         lambda ids, gradient, vocab: (torch.arange(vocab)[:, None] == ids).double() @ gradient,
-    ),
-    (check_tie, lambda embedding, output: output.register_parameter("weight", embedding.weight)),
-    (check_rms_ratio, lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()),
-    (check_grow, grown_by_rows),
-]
+    ],
+    check_tie: [tie, lambda embedding, output: output.register_parameter("weight", embedding.weight)],
+    check_rms_ratio: [ratio, lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()],
+    check_grow: [grown_with(mean_rows), grown_by_rows],
+}
 
 
 WRONG = {

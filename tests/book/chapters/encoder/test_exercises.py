@@ -100,24 +100,20 @@ def counted(text):
     return sorted((word, text.count(word)) for word in {*text})
 
 
-RIGHT = [
-    (check_change, [ALL, LATER, ONE]),
-    (check_encoder_layer, varied()),
-    (check_mean_of_words, mean_of_words),
-    (check_stack, stack),
-    (check_count, count),
-    (check_best_accuracy, best_accuracy),
-    # the same, written differently
-    (check_change, torch.tensor([ALL, LATER, ONE])),
-    (check_encoder_layer, layer_by_heads),
-    (
-        check_mean_of_words,
+RIGHT = {
+    check_change: [[ALL, LATER, ONE], torch.tensor([ALL, LATER, ONE])],
+    check_encoder_layer: [varied(), layer_by_heads],
+    check_mean_of_words: [
+        mean_of_words,
         lambda z, is_word: torch.stack([row[keep].mean(0) for row, keep in zip(z, is_word, strict=True)]),
-    ),
-    (check_stack, lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)),
-    (check_count, lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)),
-    (check_best_accuracy, lambda texts, labels: best_accuracy(texts, labels, bag=counted)),
-]
+    ],
+    check_stack: [
+        stack,
+        lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x),
+    ],
+    check_count: [count, lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)],
+    check_best_accuracy: [best_accuracy, lambda texts, labels: best_accuracy(texts, labels, bag=counted)],
+}
 
 
 WRONG = {

@@ -54,21 +54,20 @@ def largest_by_direction(w1, b1, gain, bias):
     return torch.stack(values)
 
 
-RIGHT = [
-    (check_identities, [True, False, False, True]),
-    (check_feed_forward, network),
-    (check_convolutions, convolutions),
-    (check_width, lambda share, a: 2 * a * share / (1 - share)),
-    (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))),
-    (check_largest_value, largest),
-    # the same, written differently
-    (check_identities, (1, 0, 0, 1)),
-    (check_feed_forward, lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2),
-    (check_convolutions, by_matrices),
-    (check_width, lambda share, a: torch.tensor(2 * a / (1 / share - 1), dtype=torch.float64)),
-    (check_maximum, weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))),
-    (check_largest_value, largest_by_direction),
-]
+RIGHT = {
+    check_identities: [[True, False, False, True], ((1, 0, 0, 1),)],
+    check_feed_forward: [network, lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
+    check_convolutions: [convolutions, by_matrices],
+    check_width: [
+        lambda share, a: 2 * a * share / (1 - share),
+        lambda share, a: torch.tensor(2 * a / (1 / share - 1), dtype=torch.float64),
+    ],
+    check_maximum: [
+        weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0)),
+        weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0)),
+    ],
+    check_largest_value: [largest, largest_by_direction],
+}
 
 
 WRONG = {

@@ -104,21 +104,17 @@ def seen_by_steps(windows, n):
     return n - first
 
 
-RIGHT = [
-    (check_cache, [96, 24, 6]),
-    (check_rotary, rotary),
-    (check_grouped, grouped),
-    (check_gated_width, lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d)),
-    (check_seen, seen),
-    (check_rolling, rolling),
-    # the same, written differently
-    (check_cache, (96.0, 24.0, torch.tensor(6))),
-    (check_rotary, complex_rotary),
-    (check_grouped, grouped_by_einsum),
-    (check_gated_width, lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d),
-    (check_seen, seen_by_steps),
-    (check_rolling, ring),
-]
+RIGHT = {
+    check_cache: [[96, 24, 6], ((96.0, 24.0, torch.tensor(6)),)],
+    check_rotary: [rotary, complex_rotary],
+    check_grouped: [grouped, grouped_by_einsum],
+    check_gated_width: [
+        lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d),
+        lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d,
+    ],
+    check_seen: [seen, seen_by_steps],
+    check_rolling: [rolling, ring],
+}
 
 
 WRONG = {

@@ -95,26 +95,19 @@ def rng_size(known, rng):
     return len(known) // 3 + int(torch.randint(3, (), generator=rng))
 
 
-RIGHT = [
-    (check_map, [True, True, False, True]),
-    (check_entropy, mean_entropy),
-    (check_switch_off, without_head),
-    (check_word_split, split),
-    (check_rollout, rollout),
-    (check_other_map, other_weights),
-    # the same, written differently
-    (check_map, torch.tensor([True, True, False, True])),
-    (check_entropy, entropy_by_where),
-    (check_switch_off, without_head_by_hand),
-    (check_word_split, split_by_permutation),
-    (
-        check_rollout,
+RIGHT = {
+    check_map: [[True, True, False, True], torch.tensor([True, True, False, True])],
+    check_entropy: [mean_entropy, entropy_by_where],
+    check_switch_off: [without_head, without_head_by_hand],
+    check_word_split: [split, split_by_permutation],
+    check_rollout: [
+        rollout,
         lambda maps: torch.linalg.multi_dot(
             [*reversed([(m + torch.eye(len(m))) / 2 for m in maps]), torch.eye(len(maps[0])).double()]
         ),
-    ),
-    (check_other_map, lambda w, v: other_weights(w, v).clamp(min=0)),
-]
+    ],
+    check_other_map: [other_weights, lambda w, v: other_weights(w, v).clamp(min=0)],
+}
 
 
 WRONG = {

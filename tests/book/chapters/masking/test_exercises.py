@@ -149,23 +149,21 @@ def reads_by_noise(layer, x: Tensor) -> Tensor:
     return torch.stack(found, dim=1)
 
 
-RIGHT = [
-    (check_weights, WEIGHTS),
-    (check_local_mask, local),
-    (check_masked_attention, masked_attention),
-    (check_decoder_mask, decoder_mask),
-    (check_low_enough, low_enough),
-    (check_packed_mask, packed),
-    (check_reads, reads),
-    # the same, written differently
-    (check_weights, torch.tensor(WEIGHTS)),
-    (check_local_mask, lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()),
-    (check_masked_attention, in_place_attention),
-    (check_decoder_mask, lambda ids, pad: (ids != pad)[:, None, None] * causal_mask(ids.size(1))),
-    (check_low_enough, lambda a, h, s, p: torch.tensor(s + math.log(a / h) + math.log(p) - math.log1p(-p))),
-    (check_packed_mask, lambda s: torch.stack([(s == number) for number in s]).tril()),
-    (check_reads, reads_by_noise),
-]
+RIGHT = {
+    check_weights: [WEIGHTS, torch.tensor(WEIGHTS)],
+    check_local_mask: [local, lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()],
+    check_masked_attention: [masked_attention, in_place_attention],
+    check_decoder_mask: [
+        decoder_mask,
+        lambda ids, pad: (ids != pad)[:, None, None] * causal_mask(ids.size(1)),
+    ],
+    check_low_enough: [
+        low_enough,
+        lambda a, h, s, p: torch.tensor(s + math.log(a / h) + math.log(p) - math.log1p(-p)),
+    ],
+    check_packed_mask: [packed, lambda s: torch.stack([(s == number) for number in s]).tril()],
+    check_reads: [reads, reads_by_noise],
+}
 
 
 WRONG = {

@@ -136,23 +136,18 @@ def contributions_by_silence(layer, x):
     return kept.transpose(2, 3).flatten(3) @ layer.to_output.weight.T
 
 
-RIGHT = [
-    (check_shapes, SHAPES | {"weights": [2, 3, 4, 7], "output": torch.Size([2, 4, 12])}),
-    (check_split_heads, split_right),
-    (check_multi_head, from_scratch()),
-    (check_repaired, from_scratch()),
-    (check_one_head_errors, one_head_errors),
-    (check_contributions, contributions_right),
-    (check_pointers, pointers, draw_batch),
-    # the same, written differently
-    (check_shapes, {name: [*size] if isinstance(size, tuple) else size for name, size in SHAPES.items()}),
-    (check_split_heads, lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)),
-    (check_multi_head, head_by_head),
-    (check_repaired, head_by_head),
-    (check_one_head_errors, lambda w: (w.square().sum() - w**2) / (w @ w)),
-    (check_contributions, contributions_by_silence),
-    (check_pointers, lambda: pointers(loudness=90.0).double(), draw_batch),
-]
+RIGHT = {
+    check_shapes: [
+        SHAPES | {"weights": [2, 3, 4, 7], "output": torch.Size([2, 4, 12])},
+        {name: [*size] if isinstance(size, tuple) else size for name, size in SHAPES.items()},
+    ],
+    check_split_heads: [split_right, lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)],
+    check_multi_head: [from_scratch(), head_by_head],
+    check_repaired: [from_scratch(), head_by_head],
+    check_one_head_errors: [one_head_errors, lambda w: (w.square().sum() - w**2) / (w @ w)],
+    check_contributions: [contributions_right, contributions_by_silence],
+    check_pointers: [(pointers, draw_batch), (lambda: pointers(loudness=90.0).double(), draw_batch)],
+}
 
 WRONG = {
     check_shapes: [

@@ -109,32 +109,25 @@ def split_layer(layer):
     return lambda x: x[..., : even.size(1)] @ even.T + x[..., even.size(1) :] @ odd.T + bias
 
 
-RIGHT = [
-    (check_origin, ORIGIN),
-    (check_sinusoids, plain_sinusoids),
-    (check_input, first_input),
-    (check_turn, blocks),
-    (check_look_back, head(lambda k, d: rotation(-k, d))),
-    (check_halves, read_in_halves(sines_first)),
-    # the same, written differently
-    (
-        check_origin,
+RIGHT = {
+    check_origin: [
+        ORIGIN,
         {
             "first row": torch.tensor([0.0, 1, 0, 1, 0, 1]),
             "squared length": 3.0,
             "learned numbers": 0.0,
             "product with itself": 3.0,
         },
-    ),
-    (check_sinusoids, stacked_sinusoids),
-    (
-        check_input,
+    ],
+    check_sinusoids: [plain_sinusoids, stacked_sinusoids],
+    check_input: [
+        first_input,
         lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5),
-    ),
-    (check_turn, filled_turn),
-    (check_look_back, head(lambda k, d: rotation(-k, d), loudness=30.0)),
-    (check_halves, split_layer),
-]
+    ],
+    check_turn: [blocks, filled_turn],
+    check_look_back: [head(lambda k, d: rotation(-k, d)), head(lambda k, d: rotation(-k, d), loudness=30.0)],
+    check_halves: [read_in_halves(sines_first), split_layer],
+}
 WRONG = {
     check_origin: [
         ("write down sine and cosine of each angle at position 0", ORIGIN | {"first row": [0] * 6}),

@@ -103,24 +103,17 @@ def halves(query, key, width):
     yield key / width, norms
 
 
-RIGHT = [
-    (check_answers, dict(ANSWERS)),
-    (check_soft_lookup, soft_lookup),
-    (check_additive, additive),
-    (check_writer, writer),
-    (check_extended, extended),
-    (check_matrices, matrices),
-    # the same, written differently
-    (check_answers, {case: torch.tensor(number).item() for case, number in ANSWERS.items()}),
-    (check_soft_lookup, by_numpy),
-    (check_additive, additive_by_loops),
-    (check_writer, writer_into_a_tensor),
-    (
-        check_extended,
+RIGHT = {
+    check_answers: [dict(ANSWERS), {case: torch.tensor(number).item() for case, number in ANSWERS.items()}],
+    check_soft_lookup: [soft_lookup, by_numpy],
+    check_additive: [additive, additive_by_loops],
+    check_writer: [writer, writer_into_a_tensor],
+    check_extended: [
+        extended,
         lambda q, k, width: [torch.cat([part, *rest], dim=-1) for part, *rest in halves(q, k, width)],
-    ),
-    (check_matrices, lambda: [matrix.double() for matrix in matrices(1000.0)]),
-]
+    ],
+    check_matrices: [matrices, lambda: [matrix.double() for matrix in matrices(1000.0)]],
+}
 
 
 WRONG = {

@@ -71,23 +71,18 @@ def by_scaled_keys(query, key, value, temperature):
     return F.scaled_dot_product_attention(query, key / temperature, value)
 
 
-RIGHT = [
-    (check_predictions, PREDICTIONS),
-    (check_softmax, softmax),
-    (check_attention, weighted),
-    (check_debugged, attend),
-    (check_scale, lambda d_k, s, t: d_k**-0.5 / s / t),
-    (check_gradient, derivatives),
-    (check_temperature, at_temperature),
-    # the same, written differently
-    (check_predictions, {change: f" {word.title()} " for change, word in PREDICTIONS.items()}),
-    (check_softmax, softmax_by_logarithms),
-    (check_attention, attend_by_exponentials),
-    (check_debugged, F.scaled_dot_product_attention),
-    (check_scale, lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt()),
-    (check_gradient, lambda w: torch.eye(len(w), dtype=w.dtype) * w - torch.outer(w, w)),
-    (check_temperature, by_scaled_keys),
-]
+RIGHT = {
+    check_predictions: [PREDICTIONS, {change: f" {word.title()} " for change, word in PREDICTIONS.items()}],
+    check_softmax: [softmax, softmax_by_logarithms],
+    check_attention: [weighted, attend_by_exponentials],
+    check_debugged: [attend, F.scaled_dot_product_attention],
+    check_scale: [
+        lambda d_k, s, t: d_k**-0.5 / s / t,
+        lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt(),
+    ],
+    check_gradient: [derivatives, lambda w: torch.eye(len(w), dtype=w.dtype) * w - torch.outer(w, w)],
+    check_temperature: [at_temperature, by_scaled_keys],
+}
 WRONG = {
     check_predictions: [
         ("By what are all exponentials multiplied then?", PREDICTIONS | {"add 5 to every score": "sharper"}),

@@ -58,21 +58,20 @@ def two_layers(roles=("subject", "object"), *, loudness=1.0):
     return first, second
 
 
-RIGHT = [
-    (check_sizes, dict(SIZES)),
-    (check_self_attention, self_attention),
-    (check_two_sums, plain),
-    (check_weight_ratio, ratio),
-    (check_circle, circle),
-    (check_pronouns, two_layers),
-    # the same, written differently
-    (check_sizes, {name: [*size] if isinstance(size, tuple) else size for name, size in SIZES.items()}),
-    (check_self_attention, lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)),
-    (check_two_sums, lambda x: torch.softmax(x @ x.mT, dim=-1) @ x),
-    (check_weight_ratio, lambda a, b, c, q, k: torch.exp((a @ q) @ ((b - c) @ k) / k.size(1) ** 0.5)),
-    (check_circle, lambda: ([[0, 20, 0], [0, 0, 20], [20, 0, 0]], torch.eye(3))),
-    (check_pronouns, lambda: list(two_layers(loudness=3.0))),
-]
+RIGHT = {
+    check_sizes: [
+        dict(SIZES),
+        {name: [*size] if isinstance(size, tuple) else size for name, size in SIZES.items()},
+    ],
+    check_self_attention: [
+        self_attention,
+        lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v),
+    ],
+    check_two_sums: [plain, lambda x: torch.softmax(x @ x.mT, dim=-1) @ x],
+    check_weight_ratio: [ratio, lambda a, b, c, q, k: torch.exp((a @ q) @ ((b - c) @ k) / k.size(1) ** 0.5)],
+    check_circle: [circle, lambda: ([[0, 20, 0], [0, 0, 20], [20, 0, 0]], torch.eye(3))],
+    check_pronouns: [two_layers, lambda: list(two_layers(loudness=3.0))],
+}
 
 
 WRONG = {

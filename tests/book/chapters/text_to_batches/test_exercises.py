@@ -134,21 +134,14 @@ def split_by_search(pairs, share, seed):
     return train, test
 
 
-RIGHT = [
-    (check_padding_count, [22, 8, 8, 1]),
-    (check_learning, learn),
-    (check_encoding, encode),
-    (check_split, split),
-    (check_share, lambda batch: (batch - 1) / (2 * batch)),
-    (check_pools, pooled),
-    # the same, written differently
-    (check_padding_count, torch.tensor([22, 8, 8, 1])),
-    (check_learning, lambda counts, number: [[*pair] for pair in learn(counts, number)]),
-    (check_encoding, encode_in_place),
-    (check_split, split_by_search),
-    (check_share, lambda batch: torch.tensor(0.5 - 0.5 / batch)),
-    (check_pools, lambda *given: [torch.tensor(rows) for rows in pooled(*given)]),
-]
+RIGHT = {
+    check_padding_count: [[22, 8, 8, 1], torch.tensor([22, 8, 8, 1])],
+    check_learning: [learn, lambda counts, number: [[*pair] for pair in learn(counts, number)]],
+    check_encoding: [encode, encode_in_place],
+    check_split: [split, split_by_search],
+    check_share: [lambda batch: (batch - 1) / (2 * batch), lambda batch: torch.tensor(0.5 - 0.5 / batch)],
+    check_pools: [pooled, lambda *given: [torch.tensor(rows) for rows in pooled(*given)]],
+}
 
 
 WRONG = {

@@ -171,23 +171,15 @@ def bitwise(attend):
     return torch.equal(attend(query, key, value, torch.ones(3, 3, dtype=torch.bool)), wanted + 0.1)
 
 
-RIGHT = [
-    (check_equal, [False, True, True, False, False]),
-    (check_ulps, ulps),
-    (check_first_difference, first),
-    (check_copies, attention, network, norm),
-    (check_suspects, PLACES),
-    (check_stall, lambda digits: 2**digits),
-    (check_test, one_case),
-    # the same, written differently
-    (check_equal, torch.tensor([False, True, True, False, False])),
-    (check_ulps, ulps_by_exponent),
-    (check_first_difference, first_by_list),
-    (check_copies, attention_by_kernel, network_by_erf, norm_by_torch),
-    (check_suspects, dict(reversed(PLACES.items()))),
-    (check_stall, lambda digits: 1 << digits),
-    (check_test, many_cases),
-]
+RIGHT = {
+    check_equal: [[False, True, True, False, False], torch.tensor([False, True, True, False, False])],
+    check_ulps: [ulps, ulps_by_exponent],
+    check_first_difference: [first, first_by_list],
+    check_copies: [(attention, network, norm), (attention_by_kernel, network_by_erf, norm_by_torch)],
+    check_suspects: [PLACES, dict(reversed(PLACES.items()))],
+    check_stall: [lambda digits: 2**digits, lambda digits: 1 << digits],
+    check_test: [one_case, many_cases],
+}
 
 WRONG = {
     check_equal: [

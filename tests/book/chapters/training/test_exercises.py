@@ -99,21 +99,14 @@ def accumulate_sums(model, parts):
         F.nll_loss(log_p.mT, tgt[:, 1:], ignore_index=0, reduction="sum").div(total).backward()
 
 
-RIGHT = [
-    (check_schedule, [2000, 16_000, 0.5, 0.5]),
-    (check_smoothed_loss, smoothed),
-    (check_adam, adam),
-    (check_update, update),
-    (check_optimum, optimum),
-    (check_accumulate, accumulate),
-    # the same, written differently
-    (check_schedule, (2000.0, 16_000.0, 1 / 2, 1 / 2)),
-    (check_smoothed_loss, smoothed_targets),
-    (check_adam, adam_in_place),
-    (check_update, update_by_rows),
-    (check_optimum, lambda classes, e: torch.tensor(optimum(classes, e), dtype=torch.float64)),
-    (check_accumulate, accumulate_sums),
-]
+RIGHT = {
+    check_schedule: [[2000, 16_000, 0.5, 0.5], ((2000.0, 16_000.0, 1 / 2, 1 / 2),)],
+    check_smoothed_loss: [smoothed, smoothed_targets],
+    check_adam: [adam, adam_in_place],
+    check_update: [update, update_by_rows],
+    check_optimum: [optimum, lambda classes, e: torch.tensor(optimum(classes, e), dtype=torch.float64)],
+    check_accumulate: [accumulate, accumulate_sums],
+}
 
 
 WRONG = {

@@ -60,19 +60,13 @@ def moved(low, high):
     return lambda *given: (interval(*given)[0] + low, interval(*given)[1] + high)
 
 
-RIGHT = [
-    (check_pass_shapes, PREDICTED),
-    (check_assembled, assembler()),
-    (check_unique_count, count),
-    (check_interval, interval),
-    (check_decoder_only, gpt),
-    # the same, written differently
-    (check_pass_shapes, {name: [*shape] for name, shape in PREDICTED.items()}),
-    (check_assembled, by_folding),
-    (check_unique_count, lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))),
-    (check_interval, by_search),
-    (check_decoder_only, lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))),
-]
+RIGHT = {
+    check_pass_shapes: [PREDICTED, {name: [*shape] for name, shape in PREDICTED.items()}],
+    check_assembled: [assembler(), by_folding],
+    check_unique_count: [count, lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))],
+    check_interval: [interval, by_search],
+    check_decoder_only: [gpt, lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))],
+}
 
 
 WRONG = {

@@ -124,19 +124,13 @@ def wins_one_system_after_the_other(first, second, references, picks, bleu):
     return sum(theirs > ours for ours, theirs in pairs) / len(pairs)
 
 
-RIGHT = [
-    (check_statements, [True, False, False, False]),
-    (check_bleu, bleu),
-    (check_chrf, chrf),
-    (check_one_word, one_word),
-    (check_wins, wins),
-    # the same, written differently
-    (check_statements, (1, 0, 0, 0)),
-    (check_bleu, bleu_by_lists),
-    (check_chrf, chrf_by_means),
-    (check_one_word, one_word_by_sets),
-    (check_wins, wins_one_system_after_the_other),
-]
+RIGHT = {
+    check_statements: [[True, False, False, False], ((1, 0, 0, 0),)],
+    check_bleu: [bleu, bleu_by_lists],
+    check_chrf: [chrf, chrf_by_means],
+    check_one_word: [one_word, one_word_by_sets],
+    check_wins: [wins, wins_one_system_after_the_other],
+}
 WRONG = {
     check_statements: [
         ("how many of the four precisions change, and does the", [True, True, False, False]),

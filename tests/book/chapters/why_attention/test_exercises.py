@@ -48,21 +48,20 @@ def by_division(vocab, numbers, bits):
     return length
 
 
-RIGHT = [
-    (check_gradient_predictions, dict(PREDICTIONS)),
-    (check_rnn, rnn),
-    (check_average, lambda states, scores: scores.softmax(dim=-1) @ states),
-    (check_last_state, lambda rnn, x: rnn(x)[0][:, -1]),
-    (check_half_life, lambda distance: 0.5 ** (1 / distance)),
-    (check_capacity, capacity),
-    # the same, written differently
-    (check_gradient_predictions, {**PREDICTIONS, "weight 2, 10 words back": 1000}),
-    (check_rnn, rnn_with_a_cell),
-    (check_average, lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states)),
-    (check_last_state, lambda rnn, x: rnn(x)[1][0][-1]),
-    (check_half_life, lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance)),
-    (check_capacity, by_division),
-]
+RIGHT = {
+    check_gradient_predictions: [dict(PREDICTIONS), {**PREDICTIONS, "weight 2, 10 words back": 1000}],
+    check_rnn: [rnn, rnn_with_a_cell],
+    check_average: [
+        lambda states, scores: scores.softmax(dim=-1) @ states,
+        lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states),
+    ],
+    check_last_state: [lambda rnn, x: rnn(x)[0][:, -1], lambda rnn, x: rnn(x)[1][0][-1]],
+    check_half_life: [
+        lambda distance: 0.5 ** (1 / distance),
+        lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance),
+    ],
+    check_capacity: [capacity, by_division],
+}
 
 
 def test_law_rounded_predictions_pass():
