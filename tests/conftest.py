@@ -142,6 +142,16 @@ def browser(chromium: str) -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """Yield an empty page; JavaScript errors fail the test."""
+    page, errors = browser.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert errors == []
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of the corpora, which is next to the project, not in it."""

@@ -205,16 +205,6 @@ def moving():
     )
 
 
-@pytest.fixture
-def tab(browser):
-    """Yield an empty page; JavaScript errors fail the test."""
-    page, errors = browser.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
-    assert errors == []
-
-
 def with_book(page, content):
     """Set the page's content as in the book: with its style sheets, and its script at the end."""
     script = (STATIC / "book.js").read_text("utf-8")
