@@ -40,9 +40,6 @@ def padded_ids(ids):
     return src, tgt
 
 
-# Oracles
-
-
 def their_stack(config, final):
     """Return PyTorch's encoder-decoder with the same sizes."""
     sizes = {"d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff}
@@ -89,9 +86,6 @@ def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matr
     )
     torch.testing.assert_close(ours(src, tgt), hidden @ matrix.T, **EXACT)
     assert ours.encode(src, padding_mask(src, 0)).shape == (BATCH, SRC, 12)
-
-
-# Laws
 
 
 def test_law_an_output_bias_is_added_to_the_logits(randomized, padded_ids):
@@ -229,9 +223,6 @@ def test_oracle_an_exported_model_computes_the_same_for_other_lengths(randomized
         src, tgt = (torch.randint(1, 23, (batch, n), generator=rng) for n in (src_tokens, tgt_tokens))
         src[1, 1:] = SMALL.pad_id
         torch.testing.assert_close(exported(src, tgt), model(src, tgt), **EXACT)
-
-
-# Messages
 
 
 @pytest.mark.message
