@@ -2,20 +2,21 @@
 
 The tests of a room, `tests/book/chapters/NAME/test_exercises.py`, list a check and what it is called with:
 
-    RIGHT = [(check_softmax, softmax), (check_pointers, pointers, draw_batch)]
-    WRONG = [  # with what the verdict must contain
-        ("without exponentials", check_softmax, proportions),
-        ("With scores 100 times as large", check_pointers, lambda: pointers(loudness=1.0), draw_batch),
-    ]
+    RIGHT = {check_softmax: [softmax, by_hand], check_pointers: [(pointers, draw), (louder, draw)]}
+    WRONG = {  # with what the verdict must contain
+        check_softmax: [("without exponentials", proportions)],
+        check_pointers: [("With scores 100 times as large", lambda: pointers(loudness=1.0), draw)],
+    }
 
-Each check has at least two right answers, written differently. Each entry of a prediction, a dictionary or a
-list, is changed in turn, and must be rejected. A verdict on a wrong answer names the mistake: it doesn't only
-say which number is wrong. An answer that is empty, or that crashes, is no plausible mistake and is reported.
+Each check has at least two right answers, written differently; a tuple holds all arguments of one call. Each
+entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong
+answer names the mistake: it doesn't only say which number is wrong. An answer that is empty, or that crashes,
+is no plausible mistake and is reported.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
@@ -61,13 +62,19 @@ def slips(answer: Any) -> Iterator[Any]:
         yield not answer if isinstance(answer, bool) else 5 * answer + 7
 
 
-def faults(right: Iterable[tuple[Any, ...]], wrong: Iterable[tuple[Any, ...]]) -> list[str]:
+def each_call(right: Mapping[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield each check with what it is called with."""
+    for check, cases in right.items():
+        yield from ((check, *(case if isinstance(case, tuple) else (case,))) for case in cases)
+
+
+def faults(right: Mapping[Any, list[Any]], wrong: Mapping[Any, list[tuple[Any, ...]]]) -> list[str]:
     """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
-    found, counted = [], Counter({check: 0 for check, *_ in right})
-    for check, count in Counter(check for check, *_ in right).items():
-        if count < NEEDED:
-            found.append(f"{check.__name__}: {count} right answer, written in one way")
-    for check, *answers in right:
+    found, counted = [], Counter(dict.fromkeys(right, 0))
+    for check, cases in right.items():
+        if len(cases) < NEEDED:
+            found.append(f"{check.__name__}: {len(cases)} right answer, written in one way")
+    for check, *answers in each_call(right):
         verdict, blank = check(*answers), check(*map(empty, answers))
         if not verdict.passed or UNGRAMMATICAL.search(verdict.message):
             found.append(f"{check.__name__}: the right answer: {verdict}")
@@ -76,13 +83,14 @@ def faults(right: Iterable[tuple[Any, ...]], wrong: Iterable[tuple[Any, ...]]) -
         if isinstance(answers[0], dict | list):
             taken = [other for other in slips(answers[0]) if check(other)]
             found += [f"{check.__name__}: takes {other}" for other in taken]
-    for words, check, *answers in wrong:
-        verdict = check(*answers)
-        bad = (NOT_PLAUSIBLE, ONLY_A_NUMBER, UNGRAMMATICAL)
-        named = bool(words) and words in verdict.message
-        if verdict.passed or not named or any(kind.search(verdict.message) for kind in bad):
-            found.append(f"{words}: {verdict}")
-        else:
-            counted[check] += 1
+    for check, cases in wrong.items():
+        for words, *answers in cases:
+            verdict = check(*answers)
+            bad = (NOT_PLAUSIBLE, ONLY_A_NUMBER, UNGRAMMATICAL)
+            named = bool(words) and words in verdict.message
+            if verdict.passed or not named or any(kind.search(verdict.message) for kind in bad):
+                found.append(f"{words}: {verdict}")
+            else:
+                counted[check] += 1
     few = {check.__name__: count for check, count in counted.items() if count < NEEDED}
     return [*found, *(f"{name}: {count} wrong answers rejected" for name, count in few.items())]

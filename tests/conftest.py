@@ -78,7 +78,6 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test whose skip is forbidden."""
     report = yield
     _refuse_skip(report)
     return report
@@ -86,7 +85,6 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Fail a file whose skip is forbidden."""
     report = yield
     _refuse_skip(report)
     return report
@@ -94,7 +92,6 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """Return the project root."""
     return ROOT
 
 
@@ -106,7 +103,6 @@ def _seeded() -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Limit PyTorch to one thread during a test."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -144,6 +140,16 @@ def browser(chromium: str) -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """Yield an empty page; JavaScript errors fail the test."""
+    page, errors = browser.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert errors == []
 
 
 @pytest.fixture(scope="session")
@@ -217,8 +223,6 @@ def make_model() -> Callable[..., Transformer]:
 
 @pytest.fixture
 def loss_of() -> Callable[[Transformer, Batch, TrainingConfig], Tensor]:
-    """Return a function that computes the training loss of a batch."""
-
     def compute(model: Transformer, batch: Batch, config: TrainingConfig) -> Tensor:
         with training_loss(model, config) as objective:
             return batch_loss(objective, batch, model)
@@ -253,7 +257,6 @@ def model(stirred: Callable[..., Transformer]) -> Transformer:
 
 @pytest.fixture(scope="session")
 def sources() -> list[list[int]]:
-    """Return source sentences of different lengths."""
     return [[4, EOS_ID], [5, 6, 7, 8, 9, 10, EOS_ID], [9, 9, EOS_ID], [10, 4, 7, 4, EOS_ID], [8, 5, EOS_ID]]
 
 

@@ -23,12 +23,10 @@ KINDS = {
 
 
 def words(ids: Tensor) -> list[list[int]]:
-    """Return the rows without padding."""
     return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
 
 
 def decode(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
-    """Return the logits at each step of decoding `tgt`."""
     with evaluating(model):
         targets = decoder(model, src)
         return torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)

@@ -13,17 +13,14 @@ def texts(fig: Figure) -> list[str]:
 
 
 def bold(fig: Figure) -> list[str]:
-    """Return the highlighted text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts if text.get_weight() == "bold"]
 
 
 def hatched(fig: Figure) -> int:
-    """Count the hatched cells of a drawing."""
     return sum(bool(patch.get_hatch()) for ax in fig.axes for patch in ax.patches)
 
 
 def curves(ax: Axes) -> list[list[float]]:
-    """Return the values of each line of a plot."""
     return [list(line.get_ydata()) for line in ax.lines]
 
 

@@ -81,12 +81,10 @@ READY = """(button => button.getAttribute("aria-disabled") !== "true" && button.
 
 
 def ready(page: Page) -> None:
-    """Wait until the translation is shown."""
     page.wait_for_function(READY)
 
 
 def loaded_page(context: BrowserContext, address: str, faults: list[str]) -> Page:
-    """Open the explorer's page and load its model."""
     page = watched(context.new_page(), faults)
     page.goto(address)
     page.click(".at-x-go")
@@ -103,7 +101,6 @@ FOLLOW = """fragment => new Promise(followed => {
 
 
 def go(page: Page, fragment: str) -> None:
-    """Follow a link to the page, which is already open."""
     page.evaluate(FOLLOW, fragment)
     ready(page)
 

@@ -151,7 +151,6 @@ def classes(count: int, *, seed: int = 0) -> list[Pair]:
 
 
 def make(kind: type[Stack], seed: int = 0, **changes: object) -> Stack:
-    """Return a new model with the weights of this seed."""
     torch.manual_seed(seed)
     names = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "dropout")
     shape = {name: getattr(SHAPE, name) for name in names}

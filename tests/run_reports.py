@@ -30,7 +30,6 @@ REPORTS = [
 
 
 def settings(**changes: object) -> bytes:
-    """Return a training state with these settings and no tensors."""
     identity = {"d_model": 7, "warmup_steps": 5, "max_lr": 0.001, **changes}
     return save({}, {"state": json.dumps({"identity": identity})})
 

@@ -19,7 +19,6 @@ Row = Correction | Statement
 
 
 def anchors(notebook: str, source: str) -> set[str]:
-    """Return the link targets in a chapter: figures in its notebook, and claims and labels in its source."""
     cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)

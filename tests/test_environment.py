@@ -22,7 +22,6 @@ CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["
 
 
 def pins(lines: list[str]) -> dict[str, str]:
-    """Return the version of each `name==version` or `name[extra]==version` among the lines."""
     found = (re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[\w+\])?==(\S+)", line.strip()) for line in lines)
     return {canonicalize_name(match[1]): match[2] for match in found if match}
 

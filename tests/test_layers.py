@@ -84,14 +84,12 @@ ABOUT_OTHERS = ("benchmarks", "book", "builder", "mutation")  # test folders tha
 
 
 def module_name(path: Path) -> str:
-    """Return a file's module name relative to the package; "." is the package itself."""
     parts = path.relative_to(FOLDER).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "."
 
 
 @cache
 def modules() -> set[str]:
-    """Return every module of the package."""
     return {module_name(path) for path in FILES}
 
 

@@ -18,7 +18,6 @@ TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
 
 
 def blocks(language: str) -> list[str]:
-    """Return the README's code blocks in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 

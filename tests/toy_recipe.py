@@ -35,11 +35,9 @@ def corpus(**settings: object) -> Corpus:
 
 
 def own_tokenizer() -> Tokenizer:
-    """Return the tokenizer that a run on this corpus trains."""
     texts = (text for pair in corpus().splits["train"] for text in pair)
     return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    """Return the weights of the model in a folder."""
     return checkpoint.load(folder)[0].state_dict()

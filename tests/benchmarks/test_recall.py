@@ -11,7 +11,6 @@ from benchmarks import copying, recall
 
 @pytest.fixture(autouse=True)
 def default_dtype():
-    """Restore the default dtype, which the benchmarks set."""
     before = torch.get_default_dtype()
     yield
     torch.set_default_dtype(before)

@@ -98,7 +98,6 @@ def updating(code: str) -> list[str]:
 
 
 def defined(node: ast.AST) -> str:
-    """Return the name defined by a function, a class, or an assigned lambda; empty for any other node."""
     if isinstance(node, DEFINITION):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):

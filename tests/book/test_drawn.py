@@ -21,7 +21,6 @@ NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 
 
 def pages(path):
-    """Return the HTML outputs of a notebook that contain pictures."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     found = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]

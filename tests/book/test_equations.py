@@ -10,7 +10,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def labels(text: str) -> list[str]:
-    """Return the labels of the displayed equations in a Markdown text: `$$ (eq-name)`."""
     return re.findall(r"^(?:.*\S.*)?\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
 
 

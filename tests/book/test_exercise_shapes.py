@@ -21,6 +21,7 @@ import pytest
 from torch import Tensor, nn
 
 from builder.chapters import parsed, written
+from tests.answers import each_call
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
@@ -78,7 +79,6 @@ def starters():
 
 
 def recorded(answer, calls):
-    """Return the answer as a function that records its arguments and its result."""
     if not callable(answer) or isinstance(answer, nn.Module):
         return answer
 
@@ -130,7 +130,7 @@ def complaints(starter, calls):
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.parent.name)
 def test_law_a_check_calls_an_answer_with_the_shapes_that_its_exercise_promises(path):
     found = []
-    for check, *answers in runpy.run_path(str(path))["RIGHT"]:
+    for check, *answers in each_call(runpy.run_path(str(path))["RIGHT"]):
         name = f"{check.__module__.split('.')[-2]}.{check.__name__}"
         calls = [[] for _ in answers]
         assert check(*map(recorded, answers, calls))

@@ -13,13 +13,11 @@ NOT_SHOWN = {"remove-input", "remove-cell", "hide-cell"}  # folded code (hide-in
 
 
 def cells(source: str) -> list[tuple[bool, ast.Module]]:
-    """Return each cell of code, and whether a page shows it."""
     code = [cell for cell in jupytext.reads(source, fmt="md:myst").cells if cell.cell_type == "code"]
     return [(not NOT_SHOWN & set(cell.metadata.get("tags", [])), ast.parse(cell.source)) for cell in code]
 
 
 def imported(tree: ast.Module) -> dict[str, str]:
-    """Return the names that a cell imports, with their modules."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

@@ -22,7 +22,6 @@ RUNS = [[2.0, 1.0], [2.5, 0.5]]
 
 
 def titles(fig: Figure) -> list[str]:
-    """Return the titles of the panels that are shown."""
     names = [ax.get_title() or ax.get_title(loc="left") for ax in fig.axes]
     return [name for name in names if name]
 

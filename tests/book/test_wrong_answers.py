@@ -26,9 +26,15 @@ def checks():
 
 
 def test_law_every_check_has_answers():
-    right = [check for path in MODULES for check, *_ in runpy.run_path(str(path)).get("RIGHT", [])]
+    right = [check for path in MODULES for check in runpy.run_path(str(path))["RIGHT"]]
     assert {f"{check.__module__.split('.')[-2]}.{check.__name__}" for check in right} == checks()
     assert len(checks()) > 100
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.parent.name)
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason(path):
+    answers = runpy.run_path(str(path))
+    assert faults(answers["RIGHT"], answers["WRONG"]) == []
 
 
 def test_law_every_exercise_has_a_check_of_the_package():
@@ -60,36 +66,36 @@ def by_comparison(x):
     return (x > 0) - (x < 0)
 
 
-RIGHT = [(check_sign, by_division), (check_sign, by_comparison)]
-WRONG = [("the number itself", check_sign, lambda x: x), ("a number, not list", check_sign, lambda x: [x])]
+RIGHT = [by_division, by_comparison]
+WRONG = [("the number itself", lambda x: x), ("a number, not list", lambda x: [x])]
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "reported"),
     [
         (RIGHT, [], []),
-        ([*RIGHT, (check_sign, abs)], [], ["check_sign: the right answer: ✗ Not yet: the sign"]),
+        ([*RIGHT, abs], [], ["check_sign: the right answer: ✗ Not yet: the sign"]),
         (RIGHT[:1], [], ["check_sign: 1 right answer, written in one way"]),
-        (RIGHT, [("sign", check_sign, by_division)], ["sign: ✓ it has the right sign."]),
-        (RIGHT, [("", check_sign, lambda x: -3)], [": ✗ Not yet: the sign of minus three"]),
-        (RIGHT, [("four", check_sign, lambda x: -3)], ["four: ✗ Not yet: the sign"]),
-        (RIGHT, [("should be", check_sign, lambda x: 0)], ["should be: ✗ Not yet: the sign"]),
+        (RIGHT, [("sign", by_division)], ["sign: ✓ it has the right sign."]),
+        (RIGHT, [("", lambda x: -3)], [": ✗ Not yet: the sign of minus three"]),
+        (RIGHT, [("four", lambda x: -3)], ["four: ✗ Not yet: the sign"]),
+        (RIGHT, [("should be", lambda x: 0)], ["should be: ✗ Not yet: the sign"]),
         (
             RIGHT,
-            [("sgn", check_sign, lambda x: x.sgn)],
+            [("sgn", lambda x: x.sgn)],
             ["sgn: ✗ Not yet: your code stopped with AttributeError: 'int' object has no attribute 'sgn'"],
         ),
-        (RIGHT, [("1 heads", check_sign, lambda x: -1.5)], ["1 heads: ✗ Not yet: the"]),
+        (RIGHT, [("1 heads", lambda x: -1.5)], ["1 heads: ✗ Not yet: the"]),
     ],
 )
 def test_law_answers_that_are_judged_wrongly_are_reported(right, wrong, reported):
-    found = faults(right, WRONG + wrong)
+    found = faults({check_sign: right}, {check_sign: WRONG + wrong})
     assert len(found) == len(reported)
     assert all(fault.startswith(start) for fault, start in zip(found, reported, strict=True))
 
 
 def test_law_too_few_wrong_answers_are_reported():
-    assert faults(RIGHT, []) == ["check_sign: 0 wrong answers rejected"]
+    assert faults({check_sign: RIGHT}, {}) == ["check_sign: 0 wrong answers rejected"]
 
 
 @pytest.mark.parametrize(

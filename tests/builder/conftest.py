@@ -54,7 +54,6 @@ def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[st
 
 @pytest.fixture(scope="session")
 def small() -> str:
-    """Return the source of the small chapter."""
     return (HERE / "fixture" / "01_fixture.md").read_text("utf-8")
 
 
@@ -74,7 +73,6 @@ def copy(root: Path, tmp_path: Path) -> Path:
 
 
 def builders() -> list[str]:
-    """Return the builder's modules that are loaded."""
     return [name for name in sys.modules if name.partition(".")[0] == "builder"]
 
 
@@ -91,13 +89,11 @@ def module(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[st
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a command in the test's copy."""
     return lambda *command: run_in(tmp_path, *command)
 
 
 @pytest.fixture
 def build(run: Run) -> Run:
-    """Run the builder in the test's copy."""
     return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
 
 

@@ -31,7 +31,6 @@ def chapter(copy, *cells, name="01_one"):
 
 @pytest.fixture
 def builder(module):
-    """Return the copy's builder as a module."""
     return module("build")
 
 

@@ -88,7 +88,6 @@ def test_message_a_cell_with_another_number_of_claims_than_names():
 
 
 def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return a notebook of these cells."""
     return new.new_notebook(
         cells=list(cells), metadata={"kernelspec": {"name": "python3", "display_name": "x"}}
     )

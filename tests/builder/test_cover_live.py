@@ -32,14 +32,12 @@ def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
 
 @pytest.fixture(scope="module")
 def translated() -> dict[str, str]:
-    """Return Python's translations of both sentences."""
     sentences = [cover_data.SENTENCE, OTHER]
     found = Translator.from_pretrained(cover_data.MODEL).translate(sentences)
     return dict(zip(sentences, found, strict=True))
 
 
 def press(page: Page) -> None:
-    """Press the button and wait for the translation."""
     page.click(RUN)
     page.wait_for_selector(".at-x-go")
     ready(page)

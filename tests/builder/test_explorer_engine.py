@@ -79,7 +79,6 @@ def page(browser: Browser, folder: Path) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def translators() -> dict[str, Translator]:
-    """Return the shipped models."""
     return {direction: Translator.from_pretrained(direction) for direction in DIRECTIONS}
 
 
@@ -89,7 +88,6 @@ def direction(request: pytest.FixtureRequest) -> str:
 
 
 def unpack(text: str, *shape: int) -> torch.Tensor:
-    """Return the float32 values that the page encoded, as a tensor."""
     return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy()).view(*shape)
 
 
@@ -108,7 +106,6 @@ def translated(page: Page, direction: str, texts: list[str], options: str = "{}"
 
 
 def real(rows: torch.Tensor) -> list[list[int]]:
-    """Return rows of ids without their padding."""
     return [[token for token in row if token != 0] for row in rows.tolist()]
 
 
@@ -371,7 +368,6 @@ def test_message_an_invalid_beam_size(page, translators, size):
 
 
 def stored(numbers: np.ndarray, dtype: str) -> str:
-    """Return a safetensors file with one tensor, as base64."""
     header = {"x": {"dtype": dtype, "shape": list(numbers.shape), "data_offsets": [0, numbers.nbytes]}}
     text = json.dumps(header).encode()
     return base64.b64encode(struct.pack("<Q", len(text)) + text + numbers.tobytes()).decode()

@@ -230,7 +230,6 @@ def test_law_other_pages_load_nothing_of_the_explorer():
 
 
 def sent(file: Path) -> int:
-    """Return how many bytes of a file a server sends."""
     packed = file.suffix.startswith(".woff")
     return file.stat().st_size if packed else len(gzip.compress(file.read_bytes()))
 

@@ -75,7 +75,6 @@ def test_law_a_number_is_the_result_of_its_formula(fresh: Page):
 
 
 def as_number(text: str) -> float:
-    """Parse a number in the page's format."""
     text = text.replace("−", "-").replace("∞", "inf")
     mantissa, _, power = text.partition("·10")
     raised = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))

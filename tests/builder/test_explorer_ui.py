@@ -89,7 +89,6 @@ def page(loaded: Page, faults: list[str]) -> Iterator[Page]:
 
 
 def texts(page: Page, place: str) -> list[str]:
-    """Return the text of each element that matches a selector."""
     return page.eval_on_selector_all(place, "all => all.map(x => x.textContent.trim())")
 
 
@@ -112,7 +111,6 @@ def status(page: Page) -> str:
 
 
 def translated(page: Page) -> list[dict[str, Any]]:
-    """Return the options of each `translate` call to the engine."""
     return page.evaluate("asked.filter(([call]) => call === 'translate').map(([, x]) => x)")
 
 
@@ -495,7 +493,6 @@ def test_law_an_invalid_link_is_ignored(page: Page):
 
 
 def opened(page: Page, name: str, index: str, more: str = "") -> None:
-    """Open a number of a tensor, and check that it is explained."""
     go(page, f"{LINK}{more}&tensor={name}&at={index}")
     settle(page)
     assert page.locator(EXPLAINED).is_visible()

@@ -43,7 +43,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder, tmp_path_factory):
-    """Start JupyterLab in a folder of copies, and return its address."""
     settings = tmp_path_factory.mktemp("settings")
     for name in NAMES:
         (folder / f"{name}.ipynb").write_bytes((ROOT / "chapters" / f"{name}.ipynb").read_bytes())
@@ -82,7 +81,6 @@ def cells_of(name):
 
 @pytest.fixture(scope="module")
 def window(browser):
-    """Return a window whose pages share what they have loaded."""
     with contextlib.closing(browser.new_context(viewport={"width": 1280, "height": 1000})) as context:
         context.set_default_timeout(120_000)
         yield context

@@ -27,7 +27,6 @@ def codes(path):
 
 @pytest.fixture
 def lab(module):
-    """Return `lab.py` of a copy of the project."""
     return module("lab")
 
 

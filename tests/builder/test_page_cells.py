@@ -14,7 +14,6 @@ PRINTED = new.new_output("stream", text="printed")
 
 
 def code(source: str, *outputs: nbformat.NotebookNode, tags: str = "") -> nbformat.NotebookNode:
-    """Return a code cell."""
     return new.new_code_cell(source, outputs=list(outputs), metadata={"tags": tags.split()} if tags else {})
 
 

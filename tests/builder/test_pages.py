@@ -27,7 +27,6 @@ pytestmark = pytest.mark.page
 
 
 def documents() -> list[str]:
-    """Return the name of every page in the table of contents."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
 
@@ -51,7 +50,6 @@ def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
 
 
 def formula_faults(page: Page) -> list[str]:
-    """Report formulas that were not typeset when the book was built, or were typeset as an error."""
     unset = page.evaluate(
         "[...document.querySelectorAll('.math')].filter(m => [...m.querySelectorAll('mjx-container')]"
         ".filter(set => getComputedStyle(set.parentElement).display !== 'none').length != 1)"

@@ -13,7 +13,6 @@ UNFOLDED = ".//text()[not(ancestor::details or ancestor::script or ancestor::sty
 
 
 def article_of(number: int) -> HtmlElement:
-    """Return the article of a chapter's page."""
     (article,) = lxml.html.parse(HTML / f"{SOURCES[number].stem}.html").iter("article")
     return article
 

@@ -38,7 +38,6 @@ def axes(code: str) -> set[str]:
 
 
 def rows(page: str, heading: str) -> list[list[str]]:
-    """Return the cells of each row, except headers, of the tables in a section of a page."""
     section = re.split(r"^## ", page, flags=re.MULTILINE)
     (text,) = [part for part in section if part.startswith(heading + "\n")]
     lines = [line for line in text.splitlines() if line.startswith("|")]
@@ -119,7 +118,6 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
 
 
 def options(*commands: str) -> set[str]:
-    """Return the options of these commands."""
     found = set()
     for name in commands:
         parser = argparse.ArgumentParser()

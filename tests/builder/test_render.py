@@ -47,7 +47,6 @@ WITHOUT_REFERENCE = re.compile(
 
 
 def modules() -> set[str]:
-    """Return the name of every module of the package that defines something public."""
     found = pkgutil.walk_packages(annotated_transformer.__path__, "annotated_transformer.")
     return {module.name for module in found if not module.ispkg}
 
@@ -106,7 +105,6 @@ def test_law_figures_and_pages_share_their_colors():
 
 
 def paragraphs(*texts: str) -> nodes.document:
-    """Return a page of paragraphs."""
     page = nodes.document(None, None)
     page += [nodes.paragraph(text, text) for text in texts]
     return page
@@ -345,7 +343,6 @@ def read(page: str) -> dict[str, list[str]]:
 
 @functools.cache
 def seen(name: str) -> dict[str, list[str]]:
-    """Return what `read` finds in a page of the book."""
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     return read((HTML / f"{name}.html").read_text(encoding="utf-8"))
 
@@ -368,7 +365,6 @@ def test_law_no_two_pages_have_the_same_title():
 
 
 def dead_links(name: str, page: dict[str, list[str]]) -> list[str]:
-    """Return the links of a page whose page, file, or anchor does not exist."""
     dead = []
     for link in {*page["link"], *page["resource"]}:
         target = urlparse(urljoin(f"{SITE}{name}.html", link))

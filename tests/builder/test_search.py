@@ -69,7 +69,6 @@ def test_law_sections_questions_exercises_terms_and_names_are_found_by_themselve
 
 
 def index() -> dict[str, list[list[str]]]:
-    """Return the index of the rendered book."""
     script = (HTML / "searchindex.js").read_text(encoding="utf-8")
     return json.loads(script.partition("const INDEX = ")[2].rstrip(";\n"))
 

@@ -11,6 +11,5 @@ from tests.tiny_run import run as run
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a small model."""
     checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
     return tmp_path / "model"

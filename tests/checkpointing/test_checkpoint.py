@@ -149,18 +149,14 @@ def test_message_a_kill_between_two_files_is_detected(folder: Path, monkeypatch,
 
 
 def edit(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
-    """Return a function that changes the bytes of a file in a folder."""
     return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
 def relabel(**changes: str | None) -> Callable[[Path], object]:
-    """Return a function that changes metadata of the weights in a folder."""
     return lambda folder: change_metadata(folder / "model.safetensors", **changes)
 
 
 def take_from_another(name: str) -> Callable[[Path], object]:
-    """Return a function that replaces a file in a folder by that of another model."""
-
     def take(folder: Path) -> None:
         other = folder.with_name("other")
         checkpoint.save(other, make_model(vocab_size=269), make_tokenizer(269))

@@ -40,8 +40,6 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch, c
 
 
 def sync_fails(monkeypatch, kind: Callable[[int], bool], code: int) -> None:
-    """Let syncing fail for the files of a kind."""
-
     def refuse(handle: int) -> None:
         if kind(os.fstat(handle).st_mode):
             raise OSError(code, os.strerror(code))

@@ -35,9 +35,6 @@ class Stopped(BaseException):
 DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-# Laws
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["saved at each step", "saved after epochs"])
 def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
@@ -150,9 +147,6 @@ def test_law_a_run_resumes_wherever_the_last_line_of_metrics_was_cut_off(run: Ru
         assert kept == (before if end == len(whole) - 1 else before[:-1])
         assert last["step"] == STEPS + 1
         assert any(re.search(sentence, said) for said in log) == (start < end < len(whole) - 1)
-
-
-# Messages
 
 
 @pytest.mark.message

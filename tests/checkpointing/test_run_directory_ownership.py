@@ -31,7 +31,6 @@ def foreign(folder: Path) -> dict[str, bytes]:
 
 
 def lying(folder: Path) -> dict[str, bytes]:
-    """Return the files below `folder`, except the lock."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "training.lock")
     return {str(path): path.read_bytes() for path in files}
 

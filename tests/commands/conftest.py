@@ -24,7 +24,6 @@ def _without_cuda(monkeypatch) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of an untrained model whose tokenizer cleans its input."""
     path = tmp_path_factory.mktemp("weights") / "en-de"
     tokenizer = Tokenizer.train(TEXTS, vocab_size=271).cleaning()
     torch.manual_seed(0)
@@ -40,6 +39,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def pretrained(folder: Path, monkeypatch) -> Path:
-    """Make the untrained model the packaged one."""
     monkeypatch.setattr("annotated_transformer.checkpointing.checkpoint.PRETRAINED", folder.parent)
     return folder

@@ -29,7 +29,6 @@ TRAINING = json.loads("""{
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Write a config file with all settings."""
     (tmp_path / "settings.json").write_text(json.dumps({"model": MODEL, "training": TRAINING}))
     return tmp_path / "settings.json"
 

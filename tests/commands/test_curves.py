@@ -22,7 +22,6 @@ LINE = (
 
 @pytest.fixture
 def training(tmp_path: Path) -> Path:
-    """Return the folder of a training run of two epochs."""
     (tmp_path / METRICS_FILE).write_text(LINE % 11 + LINE % 23)
     return tmp_path
 

@@ -13,7 +13,6 @@ TEXTS = ["Two dogs. A child 🙂", "A man is sleeping in the park."]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
-    """Call `translate`, and return what it printed on stdout and on stderr."""
     assert command_line.main(["translate", *arguments]) == status
     out, err = capsys.readouterr()
     return out, err

@@ -95,14 +95,12 @@ ADD_OPTIONS = {
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    """Return a parser with the options of a command."""
     parser = argparse.ArgumentParser(add_help=False)
     ADD_OPTIONS[command](parser)
     return parser
 
 
 def stated_defaults(command: str) -> dict[str, str]:
-    """Return the default that the help of each option states."""
     helps = {action.dest: str(action.help) for action in parser_of(command)._actions}
     found = {name: re.search(r"\(default: (%\(default\)s|[^ ,;)]+)", text) for name, text in helps.items()}
     return {name: match[1] for name, match in found.items() if match}

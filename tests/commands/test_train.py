@@ -38,7 +38,6 @@ class Seen:
 
 @pytest.fixture
 def seen(monkeypatch) -> Seen:
-    """Record the arguments of `train`, and stop before training."""
     seen = Seen()
     seen.compiled = []
 

@@ -77,7 +77,6 @@ def test_law_each_pair_of_values_occurs_in_a_row():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a corpus and a model to start from."""
     folder = tmp_path_factory.mktemp("data")
     for language, text in {"en": "A {} b.\n", "de": "Ein {} d.\n"}.items():
         lines = "".join(text.format(i % 97) for i in range(211))

@@ -32,15 +32,12 @@ TOGETHER = 128  # lines translated before the first of them is printed
 
 
 def feed(data: bytes, monkeypatch, tmp_path: Path) -> None:
-    """Make `data` the standard input."""
     (tmp_path / "stdin").write_bytes(data)
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
 @pytest.fixture
 def say(capsys) -> Callable[..., str]:
-    """Return a function that calls `translate` with arguments, and returns what it printed."""
-
     def run(*arguments: str) -> str:
         assert command_line.main(["translate", *arguments]) == 0
         out, err = capsys.readouterr()
@@ -216,7 +213,6 @@ def test_message_model_and_pretrained_are_mutually_exclusive(capsys):
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
-    """Write a file of three lines; the second is blank."""
     (tmp_path / "in").write_text("Two dogs.\n\nA child\n", encoding="utf-8")
     return tmp_path / "in"
 
@@ -306,7 +302,6 @@ class Terminal(io.TextIOWrapper):
         return True
 
     def text(self) -> str:
-        """Return the text written."""
         return self.buffer.getvalue().decode()
 
 

@@ -59,7 +59,6 @@ def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
 
 
 def replaced(path: str, make: Callable[[], nn.Module]) -> Callable[[Transformer], None]:
-    """Return a function that puts another module into a model."""
     return lambda model: model.set_submodule(path, make())
 
 

@@ -165,7 +165,6 @@ def test_message_a_number_of_translations_that_beam_search_does_not_find(transla
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[type]:
-    """Return the caches that are made, as they are made."""
     made: list[type] = []
     for cache in (KeyValueCache, FastKeyValueCache):
         init = cache.__init__

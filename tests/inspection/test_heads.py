@@ -29,7 +29,6 @@ PAIRS = [(source, [BOS_ID, *target]) for source, target in zip(SOURCES, TARGETS,
 
 
 def together(pairs: list[tuple[list[int], list[int]]] = PAIRS) -> Batch:
-    """Return one padded batch of the pairs."""
     return Batch(list(range(len(pairs))), *(pad(list(side)) for side in zip(*pairs, strict=True)))
 
 

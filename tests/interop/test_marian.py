@@ -37,7 +37,6 @@ def translator() -> Translator:
 
 @pytest.fixture(scope="module")
 def shipped(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the exported model of this package."""
     folder = tmp_path_factory.mktemp("shipped")
     to_marian(translator.model, translator.tokenizer, folder, languages=translator.languages)
     return folder
@@ -50,7 +49,6 @@ def load_theirs(folder: Path) -> tuple[Any, Any]:
 
 
 def generate(folder: Path, texts: list[str], **settings: object) -> list[str]:
-    """Return what transformers translates."""
     model, tokenizer = load_theirs(folder)
     found = []
     for start in range(0, len(texts), 50):
@@ -171,7 +169,6 @@ def test_message_what_else_cannot_be_written(tmp_path: Path):
 
 
 def our_ids(tokenizer: Tokenizer, folder: Path) -> dict[int, int]:
-    """Return our id of each of Marian's."""
     theirs: dict[str, int] = json.loads((folder / "vocab.json").read_text())
     ours = {piece: id_ for id_, piece in enumerate(tokenizer.vocabulary())}
     special = {"</s>": EOS_ID, "<unk>": 3, "<pad>": PAD_ID}

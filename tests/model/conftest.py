@@ -24,7 +24,6 @@ def one_thread(one_thread: None) -> None:
 
 @pytest.fixture
 def draw() -> Callable[..., Tensor]:
-    """Return a function that draws a standard normal float64 tensor of the given shape."""
     rng = torch.Generator().manual_seed(0)
     return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
 
@@ -47,7 +46,6 @@ def randomized() -> Callable[[nn.Module], nn.Module]:
 
 @pytest.fixture
 def tokens(draw):
-    """Return the inputs of a multi-head layer: queries, keys, and values, all of width d_model."""
     return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
 
 

@@ -40,7 +40,6 @@ def qkv(draw):
 
 
 def blind_mask():
-    """Return a mask under which query 3 may attend to no key."""
     mask = some_mask(QUERIES, KEYS)
     mask[3] = False
     return mask
@@ -50,7 +49,6 @@ def blind_mask():
 
 
 def softmax_by_hand(scores):
-    """Return the softmax of a list of numbers."""
     exponentials = [math.exp(score) for score in scores]
     return [e / sum(exponentials) for e in exponentials]
 
@@ -106,9 +104,6 @@ def test_law_one_head_loses_half_the_variance_of_two_values_whatever_its_weights
         assert (head @ read_out - value).square().mean().item() == pytest.approx(error, abs=0.02)
 
 
-# Laws
-
-
 @with_masks
 def test_law_rows_sum_to_one_and_only_masked_weights_are_zero(qkv, mask):
     weights = attention_weights(*qkv[:2], mask)
@@ -158,9 +153,6 @@ def test_law_a_hook_can_observe_the_weights_and_no_module_stores_them(tokens, ra
     assert list(FusedAttention().modules()) != list(ScaledDotProductAttention().modules())
 
 
-# Oracles
-
-
 @pytest.mark.parametrize("mask", [*MASKS.values(), blind_mask()], ids=[*MASKS, "blind query"])
 def test_oracle_attention_matches_pytorch(qkv, mask, assert_same):
     def math_only(query, key, value):
@@ -193,9 +185,6 @@ def test_oracle_additive_attention_matches_a_loop_over_pairs(draw, randomized, a
     found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
     inputs = draw(QUERIES, D_K), draw(KEYS, 17), draw(KEYS, D_V)
     assert_same(lambda *x: ours(*x, mask), loop, inputs, found)
-
-
-# Messages
 
 
 @pytest.mark.message

@@ -31,7 +31,6 @@ with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
 
 
 def our_layer(add_norm):
-    """Return a decoder layer assembled from its parts."""
     attentions = (MultiHeadAttention(D_MODEL, HEADS) for _ in range(2))
     add_norms = (add_norm(D_MODEL, 0.0) for _ in range(3))
     return DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF), *add_norms)
@@ -45,7 +44,6 @@ def their_layer(add_norm):
 
 @pytest.fixture
 def inputs(draw):
-    """Return the target vectors and the memory."""
     return draw(BATCH, TGT, D_MODEL), draw(BATCH, SRC, D_MODEL)
 
 

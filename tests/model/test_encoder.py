@@ -23,7 +23,6 @@ with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
 
 
 def our_layer(add_norm):
-    """Return an encoder layer assembled from its parts."""
     parts = MultiHeadAttention(D_MODEL, HEADS), FeedForward(D_MODEL, D_FF)
     return EncoderLayer(*parts, add_norm(D_MODEL, 0.0), add_norm(D_MODEL, 0.0))
 

@@ -28,7 +28,6 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 @pytest.fixture
 def ids():
-    """Return sources and targets without padding."""
     rng = torch.Generator().manual_seed(0)
     return tuple(torch.randint(3, 23, (BATCH, tokens), generator=rng) for tokens in (SRC, TGT))
 
@@ -39,9 +38,6 @@ def padded_ids(ids):
     src, tgt = (x.clone() for x in ids)
     src[1, 4:], tgt[0, 3:] = SMALL.pad_id, SMALL.pad_id
     return src, tgt
-
-
-# Oracles
 
 
 def their_stack(config, final):
@@ -90,9 +86,6 @@ def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matr
     )
     torch.testing.assert_close(ours(src, tgt), hidden @ matrix.T, **EXACT)
     assert ours.encode(src, padding_mask(src, 0)).shape == (BATCH, SRC, 12)
-
-
-# Laws
 
 
 def test_law_an_output_bias_is_added_to_the_logits(randomized, padded_ids):
@@ -230,9 +223,6 @@ def test_oracle_an_exported_model_computes_the_same_for_other_lengths(randomized
         src, tgt = (torch.randint(1, 23, (batch, n), generator=rng) for n in (src_tokens, tgt_tokens))
         src[1, 1:] = SMALL.pad_id
         torch.testing.assert_close(exported(src, tgt), model(src, tgt), **EXACT)
-
-
-# Messages
 
 
 @pytest.mark.message

@@ -20,7 +20,6 @@ groups = pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
 
 
 def repeated(layer):
-    """Return the multi-head attention whose key and value heads are those of the groups, repeated."""
     full = MultiHeadAttention(D_MODEL, HEADS).double()
     for name in ("to_query", "to_output"):
         getattr(full, name).weight = getattr(layer, name).weight

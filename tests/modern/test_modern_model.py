@@ -29,7 +29,6 @@ def reversals(count: int, seed: int) -> list[Pair]:
 
 
 def questions(texts: list[Pair]) -> torch.Tensor:
-    """Return the texts up to the separator, padded."""
     prompts = [text[: text.index(SEPARATOR) + 1] for _, text in texts]
     width = max(map(len, prompts))
     return torch.tensor([prompt + [0] * (width - len(prompt)) for prompt in prompts])

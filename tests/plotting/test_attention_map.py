@@ -184,7 +184,6 @@ THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
 
 
 def two_maps():
-    """Return a figure of two maps, each of two rows and three columns."""
     fig, axes = new_figure(2, 1, height=5.6)
     for name, ax in zip("ab", axes, strict=True):
         draw_attention(ax, THIRDS, [f"{name}0", f"{name}1"], ["k0", "k1", "k2"])
@@ -204,16 +203,6 @@ def moving():
     return slider_output(
         draw, [2, 3, 5], alt=lambda n: f"{n} words read {n} words, each of them the same.", **words
     )
-
-
-@pytest.fixture
-def tab(browser):
-    """Yield an empty page; JavaScript errors fail the test."""
-    page, errors = browser.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
-    assert errors == []
 
 
 def with_book(page, content):

@@ -36,7 +36,6 @@ LABELS = {
 
 
 def schedule(step: int) -> float:
-    """Return the learning rate of `REPORTS` at a step."""
     return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
 
 
@@ -47,18 +46,15 @@ def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def titles(figure: Figure) -> list[str]:
-    """Return the titles of the panels."""
     return [ax.get_title(loc="left") for ax in figure.axes]
 
 
 @pytest.fixture(scope="module")
 def drawn() -> Figure:
-    """Return the curves of `REPORTS`, without a schedule."""
     return draw_curves(REPORTS)
 
 
 def end_labels(ax: Axes) -> list[str]:
-    """Return the labels at the ends of a panel's lines, from top to bottom."""
     return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
 
 

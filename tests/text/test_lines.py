@@ -60,14 +60,12 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
 
 
 def unknown(archive: bytes) -> bytes:
-    """Give the file in an archive a compression that Python does not know."""
     number = (9).to_bytes(2, "little")  # Deflate64
     central = archive.index(b"PK\x01\x02")
     return archive[:8] + number + archive[10 : central + 10] + number + archive[central + 12 :]
 
 
 def encrypted(archive: bytes) -> bytes:
-    """Mark the file in an archive as encrypted."""
     central = archive.index(b"PK\x01\x02")
     return archive[:6] + b"\x01" + archive[7 : central + 8] + b"\x01" + archive[central + 9 :]
 

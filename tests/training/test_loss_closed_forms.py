@@ -18,7 +18,6 @@ def loss_at(logits: Tensor, smoothing: float) -> Tensor:
 
 
 def optimize(vocab: int, smoothing: float) -> tuple[Tensor, float]:
-    """Return the logits that L-BFGS finds, starting from equal ones, and their loss."""
     logits = torch.zeros(vocab, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS(
         [logits], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"

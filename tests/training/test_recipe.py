@@ -299,7 +299,6 @@ def test_message_a_starting_model_of_another_shape(tmp_path: Path):
 
 
 def collapsed(folder: Path, recipe: Recipe) -> Path:
-    """Save a model whose encoder returns the same vector for each token."""
     train_from_recipe(for_steps(1, recipe), corpus(), folder / "healthy", seed=3)
     model, tokenizer = checkpoint.load(folder / "healthy")
     encoder = model.encoder

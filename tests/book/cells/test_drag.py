@@ -29,7 +29,6 @@ def page(drag, number="3.1"):
 
 
 def attend(query):
-    """Return the weights and the output of a query, by the package."""
     keys = torch.tensor(list(QUERY.keys.values())).double()
     values = torch.tensor([QUERY.values[name] for name in QUERY.keys]).double()
     q = torch.tensor([query]).double()
@@ -87,17 +86,12 @@ def test_message_words_are_checked_as_for_a_figure():
 
 
 @pytest.fixture
-def tab(browser):
-    """Yield an empty page; JavaScript errors fail the test."""
-    tab, errors = browser.new_page(viewport={"width": 500, "height": 1200}), []
-    tab.on("pageerror", lambda error: errors.append(str(error)))
-    yield tab
-    tab.close()
-    assert errors == []
+def tab(tab):
+    tab.set_viewport_size({"width": 500, "height": 1200})
+    return tab
 
 
 def drawn(tab, number=0):
-    """Return the texts of a drawing."""
     return tab.locator("figure.at-drag").nth(number).locator("svg text").all_text_contents()
 
 

@@ -97,14 +97,9 @@ CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as in th
 
 
 @pytest.fixture
-def tab(browser):
-    """Yield an empty page with a mocked clock; JavaScript errors fail the test."""
-    page, errors = browser.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.clock.install()
-    yield page
-    page.close()
-    assert errors == []
+def tab(tab):
+    tab.clock.install()
+    return tab
 
 
 def shown(page, number=0):

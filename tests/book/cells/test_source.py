@@ -16,7 +16,6 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 
 def fences(text):
-    """Return the Python code blocks of a text, in order."""
     return re.findall(r"^```python\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
 
 

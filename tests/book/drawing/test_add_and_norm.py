@@ -10,7 +10,6 @@ from tests.drawings import texts
 
 
 def arrows(ax):
-    """Return where each arrow starts and where it ends."""
     paths = [patch.get_path().vertices for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
     return [(tuple(path[0]), tuple(path[2])) for path in paths]
 

@@ -17,7 +17,6 @@ NAMED = {"embedding": "embedding", "output": "linear, softmax", "positions": "po
 
 
 def inverted(fig):
-    """Return the labels that stand in ink."""
     faces = [patch.get_window_extent() for patch in fig.axes[0].patches if patch.get_facecolor()[:3] == ink()]
     labels = [text for text in fig.axes[0].texts if text.get_color() == PAPER]
     spots = [fig.axes[0].transData.transform(text.get_position()) for text in labels]
@@ -26,7 +25,6 @@ def inverted(fig):
 
 
 def ink():
-    """Return the color of ink as matplotlib has it."""
     return tuple(int(INK[place : place + 2], 16) / 255 for place in (1, 3, 5))
 
 

@@ -26,7 +26,6 @@ def drawn(numbers=NUMBERS, **options):
 
 
 def words(ax):
-    """Return the texts of a drawing by their position."""
     return {
         tuple(round(float(c), 2) for c in text.get_position()): text for text in ax.texts if text.get_text()
     }

@@ -14,7 +14,6 @@ RULES = PACKAGE, "torch.nn", "softmax", "sacrebleu"
 
 @judge
 def check_rules(answer, *rules):
-    """Judge only what an answer uses."""
     expect_without(answer, *rules)
     return "nothing is used that is ruled out."
 

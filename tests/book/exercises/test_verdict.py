@@ -19,7 +19,6 @@ from annotated_transformer.book.exercises.verdict import (
 
 @judge
 def check_double(answer):
-    """Judge a function that doubles."""
     expect(callable(answer), "give a function.")
     given = torch.tensor([1.0, 2.0])
     mistakes = {"the number is squared": given**2, "only the first is doubled": 2 * given[:1]}

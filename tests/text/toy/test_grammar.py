@@ -18,7 +18,6 @@ VERBS = {form: verb for kind in KINDS for verb in getattr(lexicon, kind) for for
 
 
 def phrase(text: str) -> NounPhrase | Pronoun:
-    """Return the phrase for `text`."""
     if text in PRONOUNS:
         return PRONOUNS[text]
     determiner, *adjective, word = text.split()
@@ -28,7 +27,6 @@ def phrase(text: str) -> NounPhrase | Pronoun:
 
 
 def clause(text: str) -> Clause:
-    """Return the clause for a text whose parts are separated by bars."""
     subject, verb, *objects = (part.strip() for part in text.split("|"))
     return Clause(phrase(subject), VERBS[verb], tuple(phrase(thing) for thing in objects))
 

@@ -12,7 +12,6 @@ from annotated_transformer.book.chapters.decoder.exercises import (
     check_shifted,
     check_write,
 )
-from tests.answers import faults
 
 
 def varied(*, masked=True, cross="a"):
@@ -108,24 +107,23 @@ def leak_by_each_slot(decode, n, vocab):
     return found
 
 
-RIGHT = [
-    (check_shifted, SHIFTED),
-    (check_decoder_layer, varied()),
-    (check_write, writer()),
-    (check_inputs_and_labels, lambda tgt: (tgt[:, :-1], tgt[:, 1:])),
-    (check_allowed, pair_count),
-    (check_leak_test, leak_test),
-    # the same, written differently
-    (
-        check_shifted,
+RIGHT = {
+    check_shifted: [
+        SHIFTED,
         {"inputs": ((1, 7, 8, 9), (1, 5, 2, 0)), "labels": torch.tensor(SHIFTED["labels"]), "counted": 6.0},
-    ),
-    (check_decoder_layer, layer_by_kernel),
-    (check_write, writer_of_tensors),
-    (check_inputs_and_labels, lambda tgt: [tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1]]),
-    (check_allowed, lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))),
-    (check_leak_test, leak_by_each_slot),
-]
+    ],
+    check_decoder_layer: [varied(), layer_by_kernel],
+    check_write: [writer(), writer_of_tensors],
+    check_inputs_and_labels: [
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:]),
+        lambda tgt: [tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1]],
+    ],
+    check_allowed: [
+        pair_count,
+        lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1))),
+    ],
+    check_leak_test: [leak_test, leak_by_each_slot],
+}
 
 
 def without_ends(tgt):
@@ -142,66 +140,44 @@ def two_apart(tgt):
     return torch.cat([tgt[:, :1], tgt[:, 2:]], dim=1), tgt[:, 1:]
 
 
-WRONG = [
-    (
-        "They begin with <s>, and each slot's input is the label",
-        check_shifted,
-        SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]},
-    ),
-    (
-        "Each slot's label is the next token, and </s> is one, too",
-        check_shifted,
-        SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]},
-    ),
-    ("Labels that are padding do not count", check_shifted, SHIFTED | {"counted": 8}),
-    ("self-attention is not masked", check_decoder_layer, varied(masked=False)),
-    ("cross-attention takes its queries from x", check_decoder_layer, varied(cross="x")),
-    ("writing begins with padding instead of <s>", check_write, writer(start=0)),
-    ("the first row of the logits is read", check_write, writer(row=0)),
-    ("the limit is passed by one word", check_write, writer(extra=1)),
-    (
-        "</s> is left out",
-        check_write,
-        lambda decode, limit: [token for token in writer()(decode, limit) if token != 2],
-    ),
-    ("after the last word, no more step is needed", check_write, one_step_more),
-    (
-        "it is a column too short, and the longest rows lose their",
-        check_inputs_and_labels,
-        lambda tgt: (tgt[:, :-2], tgt[:, 1:-1]),
-    ),
-    ("it is that of the labels", check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
-    ("</s> is removed from the shorter rows", check_inputs_and_labels, without_ends),
-    ("</s> comes after the padding", check_inputs_and_labels, end_last),
-    ("a token is left out, so that an input is no longer the", check_inputs_and_labels, two_apart),
-    (
-        "it begins with padding instead of <s>",
-        check_inputs_and_labels,
-        lambda tgt: (tgt[:, :-1].masked_fill(tgt[:, :-1] == 1, 0), tgt[:, 1:]),
-    ),
-    (
-        "the mask is not used: a query may not look at later keys",
-        check_allowed,
-        lambda n, whole: n**2 if whole else pair_count(n, whole),
-    ),
-    (
-        "each pass is taken to have all n slots",
-        check_allowed,
-        lambda n, w: pair_count(n, True) * (1 if w else n),
-    ),
-    (
-        "a decoder whose first row reads the last word leaks, but",
-        check_leak_test,
-        lambda *given: leak_test(*given, reach=1),
-    ),
-    (
-        "a decoder that reads the past does not leak, but you",
-        check_leak_test,
-        lambda *given: leak_test(*given, low=0),
-    ),
-    ("a decoder that reads the next word leaks, but you found", check_leak_test, lambda *given: False),
-]
-
-
-def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG) == []
+WRONG = {
+    check_shifted: [
+        ("They begin with <s>, and each slot's input is", SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
+        ("Each slot's label is the next token, and </s>", SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
+        ("Labels that are padding do not count", SHIFTED | {"counted": 8}),
+    ],
+    check_decoder_layer: [
+        ("self-attention is not masked", varied(masked=False)),
+        ("cross-attention takes its queries from x", varied(cross="x")),
+    ],
+    check_write: [
+        ("writing begins with padding instead of <s>", writer(start=0)),
+        ("the first row of the logits is read", writer(row=0)),
+        ("the limit is passed by one word", writer(extra=1)),
+        (
+            "</s> is left out",
+            lambda decode, limit: [token for token in writer()(decode, limit) if token != 2],
+        ),
+        ("after the last word, no more step is needed", one_step_more),
+    ],
+    check_inputs_and_labels: [
+        ("it is a column too short, and the longest rows lose", lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
+        ("it is that of the labels", lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
+        ("</s> is removed from the shorter rows", without_ends),
+        ("</s> comes after the padding", end_last),
+        ("a token is left out, so that an input is no longer the", two_apart),
+        (
+            "it begins with padding instead of <s>",
+            lambda tgt: (tgt[:, :-1].masked_fill(tgt[:, :-1] == 1, 0), tgt[:, 1:]),
+        ),
+    ],
+    check_allowed: [
+        ("the mask is not used: a query may not", lambda n, whole: n**2 if whole else pair_count(n, whole)),
+        ("each pass is taken to have all n slots", lambda n, w: pair_count(n, True) * (1 if w else n)),
+    ],
+    check_leak_test: [
+        ("a decoder whose first row reads the last word leaks", lambda *given: leak_test(*given, reach=1)),
+        ("a decoder that reads the past does not leak, but you", lambda *given: leak_test(*given, low=0)),
+        ("a decoder that reads the next word leaks, but you found", lambda *given: False),
+    ],
+}

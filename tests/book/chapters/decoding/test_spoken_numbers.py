@@ -7,7 +7,6 @@ from annotated_transformer.book.chapters.decoding.spoken_numbers import share_ri
 
 
 def drawn() -> tuple[torch.Tensor, torch.Tensor]:
-    """Return eleven numbers of five digits, each read out."""
     return spoken_numbers(11, 5, sayings=3, rng=torch.Generator().manual_seed(0))
 
 

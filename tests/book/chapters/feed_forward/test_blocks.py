@@ -11,7 +11,6 @@ X = torch.randn(3, 5, 2, generator=torch.Generator().manual_seed(0))
 
 
 def block(sublayers: str, *, norm: bool, seed: int = 0) -> Block:
-    """Return a block for two features."""
     made = Block(2, sublayers, norm=norm, rng=torch.Generator().manual_seed(seed))
     return made.requires_grad_(False)
 

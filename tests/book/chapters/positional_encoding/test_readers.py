@@ -10,7 +10,6 @@ IDS = torch.randint(7, (3, 5), generator=torch.Generator().manual_seed(0))
 
 
 def reader(positions: type[SinusoidalPositions] | None, seed: int = 0) -> Reader:
-    """Return a reader of seven symbols."""
     made = Reader(positions, 11, symbols=7, rng=torch.Generator().manual_seed(seed))
     return made.requires_grad_(False)
 

@@ -19,12 +19,10 @@ from annotated_transformer.book.chapters.queries_keys_values.scenes import (
 
 
 def drawn(draw=draw_scenes, seed=0, count=300, **options):
-    """Return scenes drawn with a new generator."""
     return draw(count, generator=torch.Generator().manual_seed(seed), **options)
 
 
 def words_of(scenes, role):
-    """Return the words in the cells with a role."""
     return {SCENE_WORDS[word] for word in scenes.words[scenes.roles == ROLES.index(role)].tolist()}
 
 

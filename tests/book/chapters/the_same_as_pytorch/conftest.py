@@ -14,7 +14,6 @@ CONFIG = TransformerConfig(
 
 @pytest.fixture(scope="module")
 def twins():
-    """Return our model and PyTorch's."""
     return pair(CONFIG, 3)
 
 

@@ -25,7 +25,6 @@ def score(bleu: float) -> dict[str, Any]:
 
 
 def trained(pairs: int, bleu: float, losses: list[float], **shape: object) -> dict[str, Any]:
-    """Return a model's result in the benchmark's format."""
     training = TrainingConfig(steps=2003, batch_tokens=499, warmup_steps=211, max_lr=0.007)
     recipe = Recipe(shape=dataclasses.replace(TINY, **shape), training=training, average=3)
     epochs = [{"epoch": number, "validation_loss": loss} for number, loss in enumerate(losses, start=1)]

@@ -13,7 +13,6 @@ WORDS = ["a", "b", "c", "d", "e"]
 
 
 def arrows(fig: Figure, color: str) -> int:
-    """Count the arrows of a color."""
     found = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch)]
     return sum(patch.get_edgecolor() == to_rgba(color) for patch in found)
 

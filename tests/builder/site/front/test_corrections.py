@@ -15,7 +15,6 @@ TOPICS = re.findall(r"^```\{corrections\} (\S+)$", PAGE, re.MULTILINE)
 
 
 def linked_topics(source: str) -> set[str]:
-    """Return the topics of the appendix that a chapter links under its common mistakes."""
     mistakes = source.partition("\n## Common mistakes\n")[2].partition("\n## ")[0]
     return set(re.findall(r"\]\(corrections\.md#notes-([a-z-]+)\)", mistakes))
 

@@ -35,7 +35,6 @@ FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
 
 def soup(text: str) -> BeautifulSoup:
-    """Parse a page or a part of one."""
     return BeautifulSoup(text, "html.parser")
 
 
@@ -111,7 +110,6 @@ def test_law_the_list_and_the_table_of_contents_agree():
 
 
 def write_source(folder: Path, name: str, head: str) -> Path:
-    """Write a book with one source."""
     (folder / "chapters" / "src").mkdir(parents=True, exist_ok=True)
     (folder / "chapters" / "src" / f"{name}.md").write_text(f"---\n{head}\n---\n", encoding="utf-8")
     return folder
@@ -164,7 +162,6 @@ def test_law_a_chapter_has_an_icon_of_shapes_alone():
 
 
 def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
-    """Return a sidebar as the theme renders it."""
     text = ""
     for part, titles in parts:
         links = "".join(f'<li class="toctree-l1"><a href="x">{title}</a></li>\n' for title in titles)
@@ -192,7 +189,6 @@ def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
 
 
 def contents(title: str, *below: nodes.Node) -> nodes.bullet_list:
-    """Return a page's table of contents as Sphinx collects it."""
     return nodes.bullet_list("", nodes.list_item("", nodes.paragraph(title, title), *below))
 
 
@@ -213,7 +209,6 @@ def test_law_the_sidebar_is_made_of_titles_and_other_tables_of_all_headings():
 
 
 def previewed(*arguments: str) -> dict[str, str]:
-    """Return the metadata of a link preview."""
     found = soup(preview.tags(*arguments)).select("meta")
     return {tag.get("property") or tag["name"]: tag["content"] for tag in found}
 
@@ -273,7 +268,6 @@ class Lost(Quiet):
     """A server that returns 404.html for a missing page, as web sites do."""
 
     def send_error(self, code: int, *args: object) -> None:
-        """Send the 404 page."""
         page = (HTML / "404.html").read_bytes()
         self.send_response(code)
         self.send_header("Content-Type", "text/html; charset=utf-8")

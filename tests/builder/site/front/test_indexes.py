@@ -28,7 +28,6 @@ def chapter(folder: Path, markdown: str, output: str) -> tuple[Path, Path]:
 
 
 def drawn(number: str, title: str) -> str:
-    """Return the output of a cell that shows an empty figure."""
     alt = "An empty figure that shows nothing at all, in words enough."
     return str(
         figure_output(

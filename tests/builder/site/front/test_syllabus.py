@@ -13,7 +13,6 @@ PAGE = (ROOT / "chapters" / "syllabus.md").read_text("utf-8")
 
 
 def numbers(lines: str) -> set[int]:
-    """Parse line numbers such as "3,5-7"."""
     found: set[int] = set()
     for part in lines.split(","):
         first, _, last = part.partition("-")

@@ -21,7 +21,6 @@ HTML = Path(__file__).resolve().parents[4] / "_build" / "html"
 
 
 def paragraph(*parts: str | nodes.Node) -> nodes.paragraph:
-    """Return a paragraph of texts and nodes."""
     return nodes.paragraph("", "", *(nodes.Text(part) if isinstance(part, str) else part for part in parts))
 
 
@@ -87,8 +86,6 @@ def test_law_only_an_output_of_one_line_wraps():
 
 
 def table(*heads: str, classes: str = "") -> nodes.table:
-    """Return a table of one row, numbered from 1."""
-
     def row(words, *names):
         return nodes.row("", *(nodes.entry("", paragraph(word), classes=[*names]) for word in words))
 
