@@ -79,7 +79,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run the tests, in about fifteen minutes on two cores; with CHAPTER=16, those of that chapter alone
+test: $(READY)  ## run the tests, in about sixteen minutes on two cores; with CHAPTER=16, those of that chapter alone
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
