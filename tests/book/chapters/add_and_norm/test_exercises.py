@@ -102,7 +102,10 @@ RIGHT = {
 
 WRONG = {
     check_scales: [
-        ("nothing is divided by the deviation, so that a", [[10 * number for number in ROW], *SCALES[1:]]),
+        (
+            "nothing is divided by the deviation, so that a factor of 10",
+            [[10 * number for number in ROW], *SCALES[1:]],
+        ),
         ("the sign is lost", [ROW, ROW, SCALES[2]]),
         ("the variance is divided by 3 instead of 4", [[0.87 * number for number in row] for row in SCALES]),
     ],

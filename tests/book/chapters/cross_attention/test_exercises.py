@@ -99,7 +99,10 @@ WRONG = {
     ],
     check_cross_attention: [
         ("the mask is not used", lambda *inputs: cross_attention(*inputs, masked=False)),
-        ("x and z are swapped: the target asks, and the", lambda x, z, *rest: cross_attention(z, x, *rest)),
+        (
+            "x and z are swapped: the target asks, and the source is",
+            lambda x, z, *rest: cross_attention(z, x, *rest),
+        ),
     ],
     check_read_source: [
         (
@@ -130,6 +133,9 @@ WRONG = {
     ],
     check_two_sources: [
         ("two attentions are added", added),
-        ("two attentions are averaged, so that each source", lambda *inputs: added(*inputs, weight=0.5)),
+        (
+            "two attentions are averaged, so that each source always",
+            lambda *inputs: added(*inputs, weight=0.5),
+        ),
     ],
 }

@@ -142,8 +142,14 @@ def two_apart(tgt):
 
 WRONG = {
     check_shifted: [
-        ("They begin with <s>, and each slot's input is", SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
-        ("Each slot's label is the next token, and </s>", SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
+        (
+            "They begin with <s>, and each slot's input is the label",
+            SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]},
+        ),
+        (
+            "Each slot's label is the next token, and </s> is one, too",
+            SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]},
+        ),
         ("Labels that are padding do not count", SHIFTED | {"counted": 8}),
     ],
     check_decoder_layer: [
@@ -161,7 +167,10 @@ WRONG = {
         ("after the last word, no more step is needed", one_step_more),
     ],
     check_inputs_and_labels: [
-        ("it is a column too short, and the longest rows lose", lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
+        (
+            "it is a column too short, and the longest rows lose their",
+            lambda tgt: (tgt[:, :-2], tgt[:, 1:-1]),
+        ),
         ("it is that of the labels", lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
         ("</s> is removed from the shorter rows", without_ends),
         ("</s> comes after the padding", end_last),
@@ -172,11 +181,17 @@ WRONG = {
         ),
     ],
     check_allowed: [
-        ("the mask is not used: a query may not", lambda n, whole: n**2 if whole else pair_count(n, whole)),
+        (
+            "the mask is not used: a query may not look at later keys",
+            lambda n, whole: n**2 if whole else pair_count(n, whole),
+        ),
         ("each pass is taken to have all n slots", lambda n, w: pair_count(n, True) * (1 if w else n)),
     ],
     check_leak_test: [
-        ("a decoder whose first row reads the last word leaks", lambda *given: leak_test(*given, reach=1)),
+        (
+            "a decoder whose first row reads the last word leaks, but",
+            lambda *given: leak_test(*given, reach=1),
+        ),
         ("a decoder that reads the past does not leak, but you", lambda *given: leak_test(*given, low=0)),
         ("a decoder that reads the next word leaks, but you found", lambda *given: False),
     ],

@@ -149,8 +149,14 @@ WRONG = {
         ),
     ],
     check_top_p: [
-        ("the token with which the sum reaches p is", lambda logits, p: top_p(logits, p, strict=True)),
-        ("the tokens are chosen in sorted order and not", lambda logits, p: top_p(logits, p, ordered=False)),
+        (
+            "the token with which the sum reaches p is dropped",
+            lambda logits, p: top_p(logits, p, strict=True),
+        ),
+        (
+            "the tokens are chosen in sorted order and not brought",
+            lambda logits, p: top_p(logits, p, ordered=False),
+        ),
         ("these are log-probabilities", lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
         (
             "each token is judged alone",

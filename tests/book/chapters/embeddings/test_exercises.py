@@ -135,7 +135,10 @@ WRONG = {
         ("the output's matrix is kept instead of the embedding's", tie_to_the_output),
     ],
     check_rms_ratio: [
-        ("the RMS of a position is taken to be", lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
+        (
+            "the RMS of a position is taken to be 1",
+            lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2),
+        ),
         (
             "the word is divided by √d_model instead of multiplied",
             lambda std, d, factor: std / (math.sqrt(d) if factor else 1) * math.sqrt(2),

@@ -92,7 +92,10 @@ WRONG = {
         ("one of the network's two matrices is left out", lambda share, a: 4 * a * share / (1 - share)),
     ],
     check_maximum: [
-        ("a ReLU alone gives back the second number, which may", weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
+        (
+            "a ReLU alone gives back the second number, which may be",
+            weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0)),
+        ),
         (
             "the weights, (3, 2) and (2, 3), are transposed;",
             lambda: [w.T for w in weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))()],

@@ -143,7 +143,10 @@ WRONG = {
         ("the residual connections are left out", plain_product),
     ],
     check_other_map: [
-        ("The direction should also be orthogonal to a column", lambda w, v: other_weights(w, v, ones=False)),
+        (
+            "The direction should also be orthogonal to a column of ones",
+            lambda w, v: other_weights(w, v, ones=False),
+        ),
         ("find others with the same output", lambda w, v: w),
         ("none may be negative, so take a shorter step", lambda w, v: other_weights(w, v, step=2.0)),
     ],

@@ -158,7 +158,10 @@ WRONG = {
     check_split_heads: [
         ("mixes the columns of several heads", view_at_once),
         ("in the result for shape (2, 5, 21) and 3 heads, a head's", strided),
-        ("the result for shape (2, 5, 21) and 3 heads has the", lambda x, h: x.view(*x.shape[:2], h, -1)),
+        (
+            "the result for shape (2, 5, 21) and 3 heads has the axes",
+            lambda x, h: x.view(*x.shape[:2], h, -1),
+        ),
         ("only the first sentence is returned", lambda x, h: split_right(x, h)[:1]),
         ("is something rounded, or is a small term in the wrong", lambda x, h: split_right(x, h) + 1e-3),
     ],
@@ -179,14 +182,21 @@ WRONG = {
         ("the mean of the errors is returned", lambda w: one_head_errors(w).mean()),
     ],
     check_contributions: [
-        ("the output is divided evenly among the", lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3)),
+        (
+            "the output is divided evenly among the heads",
+            lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3),
+        ),
         ("these are the heads themselves", lambda layer, x: torch.stack(heads_of(layer, x))),
         ("with biases has the bias of the output map in each term", contributions_with_bias),
         ("the biases of queries, keys, and values are left out", contributions_without_any_bias),
         ("changed the layer's parameters", contributions_by_damage),
     ],
     check_pointers: [
-        ("the mean squared error should be less than 0.01, but", lambda: pointers(loudness=1.0), draw_batch),
+        (
+            "the mean squared error should be less than 0.01, but it",
+            lambda: pointers(loudness=1.0),
+            draw_batch,
+        ),
         ("0.00 for the first item named and 2.", lambda: pointers(second=0), draw_batch),
         ("return a MultiHeadAttention, not Linear", lambda: torch.nn.Linear(10, 10), draw_batch),
     ],

@@ -150,7 +150,10 @@ WRONG = {
     check_look_back: [
         ("each weight on the position 1 before should be above 0.9", head(rotation)),
         ("The largest weight is the right one;", head(lambda k, d: rotation(-k, d), loudness=1.0)),
-        ("the text asks for one head, whose weights are", head(lambda k, d: rotation(-k, d), num_heads=2)),
+        (
+            "the text asks for one head, whose weights are read here;",
+            head(lambda k, d: rotation(-k, d), num_heads=2),
+        ),
     ],
     check_halves: [
         ("the columns are still in the old order", copy.deepcopy),

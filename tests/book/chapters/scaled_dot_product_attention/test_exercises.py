@@ -121,7 +121,10 @@ WRONG = {
     ],
     check_scale: [
         ("d_k=64 and standard deviations 3 and 1", lambda d_k, s, t: 1 / math.sqrt(d_k)),
-        ("for d_k=64 and standard deviations 1 and 1, the", lambda d_k, s, t: -1 / (math.sqrt(d_k) * s * t)),
+        (
+            "for d_k=64 and standard deviations 1 and 1, the factor is",
+            lambda d_k, s, t: -1 / (math.sqrt(d_k) * s * t),
+        ),
     ],
     check_gradient: [
         ("only the entries on the diagonal are filled", lambda w: torch.diag(w * (1 - w))),

@@ -85,8 +85,14 @@ WRONG = {
     check_self_attention: [
         ("the root of d_model instead of d_k", lambda *inputs: self_attention(*inputs, scale=6**0.5)),
         ("the scores are not divided by √d_k", lambda *inputs: self_attention(*inputs, scale=1.0)),
-        ("the softmax runs over the first axis instead of", lambda *inputs: self_attention(*inputs, dim=0)),
-        ("the softmax runs over the queries instead of the", lambda *inputs: self_attention(*inputs, dim=1)),
+        (
+            "the softmax runs over the first axis instead of the keys",
+            lambda *inputs: self_attention(*inputs, dim=0),
+        ),
+        (
+            "the softmax runs over the queries instead of the keys",
+            lambda *inputs: self_attention(*inputs, dim=1),
+        ),
         (
             "the keys are made with the matrix of the queries",
             lambda x, w_query, w_key, w_value: self_attention(x, w_query, w_query, w_value),
@@ -102,10 +108,16 @@ WRONG = {
         ("the scores are divided by √d_model instead of √d_k", lambda *inputs: ratio(*inputs, width=6)),
     ],
     check_circle: [
-        ("with one matrix for both, the scores are", lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
+        (
+            "with one matrix for both, the scores are symmetric:",
+            lambda: (10 * torch.eye(3), 10 * torch.eye(3)),
+        ),
         ("return two matrices: first that of the queries", lambda: 10 * torch.eye(3)),
         ("return two matrices: first that of the queries", lambda: None),
-        ("the matrix of the queries should have shape (3", lambda: (torch.ones(2, 3), torch.ones(2, 3))),
+        (
+            "the matrix of the queries should have shape (3, d_k), not (2, 3).",
+            lambda: (torch.ones(2, 3), torch.ones(2, 3)),
+        ),
         ("each word reads the one that it loses to", lambda: circle(back=True)),
     ],
     check_pronouns: [

@@ -183,7 +183,10 @@ RIGHT = {
 
 WRONG = {
     check_equal: [
-        ("your prediction about 0.1 + 0.2 == 0.3 is wrong: none of the", [True, True, True, False, False]),
+        (
+            "your prediction about 0.1 + 0.2 == 0.3 is wrong: none of the three",
+            [True, True, True, False, False],
+        ),
         ("the first roundings are of different sums", [False, True, True, True, False]),
         ("give five answers, one for each statement", [False, True, True, False]),
         ("give five answers, one for each statement", True),
@@ -217,7 +220,12 @@ WRONG = {
             network,
             norm,
         ),
-        ("the network is that of the copy as it was", attention, lambda t, x: network(t, x, "tanh"), norm),
+        (
+            "the network is that of the copy as it was given",
+            attention,
+            lambda t, x: network(t, x, "tanh"),
+            norm,
+        ),
         ("the activation is ReLU", attention, lambda t, x: t.linear2(t.linear1(x).relu()), norm),
         (
             "the answer calls PyTorch's MultiheadAttention itself",

@@ -129,7 +129,10 @@ WRONG = {
     ],
     check_update: [
         ("the gradients of the first update are added", lambda *args: update(*args, clear=False)),
-        ("each position predicts its own input: the shift is", lambda *args: update(*args, shift=False)),
+        (
+            "each position predicts its own input: the shift is missing",
+            lambda *args: update(*args, shift=False),
+        ),
         ("padding counts as a label", lambda *args: update(*args, ignore=-1)),
     ],
     check_optimum: [

@@ -72,7 +72,10 @@ RIGHT = {
 WRONG = {
     check_pass_shapes: [
         ("There is one row for each source token", PREDICTED | {"z": (5, 512)}),
-        ("In each head, rows are queries, from the", PREDICTED | {"cross-attention weights": (8, 7, 5)}),
+        (
+            "In each head, rows are queries, from the target, and",
+            PREDICTED | {"cross-attention weights": (8, 7, 5)},
+        ),
         ("'z' should be a shape, such as (2, 3), not str.", PREDICTED | {"z": "(7, 512)"}),
         ("'z' should be a shape, such as (2, 3), not int.", PREDICTED | {"z": 512}),
     ],

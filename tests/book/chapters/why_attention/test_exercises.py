@@ -71,7 +71,10 @@ def test_law_rounded_predictions_pass():
 
 WRONG = {
     check_gradient_predictions: [
-        ("for 'weight 0.5, 10 words back' the gradient", PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9}),
+        (
+            "for 'weight 0.5, 10 words back' the gradient is not",
+            PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9},
+        ),
         (
             "Each step multiplies the gradient by the weight, and this",
             PREDICTIONS | {"weight 2, 10 words back": 2**-10},
@@ -86,7 +89,10 @@ WRONG = {
         ("only the last state is returned", lambda *inputs: rnn(*inputs)[:, -1]),
     ],
     check_average: [
-        ("the weights of each state sum to 1, not", lambda states, scores: scores.softmax(dim=0) @ states),
+        (
+            "the weights of each state sum to 1, not those of each",
+            lambda states, scores: scores.softmax(dim=0) @ states,
+        ),
         ("the scores are used as weights, without exponentials", lambda states, scores: scores @ states),
     ],
     check_last_state: [
