@@ -165,7 +165,7 @@ seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims
 	done; [ -z "$$failed" ]
 
 changes: $(READY)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
-	$(RUN) -m builder.changes $(notdir $(basename $(NOTEBOOKS)))
+	$(RUN) -m builder.reader_changes $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
 # compare them are deselected. Pages and outputs may differ there, so `oldest` runs only the tests.

@@ -7,18 +7,18 @@ from annotated_transformer.lazy_names import lazy
 
 if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.plotting.attention_map import draw_attention
-    from annotated_transformer.plotting.curves import (
+    from annotated_transformer.plotting.figures import Plot, new_plot, to_svg
+    from annotated_transformer.plotting.reports import read_reports, read_schedule
+    from annotated_transformer.plotting.training_curves import (
         describe_curves,
         draw_curves,
         plot_curves,
         summarize_curves,
     )
-    from annotated_transformer.plotting.figures import Plot, new_plot, to_svg
-    from annotated_transformer.plotting.reports import read_reports, read_schedule
 
 EXPORTS = {  # by module
     "plotting.attention_map": "draw_attention",
-    "plotting.curves": "describe_curves draw_curves plot_curves summarize_curves",
+    "plotting.training_curves": "describe_curves draw_curves plot_curves summarize_curves",
     "plotting.figures": "Plot new_plot to_svg",
     "plotting.reports": "read_reports read_schedule",
 }

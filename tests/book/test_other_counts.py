@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from annotated_transformer.book.chapters.cross_attention import figures as cross_attention
 from annotated_transformer.book.chapters.decoder import figures as decoder
 from annotated_transformer.book.chapters.decoding import step_figures as decoding
-from annotated_transformer.book.chapters.encoder import findings as encoder
+from annotated_transformer.book.chapters.encoder import finding_figures as encoder
 from annotated_transformer.book.chapters.looking_inside import figures as looking_inside
 from annotated_transformer.book.chapters.text_to_batches import figures as text_to_batches
 from annotated_transformer.book.chapters.the_same_as_pytorch import figures as the_same_as_pytorch

@@ -98,6 +98,12 @@ def test_law_figures_and_pages_share_their_colors():
     drawn |= {f"--at-{role.lower()}": getattr(palette, role).lower() for role in roles}
     paper = drawn.pop("--at-paper"), light.pop("--at-paper")
     assert {name: light[name] for name in drawn} == drawn
+    explorer = (ROOT / "builder" / "explorer" / "ui" / "explorer.css").read_text("utf-8")
+    stacks = [
+        "#" + bytes(map(int, rgb.split())).hex().upper()
+        for rgb in re.findall(r"--stack: ([\d ]+);", explorer)
+    ]
+    assert stacks == [palette.ENCODER, palette.DECODER]
     assert contrast(*paper) < 1.05  # --at-paper differs imperceptibly; see palette for the reason
 
 

@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book import chapters as rooms
+from annotated_transformer.book.drawing.chapter_map import describe_machine, draw_machine
 from annotated_transformer.book.drawing.figures import image, svg
-from annotated_transformer.book.drawing.machine import describe_machine, draw_machine
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter
 from builder.explorer.bundle import model_size

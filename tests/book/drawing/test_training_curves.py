@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotated_transformer.book.drawing.curves import CAPTION, SHADED, show_curves
-from annotated_transformer.plotting.curves import summarize_curves
+from annotated_transformer.book.drawing.training_curves import CAPTION, SHADED, show_curves
+from annotated_transformer.plotting.training_curves import summarize_curves
 from tests.run_reports import REPORTS
 
 

@@ -2,8 +2,8 @@
 
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import figure_output
-from annotated_transformer.plotting.curves import draw_curves, headline, summarize_curves
 from annotated_transformer.plotting.reports import Schedule
+from annotated_transformer.plotting.training_curves import draw_curves, headline, summarize_curves
 from annotated_transformer.training.metrics import EpochMetrics
 
 CAPTION = (

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.book.drawing.chapter_map import SINCE, describe_machine, draw_machine
 from annotated_transformer.book.drawing.figures import MAX_ALT_WORDS
-from annotated_transformer.book.drawing.machine import SINCE, describe_machine, draw_machine
 from annotated_transformer.plotting.palette import INK, PAPER
 from builder.chapters import read_chapters
 from tests.drawings import texts

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from annotated_transformer.book.drawing.figures import check_legible
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE
-from annotated_transformer.plotting.curves import (
+from annotated_transformer.plotting.training_curves import (
     LINE,
     describe_curves,
     draw_curves,

@@ -1,7 +1,7 @@
 """Change settings of chapters one at a time, as readers do, run all cells, and list what then breaks.
 
-python -m builder.changes NAME …              all changes of these chapters; without a name, of all chapters
-python -m builder.changes NAME --only 2       the second change of this chapter
+python -m builder.reader_changes NAME …          all changes of these chapters (without a name, of all)
+python -m builder.reader_changes NAME --only 2   the second change of this chapter
 
 The front matter of a chapter lists changes that a reader might make: `changes: [[lr=0.05, lr=0.01], …]`,
 each the old code, which occurs once, and the new. After a change, every cell must run, each claim must show

@@ -4,13 +4,13 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.chapters.queries_keys_values import scores
+from annotated_transformer.book.chapters.queries_keys_values import score_figures
 from annotated_transformer.plotting.palette import KEY, QUERY
 from tests.drawings import texts
 
 
 def test_law_bars_are_closeness_and_the_weights_that_sum_to_1():
-    fig = scores.draw_soft_answer(5, {4: 0.5, 6: 1.0}, [7, 8], 7.67)
+    fig = score_figures.draw_soft_answer(5, {4: 0.5, 6: 1.0}, [7, 8], 7.67)
     bars = [patch.get_width() / 1.7 for patch in fig.axes[0].patches if type(patch) is Rectangle]
     assert bars == pytest.approx([0.5, 1 / 3, 1.0, 2 / 3])
     found = {"5", "4", "6", "0.5", "1", "0.33", "0.67", "× 7", "× 8", "7.67"}
@@ -18,7 +18,7 @@ def test_law_bars_are_closeness_and_the_weights_that_sum_to_1():
 
 
 def test_law_only_the_dot_product_has_a_key_as_wide_as_the_query():
-    fig = scores.draw_three_scores()
+    fig = score_figures.draw_three_scores()
     cells = [patch for patch in fig.axes[0].patches if type(patch) is Rectangle]
     edges = [cell.get_edgecolor() for cell in cells]
     assert {"Dot product", "Bilinear", "Additive", "$U$", "$R$", "$w$"} <= set(texts(fig))
@@ -28,7 +28,7 @@ def test_law_only_the_dot_product_has_a_key_as_wide_as_the_query():
 
 def test_law_a_bar_is_divided_into_the_weights():
     shares = {"one": [0.2, 0.7, 0.1], "two": [0.3, 0.3, 0.4]}
-    fig = scores.draw_rivals([2, 1], [[2, 1], [4, 2], [1, 2]], shares)
+    fig = score_figures.draw_rivals([2, 1], [[2, 1], [4, 2], [1, 2]], shares)
     plane, ax = fig.axes
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.2, 0.7, 0.1, 0.3, 0.3, 0.4])
     assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, 0.2, 0.9, 0, 0.3, 0.6])
