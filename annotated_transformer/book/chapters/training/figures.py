@@ -205,7 +205,8 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
 def draw_update(parts: Mapping[str, str]) -> Figure:
     """Draw one update as boxes in a row, each under what computes it, and the way back to the second."""
     wide, gap = 2.3, 1.1
-    fig, ax = new_canvas(len(parts) * (wide + gap) - gap + 0.4, 3.3, width=WIDE)
+    lines = 1 + max(call.count("\n") for call in parts.values())
+    fig, ax = new_canvas(len(parts) * (wide + gap) - gap + 0.4, 2.6 + 0.7 * lines, width=WIDE)
     boxes = []
     for place, (name, call) in enumerate(parts.items()):
         boxes.append(draw_box(ax, 0.2 + place * (wide + gap), 1.3, wide, 1.0, name))
