@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
@@ -364,6 +366,30 @@ def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
         assert page.locator(".at-slider .at-stage:visible").count() == 0
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator(".at-states").count() == 0
+
+
+def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(
+    browser: Browser, book: str
+):
+    with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
+        page.wait_for_selector(".at-slider .at-stage[tabindex='0'] svg")
+        stage = page.locator(".at-slider .at-stage")
+        stage.evaluate("x => [...x.querySelector('svg').children].forEach(part => part.remove())")
+        stage.focus()
+
+        def shadows() -> list[bool]:
+            shot = Image.open(io.BytesIO(stage.screenshot())).convert("L")
+            left, middle, right = (
+                shot.getpixel((x, shot.height // 2)) for x in (5, shot.width // 2, shot.width - 6)
+            )
+            return [left < middle - 20, right < middle - 20]  # beside the outline of the focus
+
+        eventually(shadows, [False, True])
+        for _ in range(20):
+            page.keyboard.press("ArrowRight")
+        eventually(shadows, [True, False])
 
 
 def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):
