@@ -372,6 +372,29 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             assert page.evaluate(THEME) == theme
 
 
+HEIGHTS = (
+    """[...document.querySelectorAll("article figure, .at-x-page .at-x")].map((part) => part.offsetHeight)"""
+)
+
+
+@pytest.mark.parametrize("name", [CHAPTER, "explorer"])
+def test_law_figures_and_the_explorer_have_their_height_before_their_scripts_run(
+    browser: Browser, book: str, name: str
+):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.add_init_script(
+            "document.addEventListener('readystatechange', () => {"
+            f"if (document.readyState === 'interactive') window.before = {HEIGHTS};" + "});"
+        )
+        page.goto(f"{book}{name}.html")
+        page.wait_for_selector(".at-slider[data-ready] .at-figure-tools, .at-x-form")
+        page.wait_for_function("!document.querySelector('article img.at-svg')")
+        page.evaluate(IDLE)
+        before, after = page.evaluate(f"[window.before, {HEIGHTS}]")
+        assert after == pytest.approx(before, abs=12)  # pixels: a row of controls has more than 40
+
+
 def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = context.new_page()
