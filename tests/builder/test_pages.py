@@ -414,6 +414,24 @@ def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
         assert page.locator(".at-states").count() == 0
 
 
+def test_law_a_wide_drawing_is_printed_as_wide_as_the_text_and_a_long_table_may_break(
+    browser: Browser, book: str
+):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
+        page.wait_for_function("!document.querySelector('article img.at-svg')")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 670, "height": 980})  # the text of A4 paper
+        wide = "article .at-figure:not(.at-slider, .at-machine) svg[style*='min-width']"
+        text = page.locator("article p.at-question").evaluate("x => x.parentElement.clientWidth")
+        widths = page.eval_on_selector_all(wide, "all => all.map(x => x.clientWidth)")
+        assert len(widths) > 2
+        assert widths == [pytest.approx(text, abs=5)] * len(widths)
+        breaks = "x => getComputedStyle(x.closest('.cell_output') ?? x).breakInside"
+        assert page.locator("article table").first.evaluate(breaks) == "auto"
+
+
 def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(
     browser: Browser, book: str
 ):
