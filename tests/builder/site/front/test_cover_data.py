@@ -310,7 +310,7 @@ def test_law_each_heading_of_the_cover_stands_above_its_text(browser: Browser, s
         page.goto(f"{site}index.html")
         boxes = page.eval_on_selector_all(
             ".at-cover-ways :is(dt, dd)",
-            "all => all.map(part => part.getBoundingClientRect()).map(box => [box.left, box.top, box.bottom])",
+            "all => all.map(x => x.getBoundingClientRect()).map(box => [box.left, box.top, box.bottom])",
         )
         assert len({left for left, _, _ in boxes}) == (1 if width == 360 else 2)
         for heading, text in zip(boxes[::2], boxes[1::2], strict=True):
