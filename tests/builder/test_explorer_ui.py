@@ -255,6 +255,8 @@ def test_law_hovering_highlights_what_a_token_reads_and_selects_nothing(page: Pa
     eventually(read, chosen)
     page.hover("[data-key='query 2']")
     eventually(read, hovered)
+    page.evaluate("scrollBy({ top: 30, behavior: 'instant' })")  # below a resting pointer
+    settle(page)
     assert texts(page, ".at-x-queries .at-active .at-x-word")[0].startswith("w30")
     assert "Why w20?" in why(page)
     page.mouse.move(1, 1)

@@ -2,13 +2,15 @@
 
 import contextlib
 import functools
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Page
+from PIL import Image
+from playwright.sync_api import Browser, BrowserContext, Page, Route
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.serving import serving
@@ -292,6 +294,29 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             assert said == []
 
 
+def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(browser: Browser, book: str):
+    held: list[Route] = []
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.route("**/source-sans*", lambda route: held.append(route))
+        page.goto(f"{book}chapters/notation.html", wait_until="domcontentloaded")
+        similar = page.evaluate("document.fonts.load('16px \"At Arial\"').then(all => all.length, () => 0)")
+        page.wait_for_timeout(500)  # long after a browser has given up waiting for an optional face
+        before = page.evaluate(LABELS)
+        for route in held:
+            route.continue_()
+        eventually(lambda: page.evaluate(LABELS) == before, False)
+        near = 0.02 if similar else 0.25  # on a machine without any face that is adjusted
+        assert page.evaluate(LABELS) == pytest.approx(before, rel=near)
+
+
+# Letters so large that rounding to pixels counts little.
+LABELS = """[...document.querySelectorAll(".bd-sidenav a")].map((link) => {
+  Object.assign(link.style, { display: "inline-block", whiteSpace: "nowrap", fontSize: "100px" });
+  return link.offsetWidth;
+}).reduce((sum, width) => sum + width)"""
+
+
 CHAPTER = "chapters/03_scaled_dot_product_attention"  # with queries, keys, and values
 SHORT = "chapters/07_embeddings"  # which loads faster
 ROLES = """() => {
@@ -347,6 +372,29 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             assert page.evaluate(THEME) == theme
 
 
+HEIGHTS = (
+    """[...document.querySelectorAll("article figure, .at-x-page .at-x")].map((part) => part.offsetHeight)"""
+)
+
+
+@pytest.mark.parametrize("name", [CHAPTER, "explorer"])
+def test_law_figures_and_the_explorer_have_their_height_before_their_scripts_run(
+    browser: Browser, book: str, name: str
+):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.add_init_script(
+            "document.addEventListener('readystatechange', () => {"
+            f"if (document.readyState === 'interactive') window.before = {HEIGHTS};" + "});"
+        )
+        page.goto(f"{book}{name}.html")
+        page.wait_for_selector(".at-slider[data-ready] .at-figure-tools, .at-x-form")
+        page.wait_for_function("!document.querySelector('article img.at-svg')")
+        page.evaluate(IDLE)
+        before, after = page.evaluate(f"[window.before, {HEIGHTS}]")
+        assert after == pytest.approx(before, abs=12)  # pixels: a row of controls has more than 40
+
+
 def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = context.new_page()
@@ -364,6 +412,48 @@ def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
         assert page.locator(".at-slider .at-stage:visible").count() == 0
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator(".at-states").count() == 0
+
+
+def test_law_a_wide_drawing_is_printed_as_wide_as_the_text_and_a_long_table_may_break(
+    browser: Browser, book: str
+):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
+        page.wait_for_function("!document.querySelector('article img.at-svg')")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 670, "height": 980})  # the text of A4 paper
+        wide = "article .at-figure:not(.at-slider, .at-machine) svg[style*='min-width']"
+        text = page.locator("article p.at-question").evaluate("x => x.parentElement.clientWidth")
+        widths = page.eval_on_selector_all(wide, "all => all.map(x => x.clientWidth)")
+        assert len(widths) > 2
+        assert widths == [pytest.approx(text, abs=5)] * len(widths)
+        breaks = "x => getComputedStyle(x.closest('.cell_output') ?? x).breakInside"
+        assert page.locator("article table").first.evaluate(breaks) == "auto"
+
+
+def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(
+    browser: Browser, book: str
+):
+    with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
+        page.wait_for_selector(".at-slider .at-stage[tabindex='0'] svg")
+        stage = page.locator(".at-slider .at-stage")
+        stage.evaluate("x => [...x.querySelector('svg').children].forEach(part => part.remove())")
+        stage.focus()
+
+        def shadows() -> list[bool]:
+            shot = Image.open(io.BytesIO(stage.screenshot())).convert("L")
+            left, middle, right = (
+                shot.getpixel((x, shot.height // 2)) for x in (5, shot.width // 2, shot.width - 6)
+            )
+            return [left < middle - 20, right < middle - 20]  # beside the outline of the focus
+
+        eventually(shadows, [False, True])
+        for _ in range(20):
+            page.keyboard.press("ArrowRight")
+        eventually(shadows, [True, False])
 
 
 def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):

@@ -7,7 +7,7 @@
  * @typedef {object} Attributes
  * @property {(event: MouseEvent) => unknown} [onclick]
  * @property {(event: KeyboardEvent) => unknown} [onkeydown]
- * @property {(event: PointerEvent) => unknown} [onpointerenter]
+ * @property {(event: PointerEvent) => unknown} [onpointermove]
  * @property {(event: SubmitEvent) => unknown} [onsubmit]
  */
 /** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path">} Tags */

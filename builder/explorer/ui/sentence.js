@@ -86,7 +86,11 @@ export class Sentence {
       ];
     const waiting =
       linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
-    fill(this.note, slow || waiting);
+    const stored =
+      session.loaded.size || busy
+        ? ""
+        : `The translation below is stored. Another one, or the tour, first loads the model (${size}).`;
+    fill(this.note, slow || waiting || stored);
   }
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,

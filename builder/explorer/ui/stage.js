@@ -81,7 +81,7 @@ export class Stage {
         "li",
         {
           class: later(i) ? "at-x-later" : null,
-          onpointerenter: (event) => event.pointerType === "mouse" && this.light(i),
+          onpointermove: (event) => event.pointerType === "mouse" && this.light(i), // not if the page moves below it
         },
         h(
           "button",

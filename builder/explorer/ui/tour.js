@@ -98,7 +98,7 @@ export class Tour {
     ];
     /** @type {Record<string, (Element | null)[]>} */
     const places = {
-      stage: [element, stage.element, stage.element],
+      stage: [element, stage.element, choose.element],
       choose: [stage.element, choose.element, choose.element],
       why: [element, element, element],
     };

@@ -44,7 +44,7 @@
     });
     measured.forEach(([formula, wide]) => formula.classList.toggle("at-wide", wide));
     const boxes =
-      "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
+      "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .at-stage, .cell_output .output";
     /** @type {NodeListOf<HTMLElement>} */
     const found = document.querySelectorAll(boxes);
     /** @type {[HTMLElement, boolean][]} */

@@ -15,6 +15,8 @@
     return `#${parts.join("")}`;
   };
 
+  const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--at-paper");
+
   /** The drawing alone, in the colors of the page's theme, without variables. @type {(svg: SVGSVGElement) => string} */
   const standalone = (svg) => {
     const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
@@ -22,10 +24,10 @@
     [copy, ...copy.querySelectorAll("*")].forEach((element, place) => {
       if (!(element instanceof SVGElement)) return;
       const computed = getComputedStyle(shown[place]);
-      for (const name of /** @type {const} */ (["fill", "stroke", "backgroundColor", "fontFamily"]))
-        if (element.style[name] || (element === copy && name === "backgroundColor"))
-          element.style[name] = plain(computed[name]);
+      for (const name of /** @type {const} */ (["fill", "stroke", "fontFamily"]))
+        if (element.style[name]) element.style[name] = plain(computed[name]);
     });
+    copy.style.background = paper();
     const { width, height } = svg.viewBox.baseVal;
     copy.style.width = copy.style.height = "";
     copy.setAttribute("width", `${width}pt`);
@@ -54,7 +56,7 @@
     });
     const context = canvas.getContext("2d");
     if (!context) return null;
-    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--at-paper");
+    context.fillStyle = paper();
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.drawImage(image, 0, 0, canvas.width, canvas.height);
     return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));

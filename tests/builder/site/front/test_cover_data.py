@@ -303,6 +303,22 @@ def lit(page: Page) -> dict[str, str]:
 
 
 @pytest.mark.page
+@pytest.mark.parametrize("width", [360, 1280])
+def test_law_each_heading_of_the_cover_stands_above_its_text(browser: Browser, site: str, width: int):
+    with contextlib.closing(browser.new_context(viewport={"width": width, "height": 900})) as context:
+        page = context.new_page()
+        page.goto(f"{site}index.html")
+        boxes = page.eval_on_selector_all(
+            ".at-cover-ways :is(dt, dd)",
+            "all => all.map(x => x.getBoundingClientRect()).map(box => [box.left, box.top, box.bottom])",
+        )
+        assert len({left for left, _, _ in boxes}) == (1 if width == 360 else 2)
+        for heading, text in zip(boxes[::2], boxes[1::2], strict=True):
+            assert heading[0] == text[0]
+            assert abs(heading[2] - text[1]) < 2
+
+
+@pytest.mark.page
 def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, site: str):
     with contextlib.closing(browser.new_context(has_touch=True)) as context:
         page = context.new_page()
