@@ -1,6 +1,6 @@
 // The controls that choose which attention is drawn: kind, layer and head.
 import { button, choices, fill, h } from "./dom.js";
-import { headsMeant } from "./stage.js";
+import { headsMeant } from "./attention_curves.js";
 /** @import { Explorer } from "./explorer.js" */
 /** @import { State } from "./state.js" */
 

@@ -10,7 +10,7 @@ import { NumberPanel } from "./number.js";
 import { agree, agreed, attempt, ROOT } from "./page.js";
 import { Searches } from "./searches.js";
 import { Sentence } from "./sentence.js";
-import { headsMeant, placeWords, silenceWords, Stage } from "./stage.js";
+import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
 import { Tour } from "./tour.js";
