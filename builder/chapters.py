@@ -54,17 +54,21 @@ def read_chapters(root: Path) -> list[Chapter]:
     """Return the chapters of the book in `root`, written or planned, in their order.
 
     Raises:
-        ExtensionError: The front matter of a source lacks what the list of chapters needs.
+        ExtensionError: The front matter of a source lacks what the list of chapters needs, or two sources
+            have the same number.
     """
-    found = []
+    found, numbered = [], dict[int, Path]()
     for source in sources_of(root, "[0-9][0-9]_*"):
         head = front_matter(source)
         if missing := NEEDED - head.keys():
             raise ExtensionError(f"the front matter of {source.name} has no {', '.join(sorted(missing))}")
+        number = int(source.name[:2])
+        if (other := numbered.setdefault(number, source)) != source:
+            raise ExtensionError(f"{other.name} and {source.name} are both chapter {number}; rename one")
         file = "" if head.get("planned") else f"chapters/{source.stem}"
         here = tuple(head.get("here", []))
         given = {name: str(head[name]) for name in NEEDED}
-        found.append(Chapter(int(source.name[:2]), **given, file=file, terms=terms_of(head), here=here))
+        found.append(Chapter(number, **given, file=file, terms=terms_of(head), here=here))
     return found
 
 
@@ -84,9 +88,18 @@ def source_of(root: Path, name: str) -> Path:
 
 
 def front_matter(source: Path) -> dict[str, Any]:
-    """Return what stands between the lines `---` at the top of a source; nothing if it has none."""
+    """Return what stands between the lines `---` at the top of a source; nothing if it has none.
+
+    Raises:
+        ExtensionError: It is not YAML.
+    """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
-    return yaml.load(head[1], LOADER) or {} if head else {}
+    try:
+        return yaml.load(head[1], LOADER) or {} if head else {}
+    except yaml.YAMLError as error:
+        raise ExtensionError(
+            f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
+        ) from error
 
 
 @cache

@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 
 from builder.chapters import written
+from builder.imports import CHAPTERS, ROOT
 from builder.lint import absolutes, early_terms, numbers
 from builder.lint.source import parse_file
-
-CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 
 
 def report(source: Path) -> list[str]:
@@ -25,7 +24,7 @@ def report(source: Path) -> list[str]:
     lines = [f"== {source.name}"]
     for debt in absolutes.debts(chapter):
         lines.append(f"  {source.name}:{debt.line}: {', '.join(debt.words)}: {debt.sentence}")
-    for use in early_terms.uses(chapter, early_terms.homes(CHAPTERS.parent)):
+    for use in early_terms.uses(chapter, early_terms.homes(ROOT)):
         mark = " " if use.marked else "!"
         lines.append(f"{mark} {source.name}:{use.line}: look ahead at {use.term!r}: {use.sentence}")
     for typed in numbers.numbers(chapter, cells):
@@ -36,7 +35,7 @@ def report(source: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    sources = {source.stem: source for source in written(CHAPTERS.parent)}
+    sources = {source.stem: source for source in written(ROOT)}
     if unknown := sorted(set(sys.argv[1:]) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     for name in sys.argv[1:] or sources:

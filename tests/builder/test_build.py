@@ -77,7 +77,8 @@ def test_law_two_builds_give_the_same_bytes_and_keep_what_nbval_compares(copy, b
     assert capsys.readouterr().out == "built 01_one.ipynb\n" * 2
     assert notebook.read_bytes() == first
     _, *cells = [cell for cell in json.loads(first)["cells"] if cell["cell_type"] == "code"]
-    assert len({(cell["id"], cell["execution_count"]) for cell in cells}) == 5
+    assert [cell["execution_count"] for cell in cells] == [2, 3, 4, 5, 6]
+    assert len({cell["id"] for cell in cells}) == 5
     assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'aaa'"]
     assert cells[2]["outputs"][0]["traceback"] == ["ZeroDivisionError: division by zero"]
     assert cells[4]["outputs"] == []
@@ -141,13 +142,19 @@ def cell(text):
     return json.dumps({"cells": [{"cell_type": "code", "source": [text]}]}).encode()
 
 
-def test_law_a_notebook_converts_to_a_python_script(copy, pretender):
+def test_law_a_notebook_converts_to_a_python_script(copy, builder, pretender):
     notebook = chapter(copy, "answer = 42")
     assert pretender() == ["01_one"]
     script, about = ScriptExporter().from_filename(str(notebook))
     assert about["output_extension"] == ".py"
     exec(compile(script, "script", "exec"), names := {})
     assert names["answer"] == 42
+    built = notebook.read_text("utf-8")
+    notebook.write_text(built.replace('"file_extension": ".py",', ""), "utf-8")
+    record = {"01_one": fingerprint("chapters/01_one.ipynb", builder.present())}
+    builder.RECORD.write_text(json.dumps(record))
+    assert pretender() == []  # written without executing the code
+    assert notebook.read_text("utf-8") == built
 
 
 def test_law_a_cell_runs_the_code_to_which_import_statements_lead():

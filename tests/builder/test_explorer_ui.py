@@ -338,6 +338,7 @@ def test_law_only_what_the_reader_forced_is_called_forced_and_released(page: Pag
     press(page, "query 2", "option 131")
     both = "You forced w12 at token 1 and w131 at token 3. Undo all"
     assert page.inner_text(NOTICES) == both
+    assert page.inner_text("[data-key=free]") == "Let the model choose this one again"
     assert page.locator("[data-key='free all']").count() == 1
     press(page, "query 0")
     assert page.inner_text("[data-key=free]") == "Let the model choose again from here"

@@ -59,6 +59,18 @@ def test_law_every_module_has_its_reference_and_nothing_else_has():
     assert sorted(documented) == sorted(name for name in modules() if not WITHOUT_REFERENCE.fullmatch(name))
 
 
+@pytest.mark.page
+def test_law_the_reference_has_each_check_of_the_rooms():
+    paths = (ROOT / "annotated_transformer").glob("book/chapters/*/exercises.py")
+    checks = {
+        ".".join([*path.relative_to(ROOT).with_suffix("").parts, name])
+        for path in paths
+        for name in re.findall(r"^def (check_\w+)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(checks) > 100
+    assert checks - set(seen("chapters/api/book")["id"]) == set()
+
+
 def test_law_every_page_that_is_written_is_in_the_table_of_contents():
     chapters = ROOT / "chapters"
     written = [
@@ -429,6 +441,11 @@ def test_law_no_type_is_printed_twice():
 def test_law_a_page_asks_for_the_fonts_of_formulas_if_it_has_some(name):
     head = (HTML / f"{name}.html").read_text(encoding="utf-8").partition("</head>")[0]
     assert ("_static/formulas/MathJax_" in head) == bool(seen(name)["formula"])
+
+
+@pytest.mark.page
+def test_law_some_pages_have_formulas_and_some_have_none():
+    assert {bool(seen(name)["formula"]) for name in PAGES} == {True, False}
 
 
 @pytest.mark.page

@@ -102,8 +102,8 @@ def filled(number: str, values: Mapping[str, object]) -> Caption:
     found = captions(chapter)
     if number not in found:
         raise ValueError(
-            f"{file_name(chapter)} has no words for figure {number}; it has them for "
-            f"{', '.join(found) or 'none'}"
+            f"{file_name(chapter)} in the chapter's room has no words for figure {number}; "
+            f"it has them for {', '.join(found) or 'none'}"
         )
     words = found[number]
     places = {name for text in words for _, name, _, _ in Formatter().parse(text) if name}

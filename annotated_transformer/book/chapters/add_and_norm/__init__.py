@@ -1,1 +1,1 @@
-"""What only the chapter on add and norm uses."""
+"""What only the chapter "Add & Norm" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on cost and scale uses."""
+"""What only the chapter "Cost and scale" uses."""

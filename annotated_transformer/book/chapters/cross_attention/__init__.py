@@ -1,1 +1,1 @@
-"""What only the chapter on cross attention uses."""
+"""What only the chapter "Cross-attention" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on decoder uses."""
+"""What only the chapter "The decoder" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on decoding uses."""
+"""What only the chapter "Decoding" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on embeddings uses."""
+"""What only the chapter "Embeddings" uses."""

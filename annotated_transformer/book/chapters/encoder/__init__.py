@@ -1,1 +1,1 @@
-"""What only the chapter on encoder uses."""
+"""What only the chapter "The encoder" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on feed forward uses."""
+"""What only the chapter "The feed-forward network" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on looking inside uses."""
+"""What only the chapter "Looking inside" uses."""

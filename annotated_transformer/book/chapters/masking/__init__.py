@@ -1,1 +1,1 @@
-"""What only the chapter on masking uses."""
+"""What only the chapter "Masking" uses."""

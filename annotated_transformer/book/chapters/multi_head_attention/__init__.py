@@ -1,1 +1,1 @@
-"""What only the chapter on multi head attention uses."""
+"""What only the chapter "Multi-head attention" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on positional encoding uses."""
+"""What only the chapter "Positional encoding" uses."""

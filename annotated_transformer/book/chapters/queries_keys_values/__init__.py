@@ -1,1 +1,1 @@
-"""What only the chapter on queries keys values uses."""
+"""What only the chapter "Queries, keys and values" uses."""

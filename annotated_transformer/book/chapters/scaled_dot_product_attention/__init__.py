@@ -1,1 +1,1 @@
-"""What only the chapter on scaled dot product attention uses."""
+"""What only the chapter "Scaled dot-product attention" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on self attention uses."""
+"""What only the chapter "Self-attention" uses."""

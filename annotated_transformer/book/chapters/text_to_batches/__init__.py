@@ -1,1 +1,1 @@
-"""What only the chapter on text to batches uses."""
+"""What only the chapter "From text to batches" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on training uses."""
+"""What only the chapter "Training" uses."""

@@ -1,1 +1,1 @@
-"""What only the chapter on transformer uses."""
+"""What only the chapter "The Transformer" uses."""

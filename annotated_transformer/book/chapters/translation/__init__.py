@@ -1,1 +1,1 @@
-"""What only the chapter on translation uses."""
+"""What only the chapter "Translation" uses."""

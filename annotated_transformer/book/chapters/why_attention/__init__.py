@@ -1,1 +1,1 @@
-"""What only the chapter on why attention uses."""
+"""What only the chapter "Why attention" uses."""

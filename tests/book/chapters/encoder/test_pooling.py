@@ -41,6 +41,14 @@ def test_law_the_mean_of_embeddings_plus_positions_does_not_depend_on_word_order
     assert nonlinear.abs().max() > 0.01
 
 
+@pytest.mark.message  # not a message: compiled as users do
+def test_law_the_head_compiles_and_runs_without_values(draw, randomized):
+    z, head = draw(BATCH, TOKENS, D_MODEL), randomized(PooledHead(D_MODEL, OUTPUTS))
+    compiled = torch.compile(head, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(z, IS_WORD), head(z, IS_WORD), **EXACT)
+    assert head.to("meta")(z.to("meta"), IS_WORD.to("meta")).shape == (BATCH, OUTPUTS)
+
+
 @pytest.mark.message
 def test_message_a_sequence_without_words():
     nothing = torch.tensor([[True, True], [False, False]])

@@ -122,6 +122,17 @@ def test_message_a_source_that_lacks_what_the_list_needs(tmp_path: Path):
         read_chapters(tmp_path)
 
 
+@pytest.mark.message
+def test_message_a_front_matter_that_is_not_yaml_and_a_number_given_twice(tmp_path: Path):
+    write_source(tmp_path, "01_a", "question: Masks: which?")
+    with pytest.raises(ExtensionError, match=r"of 01_a\.md is not YAML \(quote a text that has a colon\)"):
+        read_chapters(tmp_path)
+    for name in ("01_a", "01_b"):
+        write_source(tmp_path, name, 'title: A\npart: P\nquestion: "Why?"')
+    with pytest.raises(ExtensionError, match=r"01_a\.md and 01_b\.md are both chapter 1; rename one"):
+        read_chapters(tmp_path)
+
+
 def test_law_the_sources_are_the_list_of_chapters(tmp_path: Path):
     write_source(tmp_path, "02_later", "title: Later\npart: P\nquestion: When?\nterms: [beam]\nplanned: true")
     write_source(tmp_path, "01_a", 'title: A\npart: P\nquestion: "Why?"\nterms: {a: b}')
@@ -344,6 +355,8 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         page.keyboard.press("End")
         page.keyboard.press("ArrowDown")  # focus stays
         assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
+        page.keyboard.press("Home")
+        assert page.evaluate("document.activeElement.textContent").startswith("Ich")
         assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1
         page.keyboard.press("Escape")
         assert lit(page) == {}

@@ -1,11 +1,14 @@
 """Links from the appendices to written and planned chapters."""
 
+from pathlib import Path
+
 import pytest
 from sphinx.errors import ExtensionError
 
 from builder.chapters import Chapter
+from builder.site.front.corrections import Correction
 from builder.site.front.targets import Target, claims, link_all, read_targets
-from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, ROOT
+from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, ROOT, faults, rendered_faults
 
 LATER = Chapter(99, "P", "Later", "When?")
 PLANNED = {**CHAPTERS, 99: LATER}
@@ -44,6 +47,28 @@ def test_law_a_planned_chapter_is_named_once_and_linked_as_soon_as_it_is_written
     assert link_all(targets, written, ROOT) == (
         f"Chapter 99: [a comet](/chapters/99_later.ipynb#figure-99-1); equation {{eq}}`eq-comet`. {link}"
     )
+
+
+def row(*shown: str) -> Correction:
+    """Return a row that links to these targets."""
+    return Correction(1, "code", "wrong", "A.", "B.", read_targets(shown))
+
+
+def test_law_a_row_that_leads_nowhere_is_reported(tmp_path: Path):
+    assert faults(row("4#claim-mean")) == []
+    assert faults(row("4#claim-none")) == ["chapter 4 has no claim-none"]
+    assert faults(row("99#claim-mean")) == ["there is no chapter 99"]
+    assert faults(row()) == ["neither shown nor planned"]
+    for name in ("04_self_attention", "index"):
+        (tmp_path / f"{name}.html").write_text('<p id="claim-mean">', "utf-8")
+    for link, fault in (
+        ("04_self_attention.html#claim-mean", ""),
+        ("04_self_attention.html#claim-none", " leads to nothing"),
+        ("index.html#claim-mean", " leads to another page than "),
+    ):
+        page = f'<body><table><tbody><tr><td><a href="{link}">a</a></td></tr></tbody></table>'
+        found = rendered_faults(page, [row("4#claim-mean")], tmp_path)
+        assert [complaint.startswith(link + fault) for complaint in found] == [True] * bool(fault)
 
 
 @pytest.mark.message
