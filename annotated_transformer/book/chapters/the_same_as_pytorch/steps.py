@@ -43,7 +43,7 @@ def outputs(model: nn.Module, names: Iterable[str], *inputs: Any) -> Outputs:
 
             def keep(module: nn.Module, args: Any, out: Any, name: str = name) -> None:
                 out = out[0] if isinstance(out, tuple) else out
-                seen.setdefault(name, []).append(out.detach())
+                seen.setdefault(name, []).append(out.detach().clone())
 
             module = model.get_submodule(name)
             hooks.enter_context(module.register_forward_hook(keep))
