@@ -212,10 +212,11 @@ def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
         def logits(self, hidden: torch.Tensor) -> torch.Tensor:
             return 2 * super().logits(hidden)
 
-    plain, in_place, config = make_model(), make_model(), TrainingConfig()
+    plain, in_place, hooked, config = make_model(), make_model(), make_model(), TrainingConfig()
+    hooked.register_forward_hook(lambda *_: None)
     own, compiled = Own(plain.config), torch.compile(plain, backend="eager")
     in_place.compile(backend="eager")
-    for one in (plain, own, compiled, in_place, make_model().to("meta")):
+    for one in (plain, own, compiled, in_place, hooked, make_model().to("meta")):
         assert takes_fast_path(one, config) == (one is plain)
         for given in (False, True):
             assert takes_fast_path(one, dataclasses.replace(config, fast=given)) == given
