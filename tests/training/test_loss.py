@@ -223,3 +223,9 @@ def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
     for one, kind in ((own, PlainLoss), (plain, FastLoss)):
         with training_loss(one, config) as objective:
             assert isinstance(objective, kind)
+
+
+def test_law_another_error_is_not_taken_for_a_refusal_of_the_fast_path(monkeypatch):
+    monkeypatch.setattr(loss, "refuse_other_logits", lambda model: int("broken"))
+    with pytest.raises(ValueError, match="broken"):
+        takes_fast_path(model(), TrainingConfig())

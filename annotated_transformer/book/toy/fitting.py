@@ -11,7 +11,7 @@ def rise_stay_fall(step: int, updates: int) -> float:
 
     The rate rises for 30 updates, is the highest until half of the updates, and then falls to 0.
     """
-    return min(1, (step + 1) / 30, 2 * (1 - step / updates))
+    return min(1.0, (step + 1) / 30, 2 * (1 - step / updates))
 
 
 def fit(
