@@ -27,8 +27,10 @@ def check_output(options: argparse.Namespace) -> None:
     files = [file for place in own_files(options).values() for file in place.files]
     name = options.corpus or OWN_FILES
     if not files and CORPORA[name].needs_folder:
-        files = split_files(corpus_folder(name, options.data), options.source, options.target)
-    if options.output.exists() and any(options.output.samefile(file) for file in files):
+        folder = corpus_folder(name, options.data)
+        files = split_files(folder, options.source, options.target)
+        files += [folder / file for file in CORPORA[name].files]
+    if options.output.exists() and any(file.exists() and options.output.samefile(file) for file in files):
         raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
 
 

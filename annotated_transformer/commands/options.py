@@ -11,6 +11,7 @@ from annotated_transformer.text.sentence_pairs import Languages
 LANGUAGES = Languages("en", "de")  # the default
 DEVICES = ("cpu", "cuda")
 OTHER_NAMES = OF_DECODING | {"compiled": "compile", "folder": "data"}
+ONLY_IN_FILE = ("pad_id", "bos_id", "eos_id")  # those of the tokenizer: fields without an option
 
 
 def path(text: str) -> Path:
@@ -41,14 +42,16 @@ def name_options(message: object, options: argparse.Namespace) -> str:
     """Return a message in which arguments are named as the options that set them.
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
-    `--max-lr`. A value that comes from the file of `--config` keeps its name.
+    `--max-lr`. A value that comes from the file of `--config` keeps its name, and a field that only this
+    file can set is followed by "(see --config)".
     """
     settings_file = getattr(options, "config", None)
 
     def in_options(name: str, *value: object) -> str:
         dest = OTHER_NAMES.get(name, name)
         if not hasattr(options, dest):
-            return in_python(name, *value)
+            see = " (see --config)" * (name in ONLY_IN_FILE and settings_file is not None)
+            return f"{in_python(name, *value)}{see}"
         option = option_name(dest)
         if value == (None,):
             return f"no {option}"

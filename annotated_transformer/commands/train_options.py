@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.commands.options import (
+    ONLY_IN_FILE,
     add_corpus_options,
     add_device_option,
     describe_command,
@@ -30,6 +31,8 @@ DEFAULT_TRAINING = {  # where it differs from the paper's
     "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
     "max_lr": 3e-3,
 }
+LIMITS = ("steps", "minutes", "patience")  # of training
+METAVARS = {"patience": {"metavar": "EPOCHS"}, "clip_norm": {"metavar": "NORM"}}
 
 
 def add_train_options(command: argparse.ArgumentParser) -> None:
@@ -103,14 +106,16 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         command.add_argument_group("model", text),
         TransformerConfig,
         dataclasses.asdict(DEFAULT_SHAPE),
-        leave_out=("pad_id", "bos_id", "eos_id"),  # those of the tokenizer
+        leave_out=ONLY_IN_FILE,
     )
 
 
 def _add_training_options(command: argparse.ArgumentParser) -> None:
-    text = "The run ends at the first of its limits; give --minutes or --steps."
-    training = command.add_argument_group("training", text)
-    _add_fields(training, TrainingConfig, DEFAULT_TRAINING)
+    limits = command.add_argument_group("limits", "The run ends at the first; give --minutes or --steps.")
+    others = tuple(field.name for field in dataclasses.fields(TrainingConfig) if field.name not in LIMITS)
+    _add_fields(limits, TrainingConfig, DEFAULT_TRAINING, leave_out=others)
+    training = command.add_argument_group("training")
+    _add_fields(training, TrainingConfig, DEFAULT_TRAINING, leave_out=LIMITS)
     training.add_argument(
         "--bpe-dropout",
         help="BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)",
@@ -145,7 +150,8 @@ def _add_fields(
     for field in dataclasses.fields(config):
         if field.name not in leave_out:
             text = _help(texts[field.name], defaults.get(field.name, field.default))
-            group.add_argument(option_name(field.name), help=text, **_kind(kinds[field.name]))
+            kind = _kind(kinds[field.name]) | METAVARS.get(field.name, {})
+            group.add_argument(option_name(field.name), help=text, **kind)
 
 
 def _attributes(config: type) -> dict[str, str]:

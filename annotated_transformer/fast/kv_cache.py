@@ -23,19 +23,27 @@ from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm, PreNorm
-from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
+from annotated_transformer.model.plain import NotPlain, plain_name, refuse_changed, unwrap
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
-KNOWN = (
-    *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
-    *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
-    *(PostNorm, PreNorm, LayerNorm),
-    *(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, *ACTIVATIONS.values()),
-)
-IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
+KNOWN: dict[str, tuple[type[nn.Module], ...]] = {  # the classes at each place, the last part of a name
+    **dict.fromkeys(("embedding", "output"), (TokenEmbedding,)),
+    "positions": (SinusoidalPositions, LearnedPositions),
+    "decoder": (Decoder,),
+    "layers": (nn.ModuleList,),
+    "layer": (DecoderLayer,),
+    **dict.fromkeys(("self_attention", "cross_attention"), (MultiHeadAttention,)),
+    "attention": (ScaledDotProductAttention, FusedAttention),
+    **dict.fromkeys(("to_query", "to_key", "to_value", "to_output", "expand", "contract"), (nn.Linear,)),
+    "feed_forward": (FeedForward,),
+    "activation": (*ACTIVATIONS.values(), nn.Identity),
+    **dict.fromkeys(("add_norm_1", "add_norm_2", "add_norm_3"), (PostNorm, PreNorm)),
+    **dict.fromkeys(("norm", "final_norm"), (LayerNorm, nn.Identity)),
+    **dict.fromkeys(("dropout", "weights"), (nn.Dropout, nn.Identity)),  # which do nothing in evaluation
+}
 OTHERS = "decode with KeyValueCache, or NoCache if that refuses it, too (for a Translator: fast=False)"
 
 
@@ -252,9 +260,8 @@ def refuse_for_fast_cache(model: Transformer) -> None:
     parts = {name: getattr(model, name) for name in ("embedding", "positions", "dropout")}
     parts |= {} if model.output is None else {"output": model.output}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
-        module = unwrap(module)
-        idle = name.rpartition(".")[2] in ("dropout", "weights")
-        if type(module) not in (IDLE if idle else KNOWN):
+        module, place = unwrap(module), plain_name(name).rpartition(".")[2]
+        if type(module) not in KNOWN.get("layer" if place.isdecimal() else place, ()):
             raise NotPlain(
                 f"{name} is a {type(module).__name__}, and FastKeyValueCache cannot compute what that does "
                 f"there; {OTHERS}"

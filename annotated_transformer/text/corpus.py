@@ -31,6 +31,7 @@ TOY_PAIRS = 20_000
 FEW = 1000  # pairs to train on: the fewest in the guide's table of corpus sizes
 VALIDATION = ("val", "valid", "validation", "dev")  # names of the validation split; the first one counts
 NO_VALIDATION = f"There is no validation loss, because no split is called {' or '.join(VALIDATION)}."
+TATOEBA_FILES = ("deu-eng.zip", "deu.txt")  # one of them
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
 
@@ -214,6 +215,7 @@ class KnownCorpus:
         source: Its terms, and where its files can be downloaded, if they can.
         cleaned: Whether `read` cleans the sentences.
         needs_folder: Whether it is read from files.
+        files: The names that its files may have, if these are not `{split}.{language}`.
     """
 
     about: str
@@ -222,6 +224,7 @@ class KnownCorpus:
     source: Source
     cleaned: bool = False
     needs_folder: bool = True
+    files: tuple[str, ...] = ()
 
 
 def _toy(folder: Path, source: str, target: str) -> SplitPairs:
@@ -232,7 +235,7 @@ def _toy(folder: Path, source: str, target: str) -> SplitPairs:
 
 
 def _tatoeba(folder: Path, source: str, target: str) -> SplitPairs:
-    path = find_file(folder, "deu-eng.zip", "deu.txt")
+    path = find_file(folder, *TATOEBA_FILES)
     pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
         columns = line.split("\t") if line.strip() else ["", ""]
@@ -323,6 +326,7 @@ CORPORA = {
         languages=ENGLISH_GERMAN,
         source=TATOEBA,
         cleaned=True,
+        files=TATOEBA_FILES,
     ),
     OWN_FILES: KnownCorpus(
         about="your own sentences", read=_own_files, languages=None, source=Source(terms="Terms: your own.")

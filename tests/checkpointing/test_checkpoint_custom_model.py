@@ -74,7 +74,10 @@ def test_message_a_model_in_another(tmp_path: Path):
 
 @pytest.mark.message
 def test_message_a_model_without_values(tmp_path: Path):
-    expected = r"the model is on the device 'meta', where weights have no values; load them with"
+    expected = (
+        r"the model is on the device 'meta', where weights have no values; load them with "
+        r"load_state_dict\(…, assign=True\)"
+    )
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, make_model().to("meta"), make_tokenizer())
 
@@ -133,7 +136,10 @@ def share_memory(model: Transformer) -> None:
 def test_message_shared_weights(tmp_path, share, message, stored):
     model = make_model(num_layers=2)
     share(model)
-    expected = rf"^model\.{message}, and loading would separate them; replace it by a copy"
+    expected = (
+        rf"^model\.{message}, and loading would separate them; replace it by a copy \(copy\.deepcopy\), or "
+        r"save model\.state_dict\(\)"
+    )
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=stored)
     assert not list(tmp_path.iterdir())

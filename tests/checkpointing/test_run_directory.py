@@ -212,10 +212,11 @@ RunDirectory(sys.argv[1]).__enter__()
 def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
     command = [sys.executable, "-c", SECOND, tmp_path]
     with RunDirectory(tmp_path):
-        with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} is training into .*; wait for"):
+        sentence = f"process {os.getpid()} is training into {tmp_path}; wait for it, or give another folder"
+        with pytest.raises(BlockingIOError, match=f"^{re.escape(sentence)}$"):
             RunDirectory(tmp_path).__enter__()
         second = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert f"process {os.getpid()} is training into" in second.stdout.readline()
+        assert second.stdout.readline() == f"{sentence}\n"
     assert second.communicate("\n") == ("", None)
     assert second.returncode == 0
     with RunDirectory(tmp_path):  # the lock file is left over from a process that has ended

@@ -131,9 +131,19 @@ def test_law_moses_uses_the_rules_of_the_target_language(folder: Path, data: Pat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--corpus", "toy", "--split", "dev", "--output", "o"], "toy has no split 'dev'; choose from train"),
-        (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give --data, or set"),
-        (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
+        (
+            ["--corpus", "toy", "--split", "dev", "--output", "o"],
+            "toy has no split 'dev'; choose from train, val, test",
+        ),
+        (
+            ["--corpus", "tatoeba"],
+            "the folder of the corpus tatoeba is unknown; give --data, or set ANNOTATED_TRANSFORMER_DATA to "
+            "it; annotated-transformer download tatoeba downloads it",
+        ),
+        (
+            ["--corpus", "toy", "--target", "fr"],
+            "the corpus toy has en and de, not en and fr; give --source en, --target de, or the reverse",
+        ),
     ],
 )
 def test_message_a_user_error_is_one_sentence(arguments: list[str], sentence: str, capsys, monkeypatch):
@@ -142,7 +152,7 @@ def test_message_a_user_error_is_one_sentence(arguments: list[str], sentence: st
     assert command_line.main(["evaluate", "--split", "test", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"error: {sentence}")
+    assert err == f"error: {sentence}\n"
 
 
 @pytest.mark.usefixtures("asked")
@@ -172,10 +182,17 @@ def test_law_the_default_model_matches_the_languages(folder, data, monkeypatch, 
     ("options", "sentence"),
     [
         (["--target", "xx", "--protocol", "multi30k"], "Moses has no rules for the language 'xx'; choose "),
-        (["--target", "ja"], "the tokenizer ja-mecab needs packages that are not installed; run pip"),
+        (
+            ["--target", "ja"],
+            "the tokenizer ja-mecab needs packages that are not installed; run pip install 'sacrebleu[ja]', "
+            "or give another tokenizer, such as char",
+        ),
         (["--bleu-tokenizer", ""], "there is no tokenizer '' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
-        (["--bleu-tokenizer", "zh", "--protocol", "multi30k"], "--protocol multi30k tokenizes by Moses"),
+        (
+            ["--bleu-tokenizer", "zh", "--protocol", "multi30k"],
+            "--protocol multi30k tokenizes by Moses, not by --bleu-tokenizer zh; leave one out\n",
+        ),
     ],
 )
 def test_message_a_language_or_a_tokenizer_is_refused_before_translating(
@@ -228,7 +245,7 @@ def test_message_all_texts_that_cannot_be_translated_are_reported_before_transla
 def files(data: Path, monkeypatch) -> list[str]:
     """Write translations, and return the options that evaluate them."""
     monkeypatch.chdir(data)
-    for name, lines in {"found.txt": SAID, "same.txt": SAID, "two.txt": SAID[:2]}.items():
+    for name, lines in {"found.txt": SAID, "same.txt": SAID, "two.txt": SAID[:2], "deu.txt": MEANT}.items():
         Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return ["--hypotheses", "found.txt", "--references", "test.de"]
 
@@ -294,6 +311,12 @@ def test_law_own_files_are_evaluated_under_any_name(folder, files, asked, capsys
     assert capsys.readouterr().err == "error: files has no split 'test'; choose from train\n"
 
 
+REFERENCE = "line i of one must be a reference for line i of the other"
+NO_EFFECT = "has no effect on --hypotheses, which are translated already; leave one of them out"
+NO_BLEU = "has an effect only on BLEU; add bleu to --metric, or leave it out"
+REPLACED = "would replace a file of the corpus; give another name"
+
+
 @pytest.mark.message
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(
@@ -301,35 +324,45 @@ def test_law_own_files_are_evaluated_under_any_name(folder, files, asked, capsys
     [
         (["--hypotheses", "found.txt"], "--hypotheses is given without --references; give both"),
         (["--references", "test.de"], "--references is given without --hypotheses; give both"),
-        (["--hypotheses", "two.txt", "--references", "test.de"], "two.txt has 2 lines and test.de has 3"),
-        (["{files}", "two.txt"], "found.txt has 3 lines and two.txt has 2; line i of one must be a refer"),
+        (
+            ["--hypotheses", "two.txt", "--references", "test.de"],
+            f"two.txt has 2 lines and test.de has 3; {REFERENCE}",
+        ),
+        (["{files}", "two.txt"], f"found.txt has 3 lines and two.txt has 2; {REFERENCE}"),
         (["{files}", "nowhere"], "--references nowhere does not exist; give the name of a file"),
-        (["--hypotheses", ".", "--references", "test.de"], "--hypotheses . is not a regular file; give ano"),
-        (["{files}", "--model", "m"], "--model has no effect on --hypotheses, which are translated already"),
-        (["{files}", "--split", "test"], "--split has no effect on --hypotheses, which are translated"),
-        (["{files}", "--beam", "2"], "--beam has no effect on --hypotheses, which are translated"),
-        (["{files}", "--test-source", "a"], "--test-source has no effect on --hypotheses, which are transl"),
-        (["{files}", "--output", "o"], "--output has no effect on --hypotheses, which are translated alr"),
-        (["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"], "--bleu-tokenizer has an effect only on"),
-        (["{files}", "--metric", "chrf,ter", "--protocol", "multi30k"], "--protocol has an effect only on"),
-        (["{files}", "same.txt", "--protocol", "multi30k"], "--protocol multi30k takes one reference, not"),
-        (["--data", ".", "--output", "./test.de"], "--output test.de would replace a file of the corpus"),
-        (["--corpus", "multi30k", "--data", ".", "--output", "./test.de"], "--output test.de would replace"),
+        (
+            ["--hypotheses", ".", "--references", "test.de"],
+            "--hypotheses . is not a regular file; give another name",
+        ),
+        (["{files}", "--model", "m"], f"--model {NO_EFFECT}"),
+        (["{files}", "--split", "test"], f"--split {NO_EFFECT}"),
+        (["{files}", "--beam", "2"], f"--beam {NO_EFFECT}"),
+        (["{files}", "--test-source", "a"], f"--test-source {NO_EFFECT}"),
+        (["{files}", "--output", "o"], f"--output {NO_EFFECT}"),
+        (["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"], f"--bleu-tokenizer {NO_BLEU}"),
+        (["{files}", "--metric", "chrf,ter", "--protocol", "multi30k"], f"--protocol {NO_BLEU}"),
+        (
+            ["{files}", "same.txt", "--protocol", "multi30k"],
+            "--protocol multi30k takes one reference, not 2; give one file",
+        ),
+        (["--data", ".", "--output", "./test.de"], f"--output test.de {REPLACED}"),
+        (["--corpus", "multi30k", "--data", ".", "--output", "./test.de"], f"--output test.de {REPLACED}"),
+        (["--corpus", "tatoeba", "--data", ".", "--output", "./deu.txt"], f"--output deu.txt {REPLACED}"),
         (
             ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
-            "--output same.txt would replace a file of the corpus; give another name",
+            f"--output same.txt {REPLACED}",
         ),
-        (["--test-tsv", "same.txt", "--output", "same.txt"], "--output same.txt would replace a file of"),
-        (["--data", ".", "--output", "no/out"], "--output no/out cannot be written: there is no folder no"),
+        (["--test-tsv", "same.txt", "--output", "same.txt"], f"--output same.txt {REPLACED}"),
+        (
+            ["--data", ".", "--output", "no/out"],
+            "--output no/out cannot be written: there is no folder no; make it, or give another",
+        ),
     ],
 )
 def test_message_files_and_options_that_do_not_fit(files, arguments, sentence, capsys):
     filled = [word for argument in arguments for word in (files if argument == "{files}" else [argument])]
     assert command_line.main(["evaluate", *filled]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"error: {sentence}")
-    assert err.count("\n") == 1
+    assert capsys.readouterr() == ("", f"error: {sentence}\n")
 
 
 @pytest.mark.message

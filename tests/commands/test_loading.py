@@ -164,31 +164,61 @@ def test_law_given_languages_come_before_those_of_the_model():
     assert take_languages(parsed(command="evaluate"), Languages("es", "it")) == ("es", "it")
 
 
+NAMED = "has no effect on files that options name one by one; leave it out, or leave out these files"
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (TRAIN[:2], "--train-source is given without --train-target; give both, or --train-tsv"),
         (TRAIN[2:], "--train-target is given without --train-source; give both, or --train-tsv"),
-        ([*TRAIN, "--valid-target", "b.txt"], "--valid-target is given without --valid-source; give both"),
-        (["--valid-tsv", "pairs.tsv"], "--valid-tsv is given without training files; give --train-source"),
-        ([*TABLE, *TRAIN[2:]], "--train-target and --train-tsv are both given; give one file with both"),
-        ([*TRAIN, "--columns", "1,2"], "--columns has an effect only on TSV files; give --train-tsv, or"),
-        ([*TRAIN, "--corpus", "toy"], "--corpus has no effect on files that options name one by one; leave"),
-        ([*TABLE, "--data", "."], "--data has no effect on files that options name one by one; leave it o"),
-        (["--train-source", "none", *TRAIN[2:]], "--train-source none does not exist; give the name of a"),
+        (
+            [*TRAIN, "--valid-target", "b.txt"],
+            "--valid-target is given without --valid-source; give both, or --valid-tsv",
+        ),
+        (
+            ["--valid-tsv", "pairs.tsv"],
+            "--valid-tsv is given without training files; give --train-source and --train-target, or "
+            "--train-tsv",
+        ),
+        (
+            [*TABLE, *TRAIN[2:]],
+            "--train-target and --train-tsv are both given; give one file with both sides, or two files",
+        ),
+        (
+            [*TRAIN, "--columns", "1,2"],
+            "--columns has an effect only on TSV files; give --train-tsv, or leave it out",
+        ),
+        ([*TRAIN, "--corpus", "toy"], f"--corpus {NAMED}"),
+        ([*TABLE, "--data", "."], f"--data {NAMED}"),
+        (
+            ["--train-source", "none", *TRAIN[2:]],
+            "--train-source none does not exist; give the name of a file",
+        ),
         ([*TRAIN[:3], "."], "--train-target . is not a regular file; give another name"),
         ([*TRAIN[:3], "./a.txt"], "--train-source and --train-target are both a.txt; give two files"),
-        ([*TABLE[:-1], "3,7"], "pairs.tsv, line 1 has 3 columns\n"),
-        ([*TABLE[:-1], "x,y"], "the first line of pairs.tsv names no column 'y' (it has x, Phrase 0., Sen"),
+        (
+            [*TABLE[:-1], "3,7"],
+            "".join(f"pairs.tsv, line {line} has 3 columns\n" for line in range(1, 11))
+            + f"and {len(PAIRS) - 10} more; separate the columns by tabs, or give other --columns",
+        ),
+        (
+            [*TABLE[:-1], "x,y"],
+            "the first line of pairs.tsv names no column 'y' (it has x, Phrase 0., Sentence 0.); give other "
+            "--columns",
+        ),
         ([*TABLE[:-1], "2,2"], "--columns 2,2: source and target would be the same column; give two"),
-        ([*TABLE[:-1], "0,2"], "--columns 0,2: columns are counted from 1; give the two numbers, or tw"),
+        (
+            [*TABLE[:-1], "0,2"],
+            "--columns 0,2: columns are counted from 1; give the two numbers, or two names",
+        ),
     ],
 )
 def test_message_files_that_do_not_fit(arguments: list[str], sentence: str, capsys):
     train = ["train", "--steps", "1", "--source", "en", "--target", "fr", "--out", "out"]
     assert command_line.main([*train, *arguments]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {sentence}")
+    assert capsys.readouterr().err == f"error: {sentence}\n"
     assert not Path("out").exists()
 
 

@@ -106,6 +106,14 @@ def stated_defaults(command: str) -> dict[str, str]:
     return {name: match[1] for name, match in found.items() if match}
 
 
+def test_law_the_limits_of_training_are_a_group_and_placeholders_name_what_is_given():
+    groups = {group.title: group._group_actions for group in parser_of("train")._action_groups}
+    assert [action.dest for action in groups["limits"]] == ["steps", "minutes", "patience"]
+    text = parser_of("train").format_help()
+    assert "--patience EPOCHS " in text
+    assert "--clip-norm NORM " in text
+
+
 @pytest.mark.parametrize("command", ADD_OPTIONS)
 def test_law_every_option_states_its_default(command: str):
     stated, actions = stated_defaults(command), parser_of(command)._actions

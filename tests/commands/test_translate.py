@@ -233,37 +233,85 @@ def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]
     assert say("--input", str(lines), "--output", os.devnull) == ""
 
 
+TOO_LONG = "has 51 tokens with EOS, and this model has positions for 37; split it into shorter sentences"
+SKIP = "or give --skip-bad to leave such lines blank"
+OF_SEARCH = "is an option of search, and --sample draws; leave one of them out"
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--beam", "0", "A"], "--beam 0 keeps no hypothesis"),
-        (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
-        (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
-        (["A", "A" * 50], "argument 2 ('A"),
-        (["A", "Two dogs. A\x1b[31mb"], "argument 2 has the control character U+001B, character 2 of"),
-        (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
-        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
+        (
+            ["--beam", "0", "A"],
+            "--beam 0 keeps no hypothesis; give 1 (greedy search) or more, a whole number",
+        ),
+        (
+            ["--beam", "2", "--alpha", "-1", "A"],
+            "--alpha -1.0 would reward short targets; give 0 (no penalty) or more",
+        ),
+        (["A" * 50], f"argument 1 ('{'A' * 40}'…) {TOO_LONG}; {SKIP}"),
+        (["A", "A" * 50], f"argument 2 ('{'A' * 40}'…) {TOO_LONG}; {SKIP}"),
+        (
+            ["A", "Two dogs. A\x1b[31mb"],
+            f"argument 2 has the control character U+001B, character 2 of 'A\\x1b[31mb'; remove it; {SKIP}",
+        ),
+        (["a\udcff"], f"argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; {SKIP}"),
+        (
+            ["--pretrained", "en-fr", "A"],
+            "this package has no model 'en-fr' (it has en-de); choose one of these, or give the folder of a "
+            "model that you trained",
+        ),
         (["--input", "in", "A"], "there are texts and --input in; give one or the other"),
         (["--input", "in", "--output", "in"], "--output in would replace --input; give another name"),
-        (["--input", "in", "--output", "link"], "--output link would replace --input; give another"),
+        (["--input", "in", "--output", "link"], "--output link would replace --input; give another name"),
         (["--input", "nowhere"], "--input nowhere does not exist; give the name of a file"),
-        (["--input", "in", "--output", "nowhere/out"], "--output nowhere/out cannot be written: there is"),
-        (["--length-penalty", "gnmt", "A"], "--length-penalty has an effect only on beam search; give"),
+        (
+            ["--input", "in", "--output", "nowhere/out"],
+            "--output nowhere/out cannot be written: there is no folder nowhere; make it, or give another",
+        ),
+        (
+            ["--length-penalty", "gnmt", "A"],
+            "--length-penalty has an effect only on beam search; give --beam 2 or more, or leave "
+            "--length-penalty out",
+        ),
         (["--input", "folder"], "--input folder is not a regular file; give another name"),
         (["--output", "fifo", "A"], "--output fifo is not a regular file; give another name"),
-        (["--nbest", "3", "--beam", "2", "A"], "--nbest 3 hypotheses are more than --beam 2 finds; give"),
-        (["--nbest", "0", "--beam", "2", "A"], "--nbest 0 is not a number of hypotheses; give a whole"),
-        (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
+        (
+            ["--nbest", "3", "--beam", "2", "A"],
+            "--nbest 3 hypotheses are more than --beam 2 finds; give --beam 3 or more, or ask for fewer",
+        ),
+        (
+            ["--nbest", "0", "--beam", "2", "A"],
+            "--nbest 0 is not a number of hypotheses; give a whole number from 1 on",
+        ),
+        (
+            ["--temperature", "2", "A"],
+            "--temperature has an effect only with --sample; add --sample, or leave --temperature out",
+        ),
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
-        (["--sample", "--beam", "1", "A"], "--beam is an option of search, and --sample draws; le"),
-        (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
-        (["--sample", "--alpha", "0", "A"], "--alpha is an option of search, and --sample draws; leave"),
-        (["--sample", "--length-penalty", "plain", "A"], "--length-penalty is an option of search, and"),
-        (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
-        (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
-        (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a positive"),
-        (["--sample", "--top-p", "2", "A"], "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps"),
+        (["--sample", "--beam", "1", "A"], f"--beam {OF_SEARCH}"),
+        (["--sample", "--nbest", "1", "A"], f"--nbest {OF_SEARCH}"),
+        (["--sample", "--alpha", "0", "A"], f"--alpha {OF_SEARCH}"),
+        (["--sample", "--length-penalty", "plain", "A"], f"--length-penalty {OF_SEARCH}"),
+        (
+            ["--sample", "--seed", str(2**32), "A"],
+            f"--seed {2**32}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to "
+            "4294967295",
+        ),
+        (
+            ["--sample", "--temperature", "0", "A"],
+            "--temperature 0.0 is not a temperature, which is a positive number; as tau → 0, sampling "
+            "becomes greedy search, which needs no temperature",
+        ),
+        (
+            ["--sample", "--top-k", "0", "A"],
+            "--top-k 0 keeps no token; for top-k, give a positive whole number",
+        ),
+        (
+            ["--sample", "--top-p", "2", "A"],
+            "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps every token",
+        ),
     ],
 )
 def test_message_options_that_do_not_fit(lines, arguments, sentence, capsys, monkeypatch):
@@ -273,10 +321,7 @@ def test_message_options_that_do_not_fit(lines, arguments, sentence, capsys, mon
     Path("link").symlink_to("in")
     assert command_line.main(["translate", *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == ""
-    assert err.removeprefix(DEVICE).startswith("error: ")
-    assert sentence in err
-    assert err.removeprefix(DEVICE).count("\n") == 1
+    assert (out, err.removeprefix(DEVICE)) == ("", f"error: {sentence}\n")
     assert lines.read_text() == "Two dogs.\n\nA child\n"
 
 

@@ -64,6 +64,7 @@ def replaced(path: str, make: Callable[[], nn.Module]) -> Callable[[Transformer]
 
 CROSS = "decoder.layers.1.cross_attention"
 WEIGHTS = "decoder.layers.0.self_attention.attention.weights"
+NETWORK = "decoder.layers.0.feed_forward"
 BYPASSED = {
     "logits in a subclass": (lambda model: setattr(model, "__class__", Sharp), "model overrides logits"),
     "embed": (on_itself("", "embed"), "model overrides embed"),
@@ -84,6 +85,8 @@ BYPASSED = {
     ),
     "dropout": (replaced("dropout", nn.GELU), "dropout is a GELU, and FastKeyValueCache cannot compute"),
     "weights": (replaced(WEIGHTS, nn.GELU), f"{WEIGHTS} is a GELU"),
+    "no network": (replaced(NETWORK, nn.Identity), f"{NETWORK} is a Identity, and FastKeyValueCache cannot"),
+    "no projection": (replaced(f"{CROSS}.to_output", nn.Identity), rf"{CROSS}\.to_output is a Identity"),
 }
 
 
@@ -97,6 +100,22 @@ def test_message_the_fast_cache_refuses_a_modified_model(stirred, change, senten
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("path", ["decoder", "decoder.layers.1", "decoder.layers.0.self_attention", CROSS])
+def test_message_a_cache_refuses_a_part_that_an_identity_replaces(stirred, path: str):
+    """The class of the replacement is one that other parts have."""
+    model = stirred()
+    model.set_submodule(path, nn.Identity())
+    for decoder, sentence in (
+        (FastKeyValueCache, rf"is a Identity, and FastKeyValueCache cannot compute what .* {OTHERS}"),
+        (
+            KeyValueCache,
+            "overrides forward, which KeyValueCache would not call; .* decode with NoCache, wh.*",
+        ),
+    ):
+        with pytest.raises(NotPlain, match=f"^{re.escape(path)} {sentence}$"):
+            decoder(model, torch.tensor([[4, 2]]))
 
 
 def hooked(path: str) -> Callable[[Transformer], object]:

@@ -195,6 +195,7 @@ CHANGES = {
     ),
     "a class": (lambda part: setattr(part, "__class__", Negative), KeyValueCache),
     "a module": (lambda part: setattr(part, "activation", torch.nn.Tanh()), KeyValueCache),
+    "a class that leaves it out": (lambda part: setattr(part, "__class__", torch.nn.Identity), KeyValueCache),
     "its weights": (lambda part: part.contract.weight.data.neg_(), FastKeyValueCache),
     "a plain module": (lambda part: setattr(part, "activation", torch.nn.GELU()), FastKeyValueCache),
 }

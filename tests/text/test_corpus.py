@@ -177,6 +177,8 @@ def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     corpus = load_corpus("tatoeba")
     assert corpus == load_corpus("tatoeba", folder=folder) == load_corpus("tatoeba", folder=tmp_path)
+    monkeypatch.setenv(DATA_VARIABLE, str(folder))
+    assert load_corpus("tatoeba") == corpus  # the variable may also be the corpus itself
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "nowhere"))
     assert load_corpus("tatoeba", folder=folder) == corpus  # the argument takes precedence
 
@@ -210,12 +212,15 @@ def published(tmp_path: Path, monkeypatch) -> Path:
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(("name", "german"), [("train.de", "Zwei.\n"), ("val.en", "")])
-def test_message_a_modified_file_of_multi30k(published: Path, name: str, german: str):
+@pytest.mark.parametrize(("name", "text"), [("train.de", "Zwei.\n"), ("train.en", "Eins.\n"), ("val.en", "")])
+def test_message_a_modified_file_of_multi30k(published: Path, name: str, text: str):
     (published / "README").write_text("no sentences")
     assert load_corpus("multi30k", folder=published).splits == {"train": [("One.", "Eins.")]}
-    (published / name).write_text(german)
-    expected = rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\)"
+    (published / name).write_text(text)
+    expected = (
+        rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\); "
+        "download multi30k again, or choose the corpus files"
+    )
     with pytest.raises(ValueError, match=expected):
         load_corpus("multi30k", folder=published, source="de", target="en")
 
@@ -386,14 +391,14 @@ def test_law_a_pair_is_located_in_its_files(tmp_path: Path, source: str, target:
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "error", "message"),
     [
-        ("val.de", r"has neither val\.en nor val\.en\.gz; it contains "),
-        ("train.en.gz", r"has train\.en and train\.en\.gz, and only one can count; remove one"),
+        ("val.de", FileNotFoundError, r"has neither val\.en nor val\.en\.gz; it contains "),
+        ("train.en.gz", ValueError, r"has train\.en and train\.en\.gz, and only one can count; remove one"),
     ],
 )
-def test_message_a_split_in_one_language_only_or_twice(tmp_path: Path, name: str, message: str):
+def test_message_a_split_in_one_language_only_or_twice(tmp_path: Path, name: str, error, message: str):
     for file in ("train.en", "train.de", name):
         (tmp_path / file).write_text("A text.\n")
-    with pytest.raises((FileNotFoundError, ValueError), match=message):
+    with pytest.raises(error, match=message):
         load_corpus("files", folder=tmp_path)

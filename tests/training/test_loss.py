@@ -212,13 +212,20 @@ def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
         def logits(self, hidden: torch.Tensor) -> torch.Tensor:
             return 2 * super().logits(hidden)
 
-    plain, in_place, config = make_model(), make_model(), TrainingConfig()
+    plain, in_place, hooked, config = make_model(), make_model(), make_model(), TrainingConfig()
+    hooked.register_forward_hook(lambda *_: None)
     own, compiled = Own(plain.config), torch.compile(plain, backend="eager")
     in_place.compile(backend="eager")
-    for one in (plain, own, compiled, in_place, make_model().to("meta")):
+    for one in (plain, own, compiled, in_place, hooked, make_model().to("meta")):
         assert takes_fast_path(one, config) == (one is plain)
         for given in (False, True):
             assert takes_fast_path(one, dataclasses.replace(config, fast=given)) == given
     for one, kind in ((own, PlainLoss), (plain, FastLoss)):
         with training_loss(one, config) as objective:
             assert isinstance(objective, kind)
+
+
+def test_law_another_error_is_not_taken_for_a_refusal_of_the_fast_path(monkeypatch):
+    monkeypatch.setattr(loss, "refuse_other_logits", lambda model: int("broken"))
+    with pytest.raises(ValueError, match="broken"):
+        takes_fast_path(model(), TrainingConfig())

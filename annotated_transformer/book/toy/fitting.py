@@ -6,6 +6,14 @@ import torch
 from torch import Tensor, nn
 
 
+def rise_stay_fall(step: int, updates: int) -> float:
+    """Return the part of the highest learning rate that a step of `fit` takes.
+
+    The rate rises for 30 updates, is the highest until half of the updates, and then falls to 0.
+    """
+    return min(1.0, (step + 1) / 30, 2 * (1 - step / updates))
+
+
 def fit(
     model: nn.Module,
     draw_loss: Callable[[], Tensor],

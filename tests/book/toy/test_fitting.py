@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.book.toy.fitting import fit
+from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
 
 
 class Weight(nn.Module):
@@ -28,6 +28,11 @@ def test_law_each_step_has_its_own_rate_and_the_last_update_is_made():
     assert [done for done, _ in seen] == [1, 2, 3, 4]
     moved = [before - after for (_, before), (_, after) in zip([(0, 0.0), *seen], seen, strict=False)]
     assert moved == pytest.approx([0.1, 1.1, 2.1, 3.1], rel=1e-6)
+
+
+def test_law_the_rate_rises_for_30_updates_stays_until_half_and_falls_to_zero():
+    wanted = {0: 1 / 30, 14: 0.5, 29: 1, 30: 1, 100: 1, 150: 0.5, 199: 0.01, 200: 0}
+    assert {step: rise_stay_fall(step, 200) for step in wanted} == pytest.approx(wanted, rel=1e-9)
 
 
 def test_law_the_losses_are_those_before_each_update():

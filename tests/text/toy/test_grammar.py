@@ -93,6 +93,7 @@ now | the woman | calls | the man       = jetzt ruft die Frau den Mann an
 here | the dogs | follow | a big cat    = hier folgen die Hunde einer großen Katze
 sometimes | we | watch | the birds      = manchmal schauen wir den Vögeln zu
 today | she | gives | my dog | a ball   = heute gibt sie meinem Hund einen Ball
+I | know that the dog | sleeps          = ich weiß , dass der Hund schläft
 she | knows that we | arrive            = sie weiß , dass wir ankommen
 we | know that I | leave                = wir wissen , dass ich weggehe
 the man | says that the child | sees | a small horse = der Mann sagt , dass das Kind ein kleines Pferd sieht

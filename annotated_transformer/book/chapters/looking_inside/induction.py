@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.book.toy.fitting import fit
+from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.embeddings import TokenEmbedding
@@ -83,7 +83,7 @@ def fit_repetitions(
             model,
             lambda: continuation_loss(model, repetitions(32, periods, rng)),
             steps=updates,
-            lr=lambda step: 0.01 * min(1, (step + 1) / 30, 2 * (1 - step / updates)),
+            lr=lambda step: 0.01 * rise_stay_fall(step, updates),
             betas=(0.9, 0.98),
         )
     return model.eval().requires_grad_(False)

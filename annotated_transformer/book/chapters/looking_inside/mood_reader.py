@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.book.toy.fitting import fit
+from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
@@ -88,7 +88,7 @@ def fit_moods(*, num_layers: int, through_period: bool, seed: int, updates: int 
             reader,
             draw_loss,
             steps=updates,
-            lr=lambda step: 5e-3 * min(1, (step + 1) / 30, 2 * (1 - step / updates)),
+            lr=lambda step: 5e-3 * rise_stay_fall(step, updates),
             betas=(0.9, 0.98),
         )
     return reader.eval().requires_grad_(False)
