@@ -217,10 +217,10 @@ export class Why {
 const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
 const LOOKED = "Attention shows where the model looked, not why it chose.";
 
-// "The whole translation: 17.7%, the product of its tokens’ probabilities (log-probability −1.73)."
+// "All tokens multiplied: 17.7% (log-probability −1.73)."
 /** @type {(result: Pick<Outcome, "logProb">) => string} */
 const sentenceShare = ({ logProb }) =>
-  `The whole translation: ${exactPercent(Math.exp(logProb))}, the product of its tokens’ probabilities (log-probability ${number(logProb, 3)}).`;
+  `All tokens multiplied: ${exactPercent(Math.exp(logProb))} (log-probability ${number(logProb, 3)}).`;
 
 // The name of a token within a sentence: a special token has no quotation marks.
 /** @type {(token: string, place: number, language: string) => HTMLElement} */
