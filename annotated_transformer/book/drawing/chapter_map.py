@@ -59,7 +59,7 @@ class Map:
         self.ax.text(*box.center, label, ha="center", va="center", color=color, weight=weight, zorder=4)
 
 
-def describe_machine(chapter: int, here: Sequence[str]) -> str:
+def describe_chapter_map(chapter: int, here: Sequence[str]) -> str:
     """Return what the map of a chapter about the parts in `here` shows, for those who do not see it."""
     seen = [part for part, since in SINCE.items() if since <= chapter and part not in here]
     words = [", ".join(NAMES.get(part, part) for part in parts) for parts in (here, seen)]
@@ -71,7 +71,7 @@ def describe_machine(chapter: int, here: Sequence[str]) -> str:
     )
 
 
-def draw_machine(chapter: int, here: Sequence[str]) -> Figure:
+def draw_chapter_map(chapter: int, here: Sequence[str]) -> Figure:
     """Draw the model as two stacks and what leads from one to the other, as far as up to `chapter`.
 
     The parts in `here`, which the chapter is about, stand out.

@@ -49,7 +49,7 @@ export function tokenElement(token, place, language) {
 // Each term is explained in one line.
 export const HELP = {
   logProb:
-    "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
+    "The probabilities of all tokens, multiplied, give that of the whole sentence; its logarithm is the log-probability.",
   token:
     "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
 };

@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book import chapters as rooms
-from annotated_transformer.book.drawing.chapter_map import describe_machine, draw_machine
+from annotated_transformer.book.drawing.chapter_map import describe_chapter_map, draw_chapter_map
 from annotated_transformer.book.drawing.figures import image, svg
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter
@@ -51,7 +51,7 @@ class YouAreHere(SphinxDirective):
         """Return the map as HTML."""
         number = int(self.arguments[0])
         here = next(chapter.here for chapter in self.config.at_chapters if chapter.number == number)
-        drawing = image(svg(draw_machine(number, here)), describe_machine(number, here))
+        drawing = image(svg(draw_chapter_map(number, here)), describe_chapter_map(number, here))
         figure = f'<figure class="at-figure at-machine" id="you-are-here">{drawing}{CAPTION}</figure>'
         return [nodes.raw("", figure, format="html")]
 

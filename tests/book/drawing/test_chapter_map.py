@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.drawing.chapter_map import SINCE, describe_machine, draw_machine
+from annotated_transformer.book.drawing.chapter_map import SINCE, describe_chapter_map, draw_chapter_map
 from annotated_transformer.book.drawing.figures import MAX_ALT_WORDS
 from annotated_transformer.plotting.palette import INK, PAPER
 from builder.chapters import read_chapters
@@ -30,7 +30,7 @@ def ink():
 
 def test_law_the_map_shows_what_the_reader_knows_and_nothing_else():
     for chapter in HERE:
-        words = texts(draw_machine(chapter, HERE[chapter]))
+        words = texts(draw_chapter_map(chapter, HERE[chapter]))
         for part, label in NAMED.items():
             assert (label in words) == (chapter >= SINCE[part]), (chapter, part)
         assert words.count("feed-forward") == 2 * (chapter >= SINCE["feed-forward"])
@@ -38,19 +38,21 @@ def test_law_the_map_shows_what_the_reader_knows_and_nothing_else():
 
 
 def test_law_each_chapter_is_at_its_part():
-    found = {chapter: inverted(draw_machine(chapter, HERE[chapter])) for chapter in HERE}
+    found = {chapter: inverted(draw_chapter_map(chapter, HERE[chapter])) for chapter in HERE}
     assert found[2] == {"attention"}
     assert found[4] == {"self-attention"}
     assert found[7] == {"embedding", "linear, softmax"}
     assert found[12] == {"cross-attention"}
     assert found[16] == {"loss"}
     wide = {
-        chapter: max(line.get_linewidth() for line in draw_machine(chapter, HERE[chapter]).axes[0].lines)
+        chapter: max(line.get_linewidth() for line in draw_chapter_map(chapter, HERE[chapter]).axes[0].lines)
         for chapter in HERE
     }
     assert [chapter for chapter, width in wide.items() if width > 2] == [1, 18]
     edges = {
-        chapter: max(patch.get_linewidth() for patch in draw_machine(chapter, HERE[chapter]).axes[0].patches)
+        chapter: max(
+            patch.get_linewidth() for patch in draw_chapter_map(chapter, HERE[chapter]).axes[0].patches
+        )
         for chapter in HERE
     }
     assert [chapter for chapter, edge in edges.items() if edge > 2] == [11, 13, 14, 20, 21]
@@ -65,7 +67,7 @@ def test_law_the_mask_hides_what_comes_later():
     def hidden(chapter):
         cells = [
             patch
-            for patch in draw_machine(chapter, HERE[chapter]).axes[0].patches
+            for patch in draw_chapter_map(chapter, HERE[chapter]).axes[0].patches
             if patch.get_linewidth() == 0.8
         ]
         dark = [patch.get_xy() for patch in cells if patch.get_facecolor()[:3] == ink()]
@@ -80,8 +82,8 @@ def test_law_the_mask_hides_what_comes_later():
 
 def test_law_the_map_is_described_in_words():
     for chapter in HERE:
-        assert len(describe_machine(chapter, HERE[chapter]).split()) <= MAX_ALT_WORDS
-    assert describe_machine(9, HERE[9]).endswith(
+        assert len(describe_chapter_map(chapter, HERE[chapter]).split()) <= MAX_ALT_WORDS
+    assert describe_chapter_map(9, HERE[9]).endswith(
         "This chapter: Add & Norm. Known by now: encoder attention, decoder attention, cross-attention, "
         "the causal mask, embedding, the linear layer and the softmax, positions."
     )
@@ -92,4 +94,4 @@ def test_a_part_that_is_not_on_the_map_is_refused():
     with pytest.raises(
         ValueError, match=r"the map has no engine; its parts are encoder attention, .*, next$"
     ):
-        draw_machine(3, ["mask", "engine"])
+        draw_chapter_map(3, ["mask", "engine"])

@@ -42,6 +42,13 @@ def test_law_a_module_that_is_called_twice_has_two_outputs_and_no_hook_stays():
     assert not layer._forward_hooks
 
 
+def test_law_an_output_is_kept_as_it_was_if_the_model_goes_on_in_place():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
+    seen = outputs(model, ["0"], x := torch.tensor([[-1.0, 2.0], [3.0, -4.0]]))
+    assert torch.equal(seen["0"][0], model[0](x))
+    assert (seen["0"][0] < 0).any()
+
+
 def test_law_the_first_gap_above_a_tolerance_counts_and_nan_is_above():
     assert first_above({"a": 1e-15, "b": 1e-3, "c": 1.0}, 1e-12) == "b"
     assert first_above({"a": 1e-15, "b": math.nan}, 1e-12) == "b"
