@@ -10,7 +10,6 @@ same files.
 """
 
 import argparse
-import base64
 import html
 import io
 import json
@@ -19,6 +18,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import matplotlib
 from tqdm import tqdm
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(
     r'<figure class="at-figure[^>]*? id="(?P<anchor>figure-[\w-]+)".*?'
     r'<a class="at-figure-number"[^>]*>Figure (?P<number>[\w.]+)</a> (?P<title>.*?)</p>.*?'
-    r'<img class="at-svg"[^>]*? alt="(?P<alt>[^"]*)"[^>]*? src="data:image/svg\+xml;base64,(?P<data>[^"]*)"',
+    r'<img class="at-svg"[^>]*? alt="(?P<alt>[^"]*)"[^>]*? src="data:image/svg\+xml,(?P<data>[^"]*)"',
     re.DOTALL,
 )
 MIXED = re.compile(r"fill: color-mix\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);? ?")
@@ -61,7 +61,7 @@ def drawings(notebook: Path) -> list[Drawing]:
             number=one["number"],
             title=html.unescape(one["title"]),
             alt=html.unescape(one["alt"]),
-            svg=base64.b64decode(one["data"]).decode(),
+            svg=unquote(one["data"]),
         )
         for one in found
     ]

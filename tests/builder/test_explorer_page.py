@@ -1,12 +1,12 @@
 """The explorer page, before the model is loaded and while it runs in the page."""
 
-import base64
 import contextlib
 import gzip
 import json
 import pkgutil
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -196,7 +196,7 @@ def test_law_a_figure_is_a_drawing_with_words_and_a_place_for_the_button(view: s
     assert options["text"] == first_frame.SENTENCE
     assert figure["id"] == "figure-12-9"
     assert figure.select("button, script") == []
-    drawing = base64.b64decode(figure.img["src"].split(",")[1]).decode()
+    drawing = unquote(figure.img["src"].partition(",")[2])
     assert "tomorrow" in drawing or view == "decoder"
     assert figure.img["alt"] in repr(page)
     assert len(str(page._repr_html_())) < 40_000
@@ -298,7 +298,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, visitor: Page):
     assert fresh.evaluate("location.hash") == state
     visitor.goto(ADDRESS + state)
     assert "Your link holds a sentence" in visitor.inner_text(".at-x-note")
-    assert visitor.inner_text(".at-x-form + .at-x-note").endswith("belongs to the example sentence.")
+    assert visitor.inner_text(".at-x-form + .at-x-note").endswith("press Translate for this sentence.")
     visitor.click(".at-x-go")
     ready(visitor)
     visitor.wait_for_selector(EXPLAINED)

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gzip
 import io
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from benchmarks.pages import Compressing
 from benchmarks.serving import serving
 from tests.axe import violations
 from tests.explorer_pages import IDLE, eventually, resize
@@ -294,6 +296,22 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             assert said == []
 
 
+def test_law_the_largest_page_is_sent_as_450_kb_at_most(browser: Browser):
+    def size(name: str) -> int:
+        return len(gzip.compress((HTML / f"{name}.html").read_bytes()))
+
+    name = max(documents(), key=size)
+    with (
+        serving(HTML, Compressing) as address,
+        contextlib.closing(browser.new_context(viewport=WIDE)) as context,
+    ):
+        page, Compressing.sent = context.new_page(), 0
+        page.goto(f"{address}{name}.html")
+        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        page.wait_for_load_state("networkidle")
+        assert size(name) + 100_000 < Compressing.sent <= 450_000, name
+
+
 def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(browser: Browser, book: str):
     held: list[Route] = []
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
@@ -308,6 +326,29 @@ def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(brow
         eventually(lambda: page.evaluate(LABELS) == before, False)
         near = 0.02 if similar else 0.25  # on a machine without any face that is adjusted
         assert page.evaluate(LABELS) == pytest.approx(before, rel=near)
+
+
+@pytest.mark.parametrize("selector", ["article > section p", "figcaption", "figure svg text"])
+def test_law_letters_are_in_the_faces_that_the_book_brings_along(browser: Browser, book: str, selector: str):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}{CHAPTER}.html")
+        page.wait_for_function(
+            "!document.querySelector('img.at-svg') && document.fonts.ready.then(() => true)"
+        )
+        devtools = context.new_cdp_session(page)
+        for domain in ("DOM", "CSS"):
+            devtools.send(f"{domain}.enable")
+        root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+        nodes = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": selector})["nodeIds"]
+        assert len(nodes) > 5
+        faces = [
+            face
+            for node in nodes[:60]
+            for face in devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+        ]
+        others = sum(face["glyphCount"] for face in faces if not face["isCustomFont"])
+        assert others < 0.01 * sum(face["glyphCount"] for face in faces), faces  # such as an arrow
 
 
 # Letters so large that rounding to pixels counts little.

@@ -28,8 +28,7 @@
   let timer = 0;
   const show = () => {
     const { value, alt, image } = frames[Number(input.value)];
-    const bytes = Uint8Array.from(atob(image.split(",")[1]), (c) => c.charCodeAt(0));
-    stage.innerHTML = new TextDecoder().decode(bytes);
+    stage.innerHTML = decodeURIComponent(image.slice(image.indexOf(",") + 1));
     stage.children[0].setAttribute("role", "img");
     stage.children[0].setAttribute("aria-label", alt);
     input.setAttribute("aria-valuetext", value);

@@ -4,9 +4,8 @@
 ).forEach((figure) => {
   /** @type {(image: HTMLImageElement) => void} */
   const inline = (image) => {
-    const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
     const host = document.createElement("div");
-    host.innerHTML = new TextDecoder().decode(bytes);
+    host.innerHTML = decodeURIComponent(image.src.slice(image.src.indexOf(",") + 1));
     host.children[0].setAttribute("role", "img");
     host.children[0].setAttribute("aria-label", image.alt);
     image.replaceWith(host.children[0]);

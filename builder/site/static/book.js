@@ -6,9 +6,9 @@
   //    only then does it follow the theme.
   /** @type {(image: HTMLImageElement) => void} */
   const inline = (image) => {
-    const [head, data] = image.src.split(",", 2);
-    if (head !== "data:image/svg+xml;base64") return;
-    const text = new TextDecoder().decode(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
+    const head = "data:image/svg+xml,";
+    if (!image.src.startsWith(head)) return;
+    const text = decodeURIComponent(image.src.slice(head.length));
     const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
     if (svg.nodeName !== "svg") return;
     svg.setAttribute("role", "img");

@@ -62,7 +62,7 @@ def draw_cache(words: Sequence[str]) -> Figure:
 
 def _draw_state(ax: Axes, x: float, y: float, computed: bool) -> None:
     """Draw a position that a step computes, or whose keys and values it reads from the cache."""
-    color, hatch, alpha = (FIRST, "", 0.6) if computed else (KEY, "..", 0.15)
+    color, hatch, alpha = (FIRST, "", 0.6) if computed else (KEY, "\\\\", 0.15)
     face = to_rgba(color, alpha)
     ax.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=INK, hatch=hatch, lw=1))
 

@@ -287,7 +287,7 @@ def draw_articles(groups: Mapping[str, Mapping[str, float]]) -> Figure:
         ax.text(0.0, top - 0.85, title, ha="left", va="center", weight="bold")
         for place, (article, share) in enumerate(shares.items()):
             shown, y = round(share, 2), top + place
-            face, hatch = to_rgba((FIRST, SECOND, NEUTRAL)[place], 0.6), ("", "///", "..")[place]
+            face, hatch = to_rgba((FIRST, SECOND, NEUTRAL)[place], 0.6), ("", "///", "\\\\\\")[place]
             ax.barh(y, shown, color=face, edgecolor=INK, hatch=hatch, height=0.75)
             ax.text(shown + 0.02, y, f"{shown:.1f}", ha="left", va="center")
             ticks[y] = article
