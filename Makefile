@@ -34,6 +34,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --k
 
 # What `make test` runs, in this order; each is a target of its own, and so is each part of `static`.
 STAGES := static unit chapters-run pages
+PARTS := render lint types fresh
 
 # CHAPTER=16, or training: the stages test that chapter alone, by the tests of its room and by its cases of the tests
 # that have one for each chapter. Pages of the reference (api/) may have the name of a room. One process runs them all:
@@ -49,7 +50,8 @@ ROOM := $(shell echo $(NAME) | sed 's/^[0-9]*_//')
 TESTS := tests/book/chapters/$(ROOM)
 ONLY := $(TESTS) $(shell grep -lsE 'ids=lambda path|parametrize..name"' tests/book/*.py tests/builder/*.py) -k "$(ROOM) and not api/"
 NOTEBOOKS := chapters/$(NAME).ipynb
-STAGES := unit fresh chapters-run render pages
+PARTS := chapters-run render fresh
+STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
@@ -96,8 +98,8 @@ ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberat
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
 
 # Each of these runs in one process, so several run at once; the longest starts first.
-static: $(READY)  ## render, lint, types, and fresh, JOBS at once
-	@$(MAKE) --no-print-directory -k -j $(filter-out 0,$(JOBS)) $(if $(filter output-sync,$(.FEATURES)),-O) render lint types fresh
+static: $(READY)  ## render, lint, types, and fresh, JOBS at once; with CHAPTER, its chapters-run, render, and fresh
+	@$(MAKE) --no-print-directory -k -j $(filter-out 0,$(JOBS)) $(if $(filter output-sync,$(.FEATURES)),-O) $(PARTS)
 
 lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
