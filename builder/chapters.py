@@ -25,6 +25,7 @@ from sphinx.errors import ExtensionError
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
+OTHERS = {"here", "terms", "prerequisites", "checks", "changes", "planned", "jupytext", "kernelspec"}
 # The compiled loader reads the same in a seventh of the time.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -91,15 +92,21 @@ def front_matter(source: Path) -> dict[str, Any]:
     """Return what stands between the lines `---` at the top of a source; nothing if it has none.
 
     Raises:
-        ExtensionError: It is not YAML.
+        ExtensionError: It is not YAML, or has a key that nothing reads, such as a misspelled one.
     """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
-        return yaml.load(head[1], LOADER) or {} if head else {}
+        found = yaml.load(head[1], LOADER) or {} if head else {}
     except yaml.YAMLError as error:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
+    if unread := sorted(found.keys() - NEEDED - OTHERS):
+        known = ", ".join(sorted(NEEDED | OTHERS))
+        raise ExtensionError(
+            f"the front matter of {source.name} has {', '.join(unread)}, which nothing reads; there are {known}"
+        )
+    return dict(found)
 
 
 @cache
