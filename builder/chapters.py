@@ -102,9 +102,9 @@ def front_matter(source: Path) -> dict[str, Any]:
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
     if unread := sorted(found.keys() - NEEDED - OTHERS):
-        known = ", ".join(sorted(NEEDED | OTHERS))
+        known, unknown = ", ".join(sorted(NEEDED | OTHERS)), ", ".join(unread)
         raise ExtensionError(
-            f"the front matter of {source.name} has {', '.join(unread)}, which nothing reads; there are {known}"
+            f"the front matter of {source.name} has {unknown}, which nothing reads; there are {known}"
         )
     return dict(found)
 
