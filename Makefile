@@ -55,7 +55,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
+.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'

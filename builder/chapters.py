@@ -97,14 +97,16 @@ def front_matter(source: Path) -> dict[str, Any]:
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
         found = yaml.load(head[1], LOADER) or {} if head else {}
+        if not isinstance(found, dict):
+            raise yaml.YAMLError(f"it holds no keys, but {found!r}")
     except yaml.YAMLError as error:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
-    if unread := sorted(found.keys() - NEEDED - OTHERS):
+    if unread := sorted(map(str, found.keys() - NEEDED - OTHERS)):
         known, unknown = ", ".join(sorted(NEEDED | OTHERS)), ", ".join(unread)
         raise ExtensionError(
-            f"the front matter of {source.name} has {unknown}, which nothing reads; there are {known}"
+            f"the front matter of {source.name} has {unknown}, which nothing reads; the keys are {known}"
         )
     return dict(found)
 

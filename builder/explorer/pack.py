@@ -57,8 +57,11 @@ def join_scripts(entry: Path) -> str:
 
 
 def read_script(path: Path) -> str:
-    """Return a module without types, imports and exports: a page opened from a file loads no modules."""
-    left_out = r"^(?: */\*\*(?:[^*]|\*(?!/))*\*/\n|import [^;]*;\n|export )"
+    """Return a module without imports and exports, which a page opened from a file cannot load.
+
+    Types, comments, and indentation are left out as well, since they are sent: 15 percent of the explorer.
+    """
+    left_out = r"^ *(?:/\*\*(?:[^*]|\*(?!/))*\*/\n|//.*\n|import [^;]*;\n|export )?"
     return re.sub(left_out, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 

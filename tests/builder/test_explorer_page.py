@@ -298,7 +298,8 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, visitor: Page):
     assert fresh.evaluate("location.hash") == state
     visitor.goto(ADDRESS + state)
     assert "Your link holds a sentence" in visitor.inner_text(".at-x-note")
-    assert visitor.inner_text(".at-x-form + .at-x-note").endswith("press Translate for this sentence.")
+    shown = "Below is still the translation of “I hope that you can come tomorrow.”. Press"
+    assert visitor.inner_text(".at-x-form + .at-x-note") == f"{shown} Translate to update it."
     visitor.click(".at-x-go")
     ready(visitor)
     visitor.wait_for_selector(EXPLAINED)

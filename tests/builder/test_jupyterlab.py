@@ -31,7 +31,8 @@ SEEN = """() => [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(cell
     lines: [...cell.querySelectorAll(".jp-CodeCell .cm-line, .jp-InputArea-editor .cm-line")]
         .filter(line => line.offsetParent).length,
 }))"""
-# The stored outputs go first. JupyterLab skips what it is told to run before it has a kernel.
+# Clears the stored outputs, so that a number says that its cell has run, and waits for the kernel:
+# without one, JupyterLab runs nothing.
 RUN_ALL = """async () => {
     const context = jupyterapp.shell.currentWidget.sessionContext;
     await context.ready;
@@ -39,6 +40,7 @@ RUN_ALL = """async () => {
     await jupyterapp.commands.execute("notebook:clear-all-cell-outputs");
     jupyterapp.commands.execute("notebook:run-all-cells");
 }"""
+ERROR = '[data-mime-type="application/vnd.jupyter.stderr"]'
 RAN = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
     .every(cell => cell.type !== "code" || cell.executionCount)"""
 
@@ -133,9 +135,10 @@ def test_law_a_reader_sees_little_code_before_the_second_text_no_solution_and_no
 def test_law_all_cells_run_and_answers_are_graded(opened):
     page, name = opened
     page.evaluate(RUN_ALL)
-    page.wait_for_function(RAN, timeout=300_000, polling=500)
     expected = sum("raises-exception" in cell["metadata"].get("tags", []) for cell in cells_of(name))
-    failed = page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+    ended = f"most => ({RAN})() || document.querySelectorAll({ERROR!r}).length > most"  # it runs no more
+    page.wait_for_function(ended, arg=expected, timeout=300_000, polling=500)
+    failed = page.locator(ERROR).all_inner_texts()
     assert len(failed) == expected, failed
     if name == NAMES[0]:
         for answer, verdict in (

@@ -33,7 +33,9 @@ CELLS = re.compile(
     r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
     r'(>\s*<path [^>]*style=")fill: (#\w{6})'
 )
-AS_IT_IS = " ':/;=,()+?!@$*"  # needs no escape in the address of a picture, in an attribute, or in JSON
+AS_IT_IS = (
+    " ':/;=,()+?!@$*"  # needs no escape in a picture's address, in an attribute in double quotes, in JSON
+)
 SHADES = re.compile(r'<g id="at-shade\|([\d.]+)"(>\s*<path [^>]*style=")fill: (#\w{6})')
 
 
@@ -192,7 +194,7 @@ def _mix(share: str) -> str:
 
 
 def data_uri(drawing: str) -> str:
-    """Return an SVG as an address that holds the whole picture, as text: a server compresses base64 badly."""
+    """Return an SVG as an address that holds the whole picture, as text, because base64 compresses badly."""
     return "data:image/svg+xml," + quote(drawing, safe=AS_IT_IS)
 
 

@@ -178,7 +178,7 @@ export class Explorer {
     const stale =
       Boolean(linked) || direction !== result.direction || (text !== "" && text !== state.text.trim());
     const words = stale
-      ? `Below is still the translation of “${state.text.trim()}”: press Translate for this sentence.`
+      ? `Below is still the translation of “${state.text.trim()}”. Press Translate to update it.`
       : "";
     if (words && !busy && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);

@@ -104,7 +104,7 @@ def draw_rivals(
     for row, shares in enumerate(weights.values()):
         left = 0.0
         for number, share in enumerate(shares, 1):
-            hatch = ("", "////", "....")[(number - 1) % 3]
+            hatch = ("", "////", "\\\\\\\\")[(number - 1) % 3]
             ax.barh(row, share, 0.7, left, facecolor="none", edgecolor=KEY, hatch=hatch)
             if share > 0.16:
                 plate = {"boxstyle": "circle,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}

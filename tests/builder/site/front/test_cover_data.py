@@ -121,7 +121,7 @@ def test_message_a_source_that_lacks_what_the_list_needs(tmp_path: Path):
     with pytest.raises(ExtensionError, match=r"the front matter of 01_a\.md has no part, question"):
         read_chapters(tmp_path)
     write_source(tmp_path, "01_a", "title: A\nterm: [beam]")
-    unread = r"the front matter of 01_a\.md has term, which nothing reads; there are .*, terms, title"
+    unread = r"the front matter of 01_a\.md has term, which nothing reads; the keys are .*, terms, title"
     with pytest.raises(ExtensionError, match=unread):
         read_chapters(tmp_path)
 
