@@ -92,23 +92,23 @@ def front_matter(source: Path) -> dict[str, Any]:
     """Return what stands between the lines `---` at the top of a source; nothing if it has none.
 
     Raises:
-        ExtensionError: It is not YAML, or has a key that nothing reads, such as a misspelled one.
+        ExtensionError: It is not YAML, has no keys, or has one that nothing reads, such as a misspelled one.
     """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
         found = yaml.load(head[1], LOADER) or {} if head else {}
-        if not isinstance(found, dict):
-            raise yaml.YAMLError(f"it holds no keys, but {found!r}")
     except yaml.YAMLError as error:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
+    if not isinstance(found, dict):
+        raise ExtensionError(f"the front matter of {source.name} holds no keys (key: value), but {found!r}")
     if unread := sorted(map(str, found.keys() - NEEDED - OTHERS)):
         known, unknown = ", ".join(sorted(NEEDED | OTHERS)), ", ".join(unread)
         raise ExtensionError(
             f"the front matter of {source.name} has {unknown}, which nothing reads; the keys are {known}"
         )
-    return dict(found)
+    return found
 
 
 @cache

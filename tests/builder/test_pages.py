@@ -334,7 +334,6 @@ def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(brow
 
 
 PROBE = """([face, letters]) => {
-  document.querySelectorAll(".probe").forEach((probe) => probe.remove());
   const probe = document.createElement("p");
   Object.assign(probe, { className: "probe", innerHTML: letters });
   probe.style.fontFamily = `var(--pst-font-family-${face})`;

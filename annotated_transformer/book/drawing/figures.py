@@ -33,9 +33,8 @@ CELLS = re.compile(
     r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
     r'(>\s*<path [^>]*style=")fill: (#\w{6})'
 )
-AS_IT_IS = (
-    " ':/;=,()+?!@$*"  # needs no escape in a picture's address, in an attribute in double quotes, in JSON
-)
+# These need no escape in a picture's address, in an attribute in double quotes, or in JSON.
+AS_IT_IS = " ':/;=,()+?!@$*"
 SHADES = re.compile(r'<g id="at-shade\|([\d.]+)"(>\s*<path [^>]*style=")fill: (#\w{6})')
 
 

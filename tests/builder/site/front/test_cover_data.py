@@ -131,6 +131,9 @@ def test_message_a_front_matter_that_is_not_yaml_and_a_number_given_twice(tmp_pa
     write_source(tmp_path, "01_a", "question: Masks: which?")
     with pytest.raises(ExtensionError, match=r"of 01_a\.md is not YAML \(quote a text that has a colon\)"):
         read_chapters(tmp_path)
+    write_source(tmp_path, "01_a", "- title")
+    with pytest.raises(ExtensionError, match=r"of 01_a\.md holds no keys \(key: value\), but \['title'\]"):
+        read_chapters(tmp_path)
     for name in ("01_a", "01_b"):
         write_source(tmp_path, name, 'title: A\npart: P\nquestion: "Why?"')
     with pytest.raises(ExtensionError, match=r"01_a\.md and 01_b\.md are both chapter 1; rename one"):
