@@ -55,7 +55,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds changes mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -116,7 +116,7 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check
 	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
 
 unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda" $(SHAPES) $(ONLY)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda and not hosts" $(SHAPES) $(ONLY)
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) -m builder.build --check $(NAME)
@@ -157,6 +157,9 @@ slow: browser  ## run the tests that take too long for `make test`, after render
 
 cuda: $(READY)  ## test training and translating on a CUDA device, against the CPU, with all of the machine's devices
 	$(PYTEST) -m cuda
+
+hosts: $(READY)  ## train on two hosts, which are network namespaces on this one; needs root, and Linux's `ip`
+	$(PYTEST) -m hosts
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) -m builder.build

@@ -150,13 +150,13 @@ def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dic
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
     with training_loss(model, config) as loss:
-        update(state, loss, batches[0], config)  # the first one allocates Adam's state
+        update(state, loss, [batches[0]], config)  # the first one allocates Adam's state
         with profile(activities=[ProfilerActivity.CPU]) as profiled:
             for batch in batches[1 : 1 + updates]:
-                update(state, loss, batch, config)
+                update(state, loss, [batch], config)
         counter = FlopCounterMode(display=False)
         with counter:
-            update(state, loss, batches[1], config)
+            update(state, loss, [batches[1]], config)
     times: dict[str, float] = {}
     for event in profiled.key_averages():
         kind = kind_of(event.key)

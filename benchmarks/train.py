@@ -70,7 +70,7 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
 
     def do_round(stack: ExitStack = stack) -> int:
         for batch in batches:
-            update(state, loss, batch, config)
+            update(state, loss, [batch], config)
         return sum(batch.num_labels for batch in batches)
 
     return do_round

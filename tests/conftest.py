@@ -28,7 +28,7 @@ TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
 )
 SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
-ONLY = ("cuda", "message", "page", "slow")  # the markers of stages that run few files
+ONLY = ("cuda", "hosts", "message", "page", "slow")  # the markers of stages that run few files
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
 

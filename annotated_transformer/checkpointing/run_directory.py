@@ -28,6 +28,7 @@ from annotated_transformer.checkpointing.files import (
     split_cut_off_line,
     write_together,
 )
+from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.training_state_file import (
     STATE_FILE,
     Progress,
@@ -98,22 +99,24 @@ class RunDirectory:
             BlockingIOError: If another training run uses it.
             OSError: If it cannot be written to.
         """
-        if self.writes:
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _take(self.folder, self.log)
-            except BlockingIOError:
-                raise
-            except OSError as error:
-                raise OSError(
-                    error.errno, f"cannot write to {self.folder} ({error.strerror}); give another folder"
-                ) from error
+        self._lock = from_rank_0(self._create)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Release the lock."""
         if self.writes:
             os.close(self._lock)
+
+    def _create(self) -> int:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return _take(self.folder, self.log)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise OSError(
+                error.errno, f"cannot write to {self.folder} ({error.strerror}); give another folder"
+            ) from error
 
     def resume(self, first: SavedState, settings: Mapping[str, object]) -> SavedState | None:
         """Return the last saved state, if there is one; otherwise save `first`, and return `None`.
@@ -125,6 +128,11 @@ class RunDirectory:
                 holds a model that this training run did not write.
         """
         self.identity = {**self.identity, **settings}
+        saved = from_rank_0(self._find_or_save, first)
+        self.progress, self._saved = (saved or first).progress, time.monotonic()
+        return saved
+
+    def _find_or_save(self, first: SavedState) -> SavedState | None:
         refuse_foreign_model(self.folder)
         metrics = self.folder / METRICS_FILE
         if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE_FILE).exists():
@@ -136,10 +144,10 @@ class RunDirectory:
         exists = (self.folder / STATE_FILE).exists()
         saved = load_state(self.folder, self.identity) if exists else None
         if saved is None:
-            self._write(first)
+            save_state(self.folder, first, self.identity)
         else:
-            self.progress, self._saved = saved.progress, time.monotonic()
-            if self.writes and saved.progress.step:
+            self.progress = saved.progress
+            if saved.progress.step:
                 self.log(f"resuming at step {saved.progress.step}")
         self._lines = self._read_metrics()
         return saved
@@ -210,7 +218,7 @@ class RunDirectory:
         path = self.folder / METRICS_FILE
         refuse_special_files(self.folder, METRICS_FILE)
         raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
-        if cut_off and self.writes:
+        if cut_off:
             self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
         lines = decode_lines(raw, str(path))
         try:

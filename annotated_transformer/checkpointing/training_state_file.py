@@ -42,7 +42,7 @@ class Progress:
         batch: Finished batches.
         labels: Labels seen.
         loss_sum: Sum of their losses.
-        norm_sum: Sum of the gradient norms, one for each batch.
+        norm_sum: Sum of the gradient norms, one for each update.
         lr: The last learning rate.
         seconds: Wall time of the training run, over all its sessions.
         best_loss: The lowest validation loss of a finished epoch, if there was one.
@@ -107,12 +107,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
         ValueError: If the file is damaged, or belongs to a training run other than that of `identity`.
     """
     tensors, record = _read(folder / STATE_FILE)
-    before, now = record["identity"], json.loads(json.dumps(dict(identity)))
-    changes = [
-        _change(name, before.get(name), now.get(name))
-        for name in now | before
-        if before.get(name) != now.get(name)
-    ]
+    changes = setting_changes(record["identity"], json.loads(json.dumps(dict(identity))))
     if changes and record["progress"]["step"] == 0 and not holds_model(folder):
         return None
     if changes:
@@ -129,6 +124,15 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
             stacklevel=2,
         )
     return SavedState(tensors, Progress(**record["progress"]))
+
+
+def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Message]:
+    """Return what differs between the identities of two training runs, or of a run's processes."""
+    return [
+        _change(name, before.get(name), now.get(name))
+        for name in {**now, **before}
+        if before.get(name) != now.get(name)
+    ]
 
 
 def _change(name: str, before: object, now: object) -> Message:

@@ -11,6 +11,7 @@ import torch
 
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.checkpoint import read_languages
+from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
 from annotated_transformer.commands.config_file import model_config, start_folder, training_config
 from annotated_transformer.commands.loading import (
@@ -23,7 +24,7 @@ from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.training.distributed import ProcessGroup, join_process_group
+from annotated_transformer.training.distributed import ProcessGroup, is_lost_connection, join_process_group
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
 
@@ -38,9 +39,9 @@ def train_command(options: argparse.Namespace) -> None:
     _warn_of_languages(options)
     options.start = start_folder(options.start)
     recipe = _recipe(options)
-    corpus = read_corpus(options)
-    _refuse_unwritable(options.out)
-    with join_process_group() as group:
+    with join_process_group() as group:  # before files are read: if that fails, the others then end, too
+        corpus = read_corpus(options)
+        from_rank_0(_refuse_unwritable, options.out)
         if group.rank == 0:
             log(corpus.summary())
             log(f"Training on {describe_device(device)}.")
@@ -82,7 +83,9 @@ def _train(
                 stop=stop,
                 log=lambda message: log(name_options(message, options)),
             )
-    except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
+    except (TrainingStopped, KeyboardInterrupt, Terminated, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not is_lost_connection(error):
+            raise
         if group.rank == 0 and (options.out / STATE_FILE).exists():
             log(_how_to_resume(options, group))
         if isinstance(error, TrainingStopped):

@@ -32,7 +32,7 @@ DEFAULT_TRAINING = {  # where it differs from the paper's
     "max_lr": 3e-3,
 }
 LIMITS = ("steps", "minutes", "patience")  # of training
-METAVARS = {"patience": {"metavar": "EPOCHS"}, "clip_norm": {"metavar": "NORM"}}
+METAVARS = {"patience": "EPOCHS", "clip_norm": "NORM", "accumulate": "BATCHES"}
 
 
 def add_train_options(command: argparse.ArgumentParser) -> None:
@@ -150,7 +150,9 @@ def _add_fields(
     for field in dataclasses.fields(config):
         if field.name not in leave_out:
             text = _help(texts[field.name], defaults.get(field.name, field.default))
-            kind = _kind(kinds[field.name]) | METAVARS.get(field.name, {})
+            kind = _kind(kinds[field.name])
+            if field.name in METAVARS:
+                kind["metavar"] = METAVARS[field.name]
             group.add_argument(option_name(field.name), help=text, **kind)
 
 

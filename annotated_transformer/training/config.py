@@ -24,6 +24,7 @@ class TrainingConfig:
         patience: Stop early when the validation loss has not become lower for this many epochs; `None` means
             no limit. There must be a limit of steps or minutes, too.
         batch_tokens: Maximum number of tokens on each side of a batch, padding included.
+        accumulate: Number of batches in one update: their gradients are added up, as if they were one batch.
         warmup_steps: Updates during which the learning rate rises.
         max_lr: Highest learning rate, at the end of the warm-up; `None` means the paper's.
         clip_norm: Scale the gradient down to this norm if it is longer; `None` means never.
@@ -40,6 +41,7 @@ class TrainingConfig:
     minutes: float | None = None
     patience: int | None = None
     batch_tokens: int = 25_000
+    accumulate: int = 1
     warmup_steps: int = 4000
     max_lr: float | None = None
     clip_norm: float | None = None
@@ -52,7 +54,7 @@ class TrainingConfig:
         if self.steps is None and self.minutes is None:
             message = "{steps} and {minutes}: training would never end; give one of them"
             raise ValueError(Message(message, steps=None, minutes=None))
-        for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr", "clip_norm"):
+        for name in (*LIMITS, "batch_tokens", "accumulate", "warmup_steps", "max_lr", "clip_norm"):
             value = getattr(self, name)
             whole = name not in ("minutes", "max_lr", "clip_norm")
             kind = "whole number" if whole else "number"

@@ -3,30 +3,50 @@
 Without torchrun, the process group has one process, and its methods change nothing.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from typing import cast
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from annotated_transformer.argument_names import Message, join
+from annotated_transformer.checkpointing.training_state_file import setting_changes
 from annotated_transformer.text.batching import Batch
 
 
 @contextmanager
 def join_process_group() -> Iterator["ProcessGroup"]:
-    """Join the process group that torchrun started, if it started one."""
+    """Join the process group that torchrun started, if it started one.
+
+    Raises:
+        ConnectionError: If the connection to another process is lost, which happens when it ends early.
+    """
     if not dist.is_torchelastic_launched():
         yield ProcessGroup()
         return
     cuda = torch.cuda.is_available() and dist.is_nccl_available()
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
+    group = ProcessGroup()
     try:
-        yield ProcessGroup()
+        yield group
+    except RuntimeError as error:
+        if not is_lost_connection(error):
+            raise
+        raise ConnectionError(
+            f"process {group.rank} of {group.world_size} has lost the connection to another one, which has "
+            f"ended or cannot be reached; see the messages of the others, and start all of them again"
+        ) from error
     finally:
         dist.destroy_process_group()
+
+
+def is_lost_connection(error: Exception) -> bool:
+    """Return whether the error says that another process of the group did not answer."""
+    return isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error))
 
 
 class ProcessGroup:
@@ -43,6 +63,24 @@ class ProcessGroup:
         self.rank = dist.get_rank() if initialized else 0
         self.world_size = dist.get_world_size() if initialized else 1
 
+    def refuse_unequal(self, identity: Mapping[str, object]) -> None:
+        """Refuse processes that were started with different settings, seeds, or pairs.
+
+        Raises:
+            ValueError: In every process.
+        """
+        if self.world_size == 1:
+            return
+        identities: list[Mapping[str, object]] = [{}] * self.world_size
+        dist.all_gather_object(identities, identity)
+        for rank, other in enumerate(identities):
+            if changes := setting_changes(identities[0], other):
+                message = (
+                    "process {} was not started like process 0: {}; start all with the same command, on "
+                    "copies of the same files"
+                )
+                raise ValueError(Message(message, rank, join(", ", changes)))
+
     def data_parallel(self, module: nn.Module) -> nn.Module:
         """Wrap `module` in DDP, which averages the gradients over the processes."""
         if self.world_size == 1:
@@ -50,6 +88,12 @@ class ProcessGroup:
         if self.rank > 0:
             torch.manual_seed(torch.initial_seed() + self.rank)  # each rank has its own dropout
         return DistributedDataParallel(module)
+
+    def synchronized(self, objective: nn.Module, now: bool) -> AbstractContextManager[None]:
+        """Return a context whose backward pass adds to the gradients; unless `now`, to this rank's alone."""
+        if now or self.world_size == 1:
+            return nullcontext()
+        return cast("DistributedDataParallel", objective).no_sync()
 
     def shard(self, batch: Batch) -> tuple[Batch, float]:
         """Return this rank's rows of a batch, and their fraction of the batch's labels."""

@@ -86,7 +86,7 @@ def epoch_metrics(
         best_epoch=None if validation is None else best_epoch,
         label_smoothing=config.label_smoothing,
         lr=progress.lr,
-        gradient_norm=progress.norm_sum / progress.batch,
+        gradient_norm=progress.norm_sum / math.ceil(progress.batch / config.accumulate),
         encoder_cosine=observed.encoder_cosine if observed else None,
         encoder_collapsed=observed.encoder_cosine > COLLAPSED if observed and settled else None,
         cross_attention_entropy=observed.cross_attention_entropy if observed else None,

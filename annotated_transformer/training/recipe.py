@@ -12,6 +12,7 @@ import torch
 from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
+from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.config import TransformerConfig
@@ -119,7 +120,7 @@ def train_from_recipe(
     _refuse_no_validation(recipe, corpus)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
     run_directory.languages = corpus.languages
-    refuse_foreign_model(Path(folder))  # before the tokenizer is trained, which takes time
+    from_rank_0(refuse_foreign_model, Path(folder))  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
     positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens

@@ -121,9 +121,11 @@ def train_epochs(
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator)
     with training_loss(model, config) as loss:
+        identity = _identity(state, first, config)
+        state.group.refuse_unequal({**(run_directory.identity if run_directory else {}), **identity})
         objective = state.group.data_parallel(loss)
         if run_directory is not None:
-            saved = run_directory.resume(state.to_saved(), _identity(state, first, config))
+            saved = run_directory.resume(state.to_saved(), identity)
             if saved is not None:
                 state.restore(saved)
         model.train()
@@ -132,11 +134,13 @@ def train_epochs(
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
-                for batch in batches[state.progress.batch :]:
+                for first_batch in range(state.progress.batch, len(batches), config.accumulate):
+                    parts = batches[first_batch : first_batch + config.accumulate]
                     _stop_if_asked(state, run_directory, stop)
-                    status = _update_or_explain(state, objective, batch, config, run_directory)
+                    status = _update_or_explain(state, objective, parts, config, run_directory)
                     # every rank ends the run by rank 0's clock
-                    state.progress.seconds = state.group.broadcast(stopwatch.lap(batch.num_labels))
+                    seconds = stopwatch.lap(sum(part.num_labels for part in parts))
+                    state.progress.seconds = state.group.broadcast(seconds)
                     speed = f"{stopwatch.tokens_per_second:.0f} tokens/s"
                     bar.advance(completed(config, state.progress), f"{status}, {speed}")
                     if is_over(config, state.progress):
@@ -192,13 +196,13 @@ def _stop_if_asked(
 def _update_or_explain(
     state: TrainingState,
     objective: nn.Module,
-    batch: Batch,
+    parts: list[Batch],
     config: TrainingConfig,
     run_directory: RunDirectory | None,
 ) -> str:
     """Make one update; if training has diverged, say which step is saved."""
     try:
-        return update(state, objective, batch, config)
+        return update(state, objective, parts, config)
     except FloatingPointError as error:
         if run_directory is None or run_directory.progress.step == 0:
             raise
@@ -209,10 +213,12 @@ def _update_or_explain(
 def update(
     state: TrainingState,
     objective: nn.Module,
-    batch: Batch,
+    parts: list[Batch],
     config: TrainingConfig,
 ) -> str:
     """Make one update of the weights, and return a status line.
+
+    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one.
 
     Raises:
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
@@ -228,35 +234,43 @@ def update(
     for parameters in state.optimizer.param_groups:
         parameters["lr"] = progress.lr
     state.optimizer.zero_grad()
-    shard, weight = group.shard(batch)
-    part = weight * batch_loss(objective, shard, state.model)
-    # DDP averages over the ranks, whose parts have to be summed
-    (part * group.world_size).backward()
-    loss = group.sum(part.item())
+    labels, own_loss = sum(part.num_labels for part in parts), 0.0
+    for number, part in enumerate(parts, start=1):
+        shard, weight = group.shard(part)
+        weight *= part.num_labels / labels
+        with group.synchronized(objective, number == len(parts)):
+            share = weight * batch_loss(objective, shard, state.model)
+            # DDP averages over the ranks, whose shares have to be summed
+            (share * group.world_size).backward()
+        own_loss += share.item()
+    loss = group.sum(own_loss)
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
     total_norm = get_total_norm(gradients)
     norm = total_norm.item()
-    _refuse_divergence(progress, batch, config, loss, norm)
+    _refuse_divergence(progress, parts, config, loss, norm)
     if config.clip_norm is not None:
         clip_grads_with_norm_(state.model.parameters(), config.clip_norm, total_norm)
     state.optimizer.step()
     progress.step += 1
-    progress.batch += 1
-    progress.labels += batch.num_labels
-    progress.loss_sum += loss * batch.num_labels
+    progress.batch += len(parts)
+    progress.labels += labels
+    progress.loss_sum += loss * labels
     progress.norm_sum += norm
     return f"step {progress.step}, loss {loss:.3f}, lr {progress.lr:.1e}"
 
 
 def _refuse_divergence(
-    progress: Progress, batch: Batch, config: TrainingConfig, loss: float, norm: float
+    progress: Progress, parts: list[Batch], config: TrainingConfig, loss: float, norm: float
 ) -> None:
     for name, value in (("loss", loss), ("gradient norm", norm)):
         if not math.isfinite(value):
-            rows = ", ".join(map(str, batch.rows[:9])) + ", …" * (len(batch.rows) > 9)
+            pairs = [row for part in parts for row in part.rows]
+            rows = ", ".join(map(str, pairs[:9])) + ", …" * (len(pairs) > 9)
+            first, last = progress.batch + 1, progress.batch + len(parts)
+            place = f"batch {first}" if first == last else f"batches {first} to {last}"
             where = (
                 f"the {name} is {value} at step {progress.step + 1}, lr {progress.lr:.2e}, "
-                f"in batch {progress.batch + 1} of epoch {progress.epoch + 1} (pairs {rows})"
+                f"in {place} of epoch {progress.epoch + 1} (pairs {rows})"
             )
             message = "{}: training has diverged; give a smaller {max_lr}, or more than {warmup_steps}"
             raise FloatingPointError(Message(message, where, warmup_steps=config.warmup_steps))

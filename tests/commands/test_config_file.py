@@ -23,8 +23,9 @@ MODEL = json.loads("""{
     "positions": "learned", "attention": "fused", "attention_bias": true, "output_bias": true,
     "tied_output": false, "pad_id": 3, "bos_id": 4, "eos_id": 5}""")
 TRAINING = json.loads("""{
-    "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "warmup_steps": 13, "max_lr": null,
-    "clip_norm": 0.7, "label_smoothing": 0.25, "bf16": true, "fast": true}""")
+    "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "accumulate": 3,
+    "warmup_steps": 13, "max_lr": null, "clip_norm": 0.7,
+    "label_smoothing": 0.25, "bf16": true, "fast": true}""")
 
 
 @pytest.fixture

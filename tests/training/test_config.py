@@ -19,6 +19,7 @@ pytestmark = pytest.mark.message
         ("warmup_steps", 0, "not a positive whole number; give one"),
         ("steps", 2.5, "not a positive whole number; give one"),
         ("batch_tokens", 3.5, "not a positive whole number; give one"),
+        ("accumulate", 0, "not a positive whole number; give one"),
         ("minutes", -1.0, "not a positive number; give one"),
         ("minutes", math.nan, "not a positive number; give one"),
         ("max_lr", 0.0, "not a positive number; give one"),

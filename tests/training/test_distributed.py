@@ -127,6 +127,36 @@ def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch):
     assert not dist.is_initialized()
 
 
+@pytest.mark.message
+def test_message_a_lost_connection(monkeypatch):
+    monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
+    monkeypatch.setattr(dist, "init_process_group", lambda backend: None)
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
+    message = (
+        "^process 0 of 1 has lost the connection to another one, .*; see the messages of the others, and"
+    )
+    for lost in (RuntimeError("[gloo/transport/tcp/pair.cc:537] Read error"), dist.DistNetworkError("reset")):
+        with pytest.raises(ConnectionError, match=message), join_process_group():
+            raise lost
+    with pytest.raises(RuntimeError, match="out of memory"), join_process_group():
+        raise RuntimeError("out of memory")
+
+
+@pytest.mark.message
+def test_message_processes_that_were_started_differently(monkeypatch):
+    def all_gather(identities: list[dict[str, object]], own: dict[str, object]) -> None:
+        identities[:] = [{"seed": 0, "d_model": 6}, {"seed": 0, "d_model": 6}, own]
+
+    monkeypatch.setattr(dist, "all_gather_object", all_gather)
+    group = group_of(2, 3)
+    group.refuse_unequal({"seed": 0, "d_model": 6})
+    message = (
+        "^process 2 was not started like process 0: seed was 0 and is 1; start all with the same command, o"
+    )
+    with pytest.raises(ValueError, match=message):
+        group.refuse_unequal({"seed": 1, "d_model": 6})
+
+
 def test_law_each_process_draws_its_own_dropout_masks(monkeypatch):
     monkeypatch.setattr(module, "DistributedDataParallel", lambda net, **options: net)
     net, draws = torch.nn.Linear(2, 2), []

@@ -70,6 +70,18 @@ def test_oracle_a_gradient_longer_than_clip_norm_is_scaled_as_by_pytorch(copy_pa
     assert not torch.allclose(unclipped.embedding.weight, ours.embedding.weight, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_oracle_small_batches_accumulate_to_the_update_of_a_large_one(copy_pairs, fast: bool):
+    pairs = copy_pairs(43, seed=0)
+    few, many = (make_batches(pairs, batch_tokens=size) for size in (509, 53))
+    assert len(few) == 1 < len(many)
+    large, small = (model().double() for _ in range(2))
+    config = dataclasses.replace(BRIEF, steps=2, fast=fast, clip_norm=0.5)
+    train(large, pairs, dataclasses.replace(config, batch_tokens=509), generator=rng())
+    train(small, pairs, dataclasses.replace(config, accumulate=len(many)), generator=rng())
+    torch.testing.assert_close(small.state_dict(), large.state_dict(), rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.message
 def test_message_patience_without_validation_pairs(copy_pairs):
     config = dataclasses.replace(BRIEF, patience=2)
