@@ -1,7 +1,7 @@
 """Decoding speed of our model and its peers: sentences per second of CPU time, greedy search, one thread.
 
-`python -m benchmarks.decode` writes `decode_FAMILY-MODEL.json` to the results, named after the processor;
-see `benchmarks/README.md`.
+`python -m benchmarks.decode` writes `decode_FAMILY-MODEL.json` to the results, named after the processor, and
+with `--device cuda`, `decode_CARD.json`, with the time on the card; see `benchmarks/README.md`.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import multi30k_like
-from benchmarks.turns import Contestant, Round, compare, take_turns
+from benchmarks.turns import METERS, Contestant, Round, compare, take_turns
 
 Decode = Callable[[Tensor], Tensor]  # from sources to targets
 ONNX = ("onnx", "onnxruntime", "onnxscript")
@@ -46,6 +46,7 @@ class Work:
     batches: int
     steps: int
     seed: int
+    device: str = "cpu"
 
     def make(self) -> list[Tensor]:
         """Return the same batches of sources in every process, not sorted by length."""
@@ -56,7 +57,8 @@ class Work:
             seed=self.seed,
         )
         src = [src for src, _ in sources]
-        return [pad(src[i : i + self.batch_size]) for i in range(0, len(src), self.batch_size)]
+        rows = range(0, len(src), self.batch_size)
+        return [pad(src[i : i + self.batch_size]).to(self.device) for i in rows]
 
 
 def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
@@ -85,6 +87,7 @@ def choose(logits: Tensor) -> Tensor:
 def ours(work: Work, decoder: MakeDecoder) -> Decode:
     """Return our greedy search; the model has no more positions than the steps need."""
     model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
+    model.to(work.device)
     return lambda src: generate(model, src, choose, decoder)
 
 
@@ -118,7 +121,7 @@ def torch_recomputing(work: Work) -> Decode:
     """Return a greedy search that recomputes the whole target at each step, because it has no cache."""
     warnings.filterwarnings("ignore", "The PyTorch API of nested tensors")  # its own fast path
     config = comparable(work.size)
-    model = TorchTransformer(config).eval()
+    model = TorchTransformer(config).eval().to(work.device)
 
     def decode(src: Tensor) -> Tensor:
         tgt = torch.full_like(src[:, :1], config.bos_id)
@@ -134,7 +137,7 @@ def torch_recomputing(work: Work) -> Decode:
 
 def marian(work: Work) -> Decode:
     """Return Hugging Face's own greedy search."""
-    model = Marian(comparable(work.size)).eval().model
+    model = Marian(comparable(work.size)).eval().to(work.device).model
     forced = {"min_new_tokens": work.steps, "max_new_tokens": work.steps}
 
     def decode(src: Tensor) -> Tensor:
@@ -179,14 +182,17 @@ def contestants(work: Work) -> list[Contestant]:
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
         "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
-        "ours, by onnxruntime": (partial(by_onnxruntime, dtype="float32"), ONNX),
-        "ours, by onnxruntime, int8": (partial(by_onnxruntime, dtype="int8"), ONNX),
-        "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
-        "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
         "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
         "HF MarianMTModel": (marian, ("transformers",)),
-        "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
     }
+    if work.device == "cpu":  # the others are compared on CPUs
+        makers |= {
+            "ours, by onnxruntime": (partial(by_onnxruntime, dtype="float32"), ONNX),
+            "ours, by onnxruntime, int8": (partial(by_onnxruntime, dtype="int8"), ONNX),
+            "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
+            "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
+            "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
+        }
     return [Contestant(name, partial(prepare, work, make), needs) for name, (make, needs) in makers.items()]
 
 
@@ -199,19 +205,22 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=result_file("decode"))
+    parser.add_argument("--device", choices=METERS, default="cpu")
+    parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
     chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     results = {}
     for size in chosen.batch_sizes:
-        work = Work(chosen.size, size, max(chosen.sentences // size, 1), chosen.steps, chosen.seed)
-        timings = take_turns(contestants(work), rounds=chosen.rounds)
+        batches = max(chosen.sentences // size, 1)
+        work = Work(chosen.size, size, batches, chosen.steps, chosen.seed, chosen.device)
+        timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
         ratios = compare(timings)
         results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
         lines = (f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
         print(f"batch {size}", *lines, sep="\n")
-    write_result(chosen.out, seed=chosen.seed, results=results)
+    out = chosen.out or result_file("decode", device=chosen.device)
+    write_result(out, seed=chosen.seed, results=results)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -77,6 +78,7 @@ def describe_machine() -> dict[str, object]:
     """
     return {
         **describe_processor(),
+        **describe_card(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
@@ -105,11 +107,29 @@ def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
     }
 
 
-def result_file(name: str) -> Path:
-    """Return the path for speeds measured on this processor: `results/NAME_FAMILY-MODEL.json`.
+def describe_card() -> dict[str, object]:
+    """Return the CUDA device, its memory, and the versions of driver and CUDA, if there is one."""
+    if not torch.cuda.is_available():
+        return {}
+    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    driver: list[str] = []
+    with suppress(OSError):  # a container may lack the program
+        driver = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
+    return {
+        "card": torch.cuda.get_device_name(),
+        "card_memory_gb": round(torch.cuda.get_device_properties(0).total_memory / 1e9, 1),
+        "driver": driver[0] if driver else None,
+        "cuda": torch.version.cuda,
+    }
+
+
+def result_file(name: str, *, device: str = "cpu") -> Path:
+    """Return the path for speeds measured on this processor, `results/NAME_FAMILY-MODEL.json`, or on a card.
 
     The ratio of two speeds depends on the kind of processor, so each kind has its own file.
     """
+    if device == "cuda":
+        return RESULTS / f"{name}_{torch.cuda.get_device_name().replace(' ', '-')}.json"
     processor = describe_processor()
     kind = f"{processor['family']}-{processor['model']}" if processor["family"] else platform.machine()
     return RESULTS / f"{name}_{kind}.json"

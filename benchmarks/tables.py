@@ -39,8 +39,17 @@ def speed_table(result: Record, unit: str) -> str:
 def train_table(records: list[Record]) -> str:
     """Return, for each processor, a table of training speeds and its origin."""
     return "\n\n".join(
-        f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}" for record in records
+        f"{speed_table(record['results'], 'target tokens/s')}\n\n{shares(record)}{origin(record)}"
+        for record in records
     )
+
+
+def shares(record: Record) -> str:
+    """Return a paragraph with the share of the device's peak that each contestant reached, if it is known."""
+    if (peak := record["results"].get("peak")) is None:
+        return ""
+    reached = ", ".join(f"{name} {share:.1%}" for name, share in peak["shares"].items())
+    return f"Share of {peak['tflops']:g} TFLOP/s, by 6 × weights × target tokens/s: {reached}.\n\n"
 
 
 def decode_table(records: list[Record]) -> str:
@@ -221,7 +230,12 @@ def origin(record: Record) -> str:
 def processor(machine: Record) -> str:
     """Return the processor's name, with its family and model where they were recorded."""
     numbers = f", family {machine['family']}, model {machine['model']}" if machine.get("family") else ""
-    return f"{machine['processor']}{numbers}"
+    card = (
+        f"{machine['card']}, driver {machine['driver']}, CUDA {machine['cuda']}; "
+        if "card" in machine
+        else ""
+    )
+    return f"{card}{machine['processor']}{numbers}"
 
 
 def row(cells: list[str]) -> str:

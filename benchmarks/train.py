@@ -1,11 +1,12 @@
-"""Training speed of our model and its peers: target tokens per second of CPU time, one thread.
+"""Training speed of our model and its peers: target tokens per second of CPU time, one thread, or on a card.
 
-`python -m benchmarks.train` writes `train_FAMILY-MODEL.json` to the results, named after the processor;
-see `benchmarks/README.md`.
+`python -m benchmarks.train` writes `train_FAMILY-MODEL.json` to the results, named after the processor, and
+with `--device cuda`, `train_CARD.json`; see `benchmarks/README.md`.
 """
 
 import argparse
 import dataclasses
+import statistics
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,7 @@ from annotated_transformer.training.training_state import TrainingState
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import multi30k_like
-from benchmarks.turns import Contestant, Round, compare, take_turns
+from benchmarks.turns import METERS, Contestant, Round, Timings, compare, take_turns
 
 SMOOTHING = 0.1
 PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
@@ -44,6 +45,7 @@ class Work:
     batch_tokens: int
     pairs: int
     seed: int
+    device: str = "cpu"
 
     def make(self) -> list[Batch]:
         """Return the same batches in every process."""
@@ -61,7 +63,7 @@ class Work:
 def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     """Return a round of updates by our own trainer."""
     torch.manual_seed(work.seed)
-    model, batches = Transformer(comparable(work.size)).train(), work.make()
+    model, batches = Transformer(comparable(work.size)).train().to(work.device), work.make()
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
@@ -79,13 +81,14 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
 def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
     """Return a round of updates as PyTorch's tutorials write them."""
     torch.manual_seed(work.seed)
-    model, batches = kind(comparable(work.size)).train(), work.make()
+    model, batches = kind(comparable(work.size)).train().to(work.device), work.make()
     adam = Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def do_round() -> int:
-        for batch in batches:
+        for there in batches:
+            batch = there.to(torch.device(work.device))
             adam.zero_grad()
-            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            with torch.autocast(work.device, torch.bfloat16, enabled=bf16):
                 logits = model(batch.src, batch.decoder_input)
                 loss = F.cross_entropy(
                     logits.flatten(0, 1),
@@ -107,12 +110,28 @@ def contestants(work: Work) -> list[Contestant]:
         "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
         "ours, fast, bfloat16": partial(prepare_ours, work, fast=True, bf16=True),
     }
+    if work.device == "cuda":  # where these modules are not always faster
+        ours["ours, plain, bfloat16"] = partial(prepare_ours, work, fast=False, bf16=True)
     all_contestants = [Contestant(name, prepare) for name, prepare in ours.items()]
     for name, (kind, needs) in PEERS.items():
         for precision, bf16 in (("float32", False), ("bfloat16", True)):
             prepare = partial(prepare_peer, work, kind, bf16=bf16)
             all_contestants.append(Contestant(f"{name}, {precision}", prepare, needs))
     return all_contestants
+
+
+def shares_of_peak(timings: Timings, size: str, peak_tflops: float) -> dict[str, float]:
+    """Return the share of a device's peak that each contestant reaches: 6 × weights × target tokens/s ÷ peak.
+
+    The forward pass takes about two FLOPs for each weight and token, and the backward pass twice as many.
+    Attention's scores are left out, and the encoder is counted as if it read the target.
+    """
+    weights = sum(p.numel() for p in Transformer(comparable(size)).parameters())
+    speeds = {name: line["per_second"] for name, line in timings.items() if "per_second" in line}
+    return {
+        name: round(6 * weights * statistics.median(rounds) / (peak_tflops * 1e12), 4)
+        for name, rounds in speeds.items()
+    }
 
 
 def main() -> None:
@@ -124,16 +143,24 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=29_000, help="per epoch, as in Multi30k")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=result_file("train"))
+    parser.add_argument("--device", choices=METERS, default="cpu")
+    parser.add_argument(
+        "--peak-tflops", type=float, help="of the device, for the share of it that is reached"
+    )
+    parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
     chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
-    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed)
-    timings = take_turns(contestants(work), rounds=chosen.rounds)
+    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed, chosen.device)
+    timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
     ratios = compare(timings)
     print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
     results = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
-    write_result(chosen.out, seed=chosen.seed, results=results)
+    if chosen.peak_tflops:
+        shares = shares_of_peak(timings, work.size, chosen.peak_tflops)
+        results["peak"] = {"tflops": chosen.peak_tflops, "shares": shares}
+    out = chosen.out or result_file("train", device=work.device)
+    write_result(out, seed=chosen.seed, results=results)
 
 
 if __name__ == "__main__":

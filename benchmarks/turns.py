@@ -1,7 +1,8 @@
 """Timing of contestants that take turns, round by round, each in its own process on one thread.
 
-Other load on the machine slows all contestants of a round alike, and only CPU time is measured, so waiting
-does not count. The meaningful numbers are the ratios within a round.
+Other load on the machine slows all contestants of a round alike. On a CPU, only CPU time is measured, so
+waiting does not count; on a CUDA device, the time between two events of its stream. The meaningful numbers are
+the ratios within a round.
 """
 
 import importlib.util
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from tqdm import tqdm
@@ -43,8 +44,54 @@ class Contestant:
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Timings:
-    """Return each contestant's units per second in every round, and its peak memory.
+class Meter(Protocol):
+    """Measures the time and the memory of a contestant."""
+
+    def seconds(self, do_round: Round) -> tuple[int, float]:
+        """Return the units that a round has done, and the seconds that it took."""
+
+    def peak_megabytes(self) -> float:
+        """Return the most memory that was in use."""
+
+
+class ProcessorMeter:
+    """Measures CPU time, and the memory of the whole process."""
+
+    def seconds(self, do_round: Round) -> tuple[int, float]:
+        """Return the units that a round has done, and the seconds that it took."""
+        start = time.process_time()
+        units = do_round()
+        return units, time.process_time() - start
+
+    def peak_megabytes(self) -> float:
+        """Return the most memory that was in use."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+class CudaMeter:
+    """Measures the time on the CUDA device, where it waits for the CPU, too, and the memory of its tensors."""
+
+    def seconds(self, do_round: Round) -> tuple[int, float]:
+        """Return the units that a round has done, and the seconds that it took."""
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        units = do_round()
+        end.record()
+        end.synchronize()
+        torch.cuda.empty_cache()  # the others need the memory, too
+        return units, start.elapsed_time(end) / 1000
+
+    def peak_megabytes(self) -> float:
+        """Return the most memory that was in use."""
+        return torch.cuda.max_memory_allocated() / 1e6
+
+
+METERS: dict[str, Meter] = {"cpu": ProcessorMeter(), "cuda": CudaMeter()}
+
+
+def take_turns(contestants: Iterable[Contestant], *, rounds: int, device: str = "cpu") -> Timings:
+    """Return each contestant's units per second in every round, and its peak memory, on a device of `METERS`.
 
     For an absent contestant, return which packages are missing. An untimed warm-up round comes first.
 
@@ -58,7 +105,7 @@ def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Timings:
             timings[contestant.name] = {"absent": f"without {', '.join(missing)}"}
         else:
             timings[contestant.name] = {"per_second": []}
-            present[contestant.name] = _start(contestant)
+            present[contestant.name] = _start(contestant, device)
     for _ in tqdm(range(rounds), unit=" rounds", disable=None):
         for name, pipe in present.items():
             timings[name]["per_second"].append(round(_ask(name, pipe, "round"), 1))
@@ -81,10 +128,10 @@ def compare(timings: Timings) -> dict[str, dict[str, float]]:
     }
 
 
-def _start(contestant: Contestant) -> Connection:
+def _start(contestant: Contestant, device: str) -> Connection:
     """Start a contestant's process, and wait for its warm-up round."""
     here, there = PROCESSES.Pipe()
-    PROCESSES.Process(target=_serve, args=(contestant.prepare, there), daemon=True).start()
+    PROCESSES.Process(target=_serve, args=(contestant.prepare, there, device), daemon=True).start()
     there.close()  # so that `recv` fails here if the process ends
     _answer(contestant.name, here)
     return here
@@ -102,20 +149,14 @@ def _answer(name: str, pipe: Connection) -> float:
         raise RuntimeError(f"{name} failed; see its error message above") from None
 
 
-def _serve(prepare: Callable[[], Round], pipe: Connection) -> None:
+def _serve(prepare: Callable[[], Round], pipe: Connection, device: str) -> None:
     """Do a round for each request."""
     torch.set_num_threads(1)
-    do_round = prepare()
-    do_round()
+    do_round, meter = prepare(), METERS[device]
+    meter.seconds(do_round)
     pipe.send(0.0)
     with suppress(EOFError):  # the parent stops when another contestant has failed
         while pipe.recv() == "round":
-            start = time.process_time()
-            units = do_round()
-            pipe.send(units / (time.process_time() - start))
-        pipe.send(_peak_megabytes())
-
-
-def _peak_megabytes() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+            units, seconds = meter.seconds(do_round)
+            pipe.send(units / seconds)
+        pipe.send(meter.peak_megabytes())

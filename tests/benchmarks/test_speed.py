@@ -12,8 +12,10 @@ import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import decode, train
+from benchmarks.peers import comparable
 from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
 from benchmarks.tables import decode_table, train_table
 
@@ -48,18 +50,25 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..
 
 @pytest.mark.usefixtures("quick_processes")
 def test_law_the_training_benchmark_runs_to_completion(run, capsys):
-    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 1 --seed 5"
+    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 1 --seed 5 --peak-tflops 0.5"
     record = run(train.main, *options.split())
     result = record["results"]
     assert (record["seed"], record["machine"]["threads"]) == (5, 1)
-    assert result["work"] == {"size": "toy", "batches": 2, "batch_tokens": 128, "pairs": 40, "seed": 5}
+    work = {"size": "toy", "batches": 2, "batch_tokens": 128, "pairs": 40, "seed": 5, "device": "cpu"}
+    assert result["work"] == work
     measured = {name for name, line in result["found"].items() if len(line.get("per_second", [])) == 1}
     assert len(measured) == 5
     absent = {name for name, line in result["found"].items() if "absent" in line}
     assert absent == {"HF MarianMTModel, float32", "HF MarianMTModel, bfloat16"}
     assert len(result["ratios"]) == 3
     assert "ours, fast, bfloat16 / torch.nn.Transformer, float32: " in capsys.readouterr().out
-    assert train_table([record]).count("absent: without transformers") == 2
+    weights = sum(p.numel() for p in Transformer(comparable("toy")).parameters())
+    name = "torch.nn.Transformer, float32"
+    share = 6 * weights * result["found"][name]["per_second"][0] / 0.5e12
+    assert result["peak"]["shares"][name] == pytest.approx(share, abs=1e-4)
+    table = train_table([record])
+    assert "Share of 0.5 TFLOP/s, by 6 × weights × target tokens/s: ours, plain, float32 " in table
+    assert table.count("absent: without transformers") == 2
 
 
 @pytest.mark.usefixtures("quick_processes")
@@ -73,6 +82,24 @@ def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict])
         assert result["found"]["CTranslate2"] == {"absent": "without ctranslate2, transformers"}
         assert set(result["ratios"]) == {"ours, FastKeyValueCache", "ours, KeyValueCache"}
     assert decode_table([record]).count("absent: without transformers |") == 2
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+@pytest.mark.parametrize(
+    ("main", "options"),
+    [
+        (train.main, "--batches 2 --batch-tokens 128 --pairs 40 --peak-tflops 800"),
+        (decode.main, "--batch-sizes 3 --sentences 3 --steps 7"),
+    ],
+)
+def test_law_the_benchmarks_run_on_a_card(run, main: Callable[[], None], options: str):
+    record = run(main, "--device", "cuda", "--rounds", "1", *options.split())
+    assert record["machine"]["card"] == torch.cuda.get_device_name()
+    for result in [record["results"]] if main is train.main else record["results"].values():
+        measured = [line for line in result["found"].values() if "per_second" in line]
+        assert len(measured) > 2
+        assert all(line["per_second"][0] > 0 and 0 < line["peak_mb"] < 2000 for line in measured)
 
 
 @pytest.mark.parametrize("makers", TWINS)
