@@ -1,8 +1,8 @@
 """Timing of contestants that take turns, round by round, each in its own process on one thread.
 
 Other load on the machine slows all contestants of a round alike. On a CPU, only CPU time is measured, so
-waiting does not count; on a CUDA device, the time between two events of its stream. The meaningful numbers are
-the ratios within a round.
+waiting does not count; on a CUDA device, the time between two events of its stream. The meaningful numbers
+are the ratios within a round.
 """
 
 import importlib.util
@@ -70,7 +70,7 @@ class ProcessorMeter:
 
 
 class CudaMeter:
-    """Measures the time on the CUDA device, where it waits for the CPU, too, and the memory of its tensors."""
+    """Measures the time on the CUDA device, waiting for the CPU included, and the memory of its tensors."""
 
     def seconds(self, do_round: Round) -> tuple[int, float]:
         """Return the units that a round has done, and the seconds that it took."""
