@@ -183,7 +183,7 @@ def test_law_each_option_in_the_guides_text_exists():
         for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
     }
     assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
-    assert named - {"--node-rank", "--nproc-per-node", "--test"} <= options(*COMMANDS)  # of torchrun and of a benchmark
+    assert named - {"--node-rank", "--nproc-per-node", "--test"} <= options(*COMMANDS)  # not ours
 
 
 def test_law_the_benchmark_runs_used_the_allocator_that_the_guide_names():
