@@ -29,12 +29,13 @@ REPORTS = {
     "DeepSeek-V3": ("2024", "2412.19437"),
     "OLMo 2": ("2024", "2501.00656"), "gpt-oss-120b": ("2025", "2508.10925"),
 }  # fmt: skip
-# Where the library's defaults have other numbers of heads than the published models: from their reports.
+# Where published models have other numbers of heads than the library's defaults: from their reports.
 FROM_REPORTS = {
     "BLOOM": "all",
     "Gemma 3": "grouped",
     "Qwen2": "grouped",
     "Qwen3": "grouped",
+    "Qwen3 MoE": "grouped",
     "OLMo 2": "all or grouped",
 }
 
