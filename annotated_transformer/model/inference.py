@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -32,13 +33,39 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
 
 
+class _Uncompiled:
+    """Run no compiled code in this process until the last of the contexts that overlap, as in threads, ends.
+
+    PyTorch restores what was in force when a context began: for the second of two that overlap, the first.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside = Lock(), 0
+        self.begun: AbstractContextManager[object] = nullcontext()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.begun = torch.compiler.set_stance("force_eager")
+            self.inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.begun.__exit__(None, None, None)
+
+
+_UNCOMPILED = _Uncompiled()
+
+
 def calling_hooks() -> AbstractContextManager[object]:
     """Run compiled modules as they are written: compiled code ignores hooks that were added later."""
     if "torch._dynamo" not in sys.modules:
         return nullcontext()  # nothing was compiled, and the import would take seconds
     if torch.compiler.is_compiling():
         return nullcontext()  # of a caller, with the hooks that it registers
-    return torch.compiler.set_stance("force_eager")
+    return _UNCOMPILED
 
 
 def encode_sources(
