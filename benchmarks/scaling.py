@@ -20,7 +20,7 @@ from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
 from benchmarks.record import RESULTS, begin, write_result
 
-WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.08, 0.04, 0.02, 0.01, 0.005, 0.0025), (0, 1, 2)
+WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025), (0, 1, 2)
 WARMUP, BATCH, HELD_OUT = 0.2, 32, 500  # the warm-up is a share of the updates
 
 
