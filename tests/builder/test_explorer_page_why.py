@@ -36,6 +36,18 @@ def test_law_heads_off_that_do_not_change_the_translation_change_how_sure_the_mo
     assert re.search("the model is (less|more) sure of it", fresh.inner_text(".at-x-off"))
 
 
+def test_law_on_a_phone_the_effect_of_a_head_stays_in_view_while_its_buttons_do(fresh: Page):
+    before = fresh.viewport_size
+    fresh.set_viewport_size({"width": 390, "height": 500})
+    fresh.locator("summary", has_text="Switch heads off").click()
+    fresh.evaluate(PRESS, ["head encoder 0 1"])
+    ready(fresh)
+    fresh.locator("[data-key='head encoder 0 0']").evaluate("head => head.scrollIntoView()")
+    place = fresh.locator(".at-x-effect").bounding_box()
+    assert place["y"] + place["height"] == pytest.approx(500, abs=1)
+    fresh.set_viewport_size(before)
+
+
 def test_law_a_sentence_on_which_the_searches_differ_is_offered(fresh: Page):
     fresh.locator("summary", has_text="Compare greedy").click()
     fresh.locator(".at-x-searches button").click()
