@@ -9,7 +9,7 @@ import torch
 from torch import fx, nn
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.inference import evaluating, suppress_tokens
+from annotated_transformer.model.inference import calling_hooks, evaluating, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
@@ -27,7 +27,7 @@ def test_law_each_submodule_is_switched_to_evaluation_and_restored_to_its_own_mo
     assert torch.is_grad_enabled()
 
 
-def test_law_compiled_code_runs_again_after_searches_that_overlapped_as_in_threads():
+def test_law_compiled_code_runs_again_after_contexts_that_overlapped():
     runs: list[str] = []
 
     def collect(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
@@ -35,8 +35,8 @@ def test_law_compiled_code_runs_again_after_searches_that_overlapped_as_in_threa
 
     layer, x = torch.compile(nn.Linear(3, 2), backend=collect), torch.ones(3)
     first, second = ExitStack(), ExitStack()
-    first.enter_context(evaluating(layer))
-    second.enter_context(evaluating(layer))
+    first.enter_context(calling_hooks())
+    second.enter_context(calling_hooks())
     first.close()
     layer(x)
     assert runs == []
