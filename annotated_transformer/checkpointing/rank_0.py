@@ -5,15 +5,15 @@ from typing import ParamSpec, TypeVar
 
 import torch.distributed as dist
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def from_rank_0(compute: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs) -> Found:
+def from_rank_0(compute: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what `compute(*args, **kwargs)` returns in rank 0, or raise its exception, in every process."""
     if not dist.is_initialized():
         return compute(*args, **kwargs)
-    outcome: list[Found | Exception | None] = [None]
+    outcome: list[T | Exception | None] = [None]
     if dist.get_rank() == 0:
         try:
             outcome = [compute(*args, **kwargs)]
