@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.commands.loading import take_device
 from annotated_transformer.decoding.engine import engine_search
 from annotated_transformer.decoding.greedy import generate
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
@@ -208,6 +209,7 @@ def main() -> None:
     parser.add_argument("--device", choices=METERS, default="cpu")
     parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
     chosen = parser.parse_args()
+    take_device(chosen.device)
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     results = {}
@@ -220,7 +222,7 @@ def main() -> None:
         lines = (f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
         print(f"batch {size}", *lines, sep="\n")
     out = chosen.out or result_file("decode", device=chosen.device)
-    write_result(out, seed=chosen.seed, results=results)
+    write_result(out, seed=chosen.seed, results=results, device=chosen.device)
 
 
 if __name__ == "__main__":

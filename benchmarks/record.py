@@ -41,8 +41,8 @@ def begin(parser: ArgumentParser) -> Namespace:
     return options
 
 
-def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> None:
-    """Write `results` and their origin to a JSON file, atomically.
+def write_result(path: Path, *, seed: int, results: Mapping[str, object], device: str = "cpu") -> None:
+    """Write `results` and their origin to a JSON file, atomically, with the CUDA device if they are of one.
 
     A long-running program calls `describe_code` at the start, so that the commit of that moment is
     recorded.
@@ -52,7 +52,7 @@ def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> Non
         "command": shlex.join(["python", *sys.orig_argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "seed": seed,
-        "machine": describe_machine(),
+        "machine": describe_machine() | (describe_card() if device == "cuda" else {}),
         "versions": describe_versions(),
         "results": results,
     }
@@ -78,7 +78,6 @@ def describe_machine() -> dict[str, object]:
     """
     return {
         **describe_processor(),
-        **describe_card(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
@@ -108,9 +107,7 @@ def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
 
 
 def describe_card() -> dict[str, object]:
-    """Return the CUDA device, its memory, and the versions of driver and CUDA, if there is one."""
-    if not torch.cuda.is_available():
-        return {}
+    """Return the CUDA device, its memory, and the versions of driver and CUDA."""
     asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     driver: list[str] = []
     with suppress(OSError):  # a container may lack the program

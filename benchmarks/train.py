@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
+from annotated_transformer.commands.loading import take_device
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
@@ -149,6 +150,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
     chosen = parser.parse_args()
+    take_device(chosen.device)
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed, chosen.device)
@@ -160,7 +162,7 @@ def main() -> None:
         shares = shares_of_peak(timings, work.size, chosen.peak_tflops)
         results["peak"] = {"tflops": chosen.peak_tflops, "shares": shares}
     out = chosen.out or result_file("train", device=work.device)
-    write_result(out, seed=chosen.seed, results=results)
+    write_result(out, seed=chosen.seed, results=results, device=chosen.device)
 
 
 if __name__ == "__main__":

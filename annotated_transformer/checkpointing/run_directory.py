@@ -99,7 +99,7 @@ class RunDirectory:
             BlockingIOError: If another training run uses it.
             OSError: If it cannot be written to.
         """
-        self._lock = from_rank_0(self._create)
+        from_rank_0(self._create)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -107,10 +107,10 @@ class RunDirectory:
         if self.writes:
             os.close(self._lock)
 
-    def _create(self) -> int:
+    def _create(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            return _take(self.folder, self.log)
+            self._lock = _take(self.folder, self.log)
         except BlockingIOError:
             raise
         except OSError as error:

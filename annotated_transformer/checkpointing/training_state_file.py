@@ -28,7 +28,7 @@ from annotated_transformer.checkpointing.files import (
 )
 
 STATE_FILE = "training.safetensors"
-FORMAT_VERSION = "2"
+FORMAT_VERSION = "3"
 WAY_OUT = "give another folder to train from the first step"
 
 
@@ -126,20 +126,22 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     return SavedState(tensors, Progress(**record["progress"]))
 
 
-def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[Message]:
+def setting_changes(
+    before: Mapping[str, object], now: Mapping[str, object], sentence: str = "{} was {} and is {}"
+) -> list[Message]:
     """Return what differs between the identities of two training runs, or of a run's processes."""
     return [
-        _change(name, before.get(name), now.get(name))
+        _change(name, before.get(name), now.get(name), sentence)
         for name in {**now, **before}
         if before.get(name) != now.get(name)
     ]
 
 
-def _change(name: str, before: object, now: object) -> Message:
+def _change(name: str, before: object, now: object, sentence: str) -> Message:
     shown = ["given" if _is_digest(x) else "not given" if x is None else x for x in (before, now)]
     if shown == ["given", "given"]:
         return Message("{} is not the same", name)
-    return Message("{} was {} and is {}", argument(name), *shown)
+    return Message(sentence, argument(name), *shown)
 
 
 def _is_digest(value: object) -> bool:

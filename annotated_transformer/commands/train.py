@@ -36,10 +36,10 @@ def train_command(options: argparse.Namespace) -> None:
             f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
         )
     device = take_device(options.device)
-    _warn_of_languages(options)
-    options.start = start_folder(options.start)
-    recipe = _recipe(options)
     with join_process_group() as group:  # before files are read: if that fails, the others then end, too
+        _warn_of_languages(options)
+        options.start = start_folder(options.start)
+        recipe = _recipe(options)
         corpus = read_corpus(options)
         from_rank_0(_refuse_unwritable, options.out)
         if group.rank == 0:

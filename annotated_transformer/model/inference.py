@@ -47,6 +47,7 @@ class _Uncompiled:
         with self.lock:
             if self.inside == 0:
                 self.begun = torch.compiler.set_stance("force_eager")
+                self.begun.__enter__()
             self.inside += 1
 
     def __exit__(self, *error: object) -> None:

@@ -25,6 +25,7 @@ class TrainingConfig:
             no limit. There must be a limit of steps or minutes, too.
         batch_tokens: Maximum number of tokens on each side of a batch, padding included.
         accumulate: Number of batches in one update: their gradients are added up, as if they were one batch.
+            The last update of an epoch may have fewer.
         warmup_steps: Updates during which the learning rate rises.
         max_lr: Highest learning rate, at the end of the warm-up; `None` means the paper's.
         clip_norm: Scale the gradient down to this norm if it is longer; `None` means never.

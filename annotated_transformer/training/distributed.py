@@ -38,7 +38,8 @@ def join_process_group() -> Iterator["ProcessGroup"]:
             raise
         raise ConnectionError(
             f"process {group.rank} of {group.world_size} has lost the connection to another one, which has "
-            f"ended or cannot be reached; see the messages of the others, and start all of them again"
+            f"ended or cannot be reached; see the messages of the others, and start all of them again "
+            f"({str(error).partition(chr(10))[0]})"
         ) from error
     finally:
         dist.destroy_process_group()
@@ -74,7 +75,8 @@ class ProcessGroup:
         identities: list[Mapping[str, object]] = [{}] * self.world_size
         dist.all_gather_object(identities, identity)
         for rank, other in enumerate(identities):
-            if changes := setting_changes(identities[0], other):
+            sentence = "{} is {} in process 0 and {} in process " + str(rank)
+            if changes := setting_changes(identities[0], other, sentence):
                 message = (
                     "process {} was not started like process 0: {}; start all with the same command, on "
                     "copies of the same files"
@@ -90,7 +92,10 @@ class ProcessGroup:
         return DistributedDataParallel(module)
 
     def synchronized(self, objective: nn.Module, now: bool) -> AbstractContextManager[None]:
-        """Return a context whose backward pass adds to the gradients; unless `now`, to this rank's alone."""
+        """Return a context for a forward and a backward pass, which DDP synchronizes only if `now`.
+
+        Until then, each rank adds up its own gradients, which saves the communication.
+        """
         if now or self.world_size == 1:
             return nullcontext()
         return cast("DistributedDataParallel", objective).no_sync()

@@ -18,7 +18,7 @@ from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
 from annotated_transformer.text.batching import Batch, Pair, make_batches
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, takes_fast_path, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
@@ -115,6 +115,7 @@ def train_epochs(
     if config.patience is not None and validation is None:
         raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
     config = dataclasses.replace(config, fast=takes_fast_path(model, config))
+    accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
@@ -122,7 +123,10 @@ def train_epochs(
     state = TrainingState(model, adam, generator)
     with training_loss(model, config) as loss:
         identity = _identity(state, first, config)
-        state.group.refuse_unequal({**(run_directory.identity if run_directory else {}), **identity})
+        limits = {name: getattr(config, name) for name in LIMITS}
+        state.group.refuse_unequal(
+            {**(run_directory.identity if run_directory else {}), **identity, **limits}
+        )
         objective = state.group.data_parallel(loss)
         if run_directory is not None:
             saved = run_directory.resume(state.to_saved(), identity)
@@ -134,8 +138,8 @@ def train_epochs(
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
-                for first_batch in range(state.progress.batch, len(batches), config.accumulate):
-                    parts = batches[first_batch : first_batch + config.accumulate]
+                for first_batch in range(state.progress.batch, len(batches), accumulate):
+                    parts = batches[first_batch : first_batch + accumulate]
                     _stop_if_asked(state, run_directory, stop)
                     status = _update_or_explain(state, objective, parts, config, run_directory)
                     # every rank ends the run by rank 0's clock

@@ -24,6 +24,7 @@ def speeds(of: str, *, wide: bool = False) -> list[str]:
     With `wide`, return only those of processors with AVX-512 instructions. On others, bfloat16 is emulated.
     """
     names = sorted(path.stem for path in RESULTS.glob(f"{of}_*.json"))
+    names = [name for name in names if "card" not in record(name)["machine"]]
     if wide:
         names = [name for name in names if record(name)["machine"]["instructions"] == "AVX512"]
     return names or [f"{of}_none"]

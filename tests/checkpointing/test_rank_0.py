@@ -5,25 +5,44 @@ import torch.distributed as dist
 
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
 
-
-def quotient(numerator: float, denominator: float) -> float:
-    return numerator / denominator
+ERROR = ZeroDivisionError("division by zero")
 
 
-@pytest.fixture(params=[(False, 0), (True, 0), (True, 1)], ids=["alone", "rank 0", "rank 1"])
-def found(request: pytest.FixtureRequest, monkeypatch) -> list[float | Exception]:
-    """What rank 0 sends, which other ranks receive."""
-    sent: list[float | Exception] = []
-    group, rank = request.param
-    monkeypatch.setattr(dist, "is_initialized", lambda: group)
-    monkeypatch.setattr(dist, "get_rank", lambda: rank)
-    monkeypatch.setattr(dist, "broadcast_object_list", lambda own: own.__setitem__(0, sent[0]) if rank else 0)
+def quotient(numerator: int, denominator: int) -> int:
+    return numerator // denominator
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[object]:
+    """What rank 0 has sent, which the other ranks receive."""
+    sent: list[object] = []
+
+    def broadcast(own: list[object]) -> None:
+        (sent if dist.get_rank() == 0 else own)[:] = own if dist.get_rank() == 0 else sent
+
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
+    monkeypatch.setattr(dist, "get_rank", lambda: 0)
+    monkeypatch.setattr(dist, "broadcast_object_list", broadcast)
     return sent
 
 
-def test_law_all_processes_get_what_rank_0_computes_or_its_error(found: list[float | Exception]):
-    found[:] = [3.5]
-    assert from_rank_0(quotient, 7.0, denominator=2.0) == 3.5
-    found[:] = [ZeroDivisionError("float division by zero")]
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        from_rank_0(quotient, 7.0, denominator=0.0)
+def test_law_rank_0_sends_what_it_computes_or_its_error(sent: list[object]):
+    assert from_rank_0(quotient, 7, denominator=2) == 3
+    assert sent == [3]
+    with pytest.raises(ZeroDivisionError, match="by zero"):
+        from_rank_0(quotient, 7, denominator=0)
+    assert isinstance(sent[0], ZeroDivisionError)
+
+
+def test_law_another_rank_computes_nothing_and_gets_what_rank_0_sent(sent: list[object], monkeypatch):
+    monkeypatch.setattr(dist, "get_rank", lambda: 1)
+    sent[:] = [3]
+    assert from_rank_0(pytest.fail, "computed") == 3
+    sent[:] = [ERROR]
+    with pytest.raises(ZeroDivisionError, match="by zero"):
+        from_rank_0(pytest.fail, "computed")
+
+
+def test_law_a_process_alone_computes(monkeypatch):
+    monkeypatch.setattr(dist, "is_initialized", lambda: False)
+    assert from_rank_0(quotient, 7, denominator=2) == 3

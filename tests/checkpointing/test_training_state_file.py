@@ -10,14 +10,14 @@ from annotated_transformer.checkpointing.training_state_file import STATE_FILE, 
 from tests.tiny_run import BRIEF, Run
 
 DAMAGED = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
-VERSION = "has format_version=9, and this package reads 2; give another folder to train from the first"
+VERSION = "has format_version=9, and this package reads 3; give another folder to train from the first"
 DAMAGES = {
     "cut": (lambda data: data[: len(data) // 2], DAMAGED),
     "a bit of a weight": (lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], DAMAGED),
     "a name of its header": (lambda data: data.replace(b'"digest"', b'"digesd"'), DAMAGED),
     "another": (lambda data: data.replace(b'"state":', b'"statd":'), DAMAGED),
     "the step": (lambda data: data.replace(rb"\"step\": 1,", rb"\"step\": 0,"), DAMAGED),
-    "version": (lambda data: data.replace(b'"format_version":"2"', b'"format_version":"9"'), VERSION),
+    "version": (lambda data: data.replace(b'"format_version":"3"', b'"format_version":"9"'), VERSION),
 }
 
 

@@ -53,6 +53,7 @@ BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2, f
 @pytest.fixture
 def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
     """Collect the captured graphs, which then run uncompiled."""
+    torch.compiler.reset()  # which other tests may have told to skip this code
     graphs: list[fx.GraphModule] = []
 
     def collect(graph: fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:

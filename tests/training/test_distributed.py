@@ -2,6 +2,8 @@
 
 import json
 import runpy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -127,14 +129,27 @@ def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch):
     assert not dist.is_initialized()
 
 
+def test_law_gradients_are_synchronized_only_when_asked():
+    class Parallel(torch.nn.Linear):
+        local = 0
+
+        @contextmanager
+        def no_sync(self) -> Iterator[None]:
+            self.local += 1
+            yield
+
+    objective = Parallel(2, 2)
+    for now, local in ((False, 1), (True, 1), (False, 2)):
+        with group_of(1, 2).synchronized(objective, now):
+            assert objective.local == local
+
+
 @pytest.mark.message
 def test_message_a_lost_connection(monkeypatch):
     monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
     monkeypatch.setattr(dist, "init_process_group", lambda backend: None)
     monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
-    message = (
-        "^process 0 of 1 has lost the connection to another one, .*; see the messages of the others, and"
-    )
+    message = "^process 0 of 1 has lost the connection to another one, .*; see the messages of .*(Read|reset)"
     for lost in (RuntimeError("[gloo/transport/tcp/pair.cc:537] Read error"), dist.DistNetworkError("reset")):
         with pytest.raises(ConnectionError, match=message), join_process_group():
             raise lost
@@ -151,7 +166,7 @@ def test_message_processes_that_were_started_differently(monkeypatch):
     group = group_of(2, 3)
     group.refuse_unequal({"seed": 0, "d_model": 6})
     message = (
-        "^process 2 was not started like process 0: seed was 0 and is 1; start all with the same command, o"
+        "^process 2 was not started like process 0: seed is 0 in process 0 and 1 in process 2; start all"
     )
     with pytest.raises(ValueError, match=message):
         group.refuse_unequal({"seed": 1, "d_model": 6})

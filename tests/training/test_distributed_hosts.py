@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +65,11 @@ class Hosts:
     def files(self, rank: int, run: str) -> list[str]:
         return ["--data", str(self.folder / f"data{rank}"), "--out", str(self.folder / f"{run}{rank}")]
 
-    def train(self, run: str, *, killed: int = -1) -> list[str]:
-        """Start torchrun on both, and return what each wrote to stderr, with its status at the end."""
+    def train(self, run: str, *, killed: int = -1, second: Sequence[str] = ()) -> list[str]:
+        """Start torchrun on both, and return what each wrote to stderr, with its status at the end.
+
+        `second` are more options of the second one.
+        """
         script, port = self.folder / "script.py", free_port()
         script.write_text(SCRIPT)
         agents = []
@@ -78,7 +81,7 @@ class Hosts:
             own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": self.networks[rank], "PYTHONPATH": path}
             agents.append(
                 subprocess.Popen(
-                    [*command, *self.files(rank, run)],
+                    [*command, *self.files(rank, run), *(second if rank else ())],
                     env={**os.environ, **own},
                     stderr=subprocess.PIPE,
                     text=True,
@@ -153,7 +156,7 @@ def test_law_two_hosts_give_the_weights_of_one_and_resume_exactly_when_one_is_ki
         torch.testing.assert_close(weights(out), whole, rtol=0, atol=0)
 
 
-def test_message_two_hosts_that_do_not_have_the_same_files(hosts: Hosts):
+def test_message_two_hosts_that_were_not_started_alike(hosts: Hosts):
     hosts.write(0, [("a b", "c d")] * 97)
     missing = hosts.train("missing")
     assert f"error: there is no folder {hosts.folder / 'data1'}" in missing[1]
@@ -162,3 +165,9 @@ def test_message_two_hosts_that_do_not_have_the_same_files(hosts: Hosts):
     for log in hosts.train("other"):
         assert "error: process 1 was not started like process 0: corpus is not the same" in log
         assert "start all with the same command, on copies of the same files" in log
+    hosts.write(1, [("a b", "c d")] * 97)
+    for log in hosts.train("longer", second=["--steps", "20"]):
+        assert f"process 0: --steps is {STEPS} in process 0 and 20 in process 1; start all with the sa" in log
+    start = hosts.train("started", second=["--start", "nowhere"])
+    assert "nowhere" in start[1]
+    assert "error: process 0 of 2 has lost the connection" in start[0]
