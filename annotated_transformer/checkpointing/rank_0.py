@@ -1,15 +1,14 @@
 """What rank 0 of a process group finds in files, known to all: the others may be on machines without them."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 import torch.distributed as dist
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def from_rank_0(compute: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def from_rank_0(compute: Callable[..., T], *args: object, **kwargs: object) -> T:
     """Return what `compute(*args, **kwargs)` returns in rank 0, or raise its exception, in every process."""
     if not dist.is_initialized():
         return compute(*args, **kwargs)

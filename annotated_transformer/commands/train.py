@@ -101,7 +101,8 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
     program = [sys.executable, "-m", "annotated_transformer"]
     if group.world_size > 1:
         several = ["torch.distributed.run", "--standalone", f"--nproc-per-node={group.world_size}"]
-        program = [sys.executable, "-m", *several, "-m", "annotated_transformer"]
+        # without --, torchrun takes our --start for an option of its own
+        program = [sys.executable, "-m", *several, "-m", "--", "annotated_transformer"]
     elif Path(sys.argv[0]).stem == "annotated-transformer":  # the installed script
         program = [str(Path(sys.argv[0]).absolute())]
     command = shlex.join([*program, *options.arguments])

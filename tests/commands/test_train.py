@@ -112,7 +112,7 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
     ("rank", "processes", "program"),
     [
         (0, 1, f"{sys.executable} -m annotated_transformer"),
-        (0, 3, f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m annotated_tra"),
+        (0, 3, f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- annotated_"),
         (2, 3, ""),
     ],
 )

@@ -75,7 +75,7 @@ class Hosts:
         agents = []
         for rank in (0, 1):
             torchrun = ["-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}"]
-            torchrun += [f"--master-addr={self.address}", f"--master-port={port}", "--nproc-per-node=1"]
+            torchrun += [f"--master-addr={self.address}", f"--master-port={port}", "--nproc-per-node=1", "--"]
             command = [*self.enter[rank], sys.executable, *torchrun, str(script), str(killed), *SETTINGS]
             path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
             own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": self.networks[rank], "PYTHONPATH": path}
