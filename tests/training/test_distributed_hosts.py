@@ -87,7 +87,11 @@ class Hosts:
                     text=True,
                 )
             )
-        logs = [agent.communicate(timeout=300)[1] for agent in agents]
+        try:
+            logs = [agent.communicate(timeout=120)[1] for agent in agents]
+        finally:
+            for agent in agents:  # those that still wait, with their processes
+                agent.terminate()
         return [f"{log}\nstatus {agent.returncode}" for log, agent in zip(logs, agents, strict=True)]
 
 
