@@ -109,6 +109,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.fixture
+def fresh_compiler() -> None:
+    """Forget what PyTorch's compiler found in other tests of the process, such as code to skip."""
+    torch.compiler.reset()
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Return the path of a Chromium that Playwright can drive (`executable_path=`)."""

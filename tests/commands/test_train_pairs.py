@@ -92,7 +92,7 @@ def train(data: Path, out: str, options: list[str]) -> None:
     assert status == 0, err.getvalue()
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("unchecked", "fresh_compiler")
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
     "compiled", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "compiled"]
@@ -103,7 +103,6 @@ def test_law_options_of_train_work_together(data: Path, monkeypatch, row: Row, c
     options = [word.replace("START", str(data / "start")) for value in row for word in value.split()]
     small = [] if "--start" in options else SMALL
     out = f"{ROWS.index(row)} {compiled}"
-    torch._dynamo.reset()
     monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
     train(data, out, [*small, *COMMON, *options, *["--compile"] * compiled])
     assert read_progress(data / out).step == 2

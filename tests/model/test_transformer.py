@@ -380,8 +380,8 @@ def test_law_a_model_on_the_device_meta_whose_weights_were_not_assigned_is_fille
 
 
 @pytest.mark.message  # not a message: compiled as users do
+@pytest.mark.usefixtures("fresh_compiler")
 def test_law_a_compiled_model_computes_the_same_in_one_graph(randomized, padded_ids):
-    torch.compiler.reset()  # which other tests may have told to skip this code
     model = randomized(Transformer(SMALL)).eval()
     compiled = torch.compile(model, backend="eager", fullgraph=True)
     torch.testing.assert_close(compiled(*padded_ids), model(*padded_ids), **EXACT)

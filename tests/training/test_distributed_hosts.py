@@ -3,7 +3,6 @@
 Each has its own files: only the first one has the state and the model of the training run.
 """
 
-import os
 import socket
 import subprocess
 import sys
@@ -19,9 +18,10 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.toy.pairs import toy_pairs
+from tests.torchrun import environment
 from tests.toy_recipe import weights
 
-pytestmark = pytest.mark.usefixtures("unchecked")
+pytestmark = pytest.mark.usefixtures("unchecked", "one_thread")
 STEPS, FATAL = 9, 5
 SETTINGS = (
     f"train --source en --target de --steps {STEPS} --vocab-size 301 --num-layers 1 --d-model 8 --d-ff 16 "
@@ -77,12 +77,10 @@ class Hosts:
             torchrun = ["-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={rank}"]
             torchrun += [f"--master-addr={self.address}", f"--master-port={port}", "--nproc-per-node=1", "--"]
             command = [*self.enter[rank], sys.executable, *torchrun, str(script), str(killed), *SETTINGS]
-            path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-            own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": self.networks[rank], "PYTHONPATH": path}
             agents.append(
                 subprocess.Popen(
                     [*command, *self.files(rank, run), *(second if rank else ())],
-                    env={**os.environ, **own},
+                    env=environment(GLOO_SOCKET_IFNAME=self.networks[rank]),
                     stderr=subprocess.PIPE,
                     text=True,
                 )
@@ -136,10 +134,7 @@ def test_law_two_hosts_give_the_weights_of_one_and_resume_exactly_when_one_is_ki
     for log in hosts.train("whole"):
         assert log.endswith("status 0"), log
     assert not (hosts.folder / "whole1").exists()  # rank 0 writes, on its own machine
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     assert command_line.main([*SETTINGS, *hosts.files(0, "alone")]) == 0
-    torch.set_num_threads(threads)
     whole = weights(hosts.folder / "whole0")
     torch.testing.assert_close(whole, weights(hosts.folder / "alone0"), rtol=1e-4, atol=1e-6)
 

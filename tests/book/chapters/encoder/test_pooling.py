@@ -42,6 +42,7 @@ def test_law_the_mean_of_embeddings_plus_positions_does_not_depend_on_word_order
 
 
 @pytest.mark.message  # not a message: compiled as users do
+@pytest.mark.usefixtures("fresh_compiler")
 def test_law_the_head_compiles_and_runs_without_values(draw, randomized):
     z, head = draw(BATCH, TOKENS, D_MODEL), randomized(PooledHead(D_MODEL, OUTPUTS))
     compiled = torch.compile(head, backend="eager", fullgraph=True)
