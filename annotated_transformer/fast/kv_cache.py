@@ -18,6 +18,7 @@ from annotated_transformer.fast.linear import OutputProjection, onednn_linear
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -32,9 +33,10 @@ BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow ove
 KNOWN: dict[str, tuple[type[nn.Module], ...]] = {  # the classes at each place, the last part of a name
     **dict.fromkeys(("embedding", "output"), (TokenEmbedding,)),
     "positions": (SinusoidalPositions, LearnedPositions),
+    "encoder": (Encoder,),
     "decoder": (Decoder,),
     "layers": (nn.ModuleList,),
-    "layer": (DecoderLayer,),
+    "layer": (EncoderLayer, DecoderLayer),
     **dict.fromkeys(("self_attention", "cross_attention"), (MultiHeadAttention,)),
     "attention": (ScaledDotProductAttention, FusedAttention),
     **dict.fromkeys(("to_query", "to_key", "to_value", "to_output", "expand", "contract"), (nn.Linear,)),
@@ -254,19 +256,7 @@ def refuse_for_fast_cache(model: Transformer) -> None:
         NotPlain: If a part is overridden, is a different kind of module, has hooks, or is an
             attention of a different shape.
     """
-    because = f"which FastKeyValueCache would not call; remove that, or {OTHERS}"
-    skipped = "forward", "hidden", "decode", "embed", "logits"
-    refuse_changed("model", model, Transformer, *skipped, because=because)
-    parts = {name: getattr(model, name) for name in ("embedding", "positions", "dropout")}
-    parts |= {} if model.output is None else {"output": model.output}
-    for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
-        module, place = unwrap(module), plain_name(name).rpartition(".")[2]
-        if type(module) not in KNOWN.get("layer" if place.isdecimal() else place, ()):
-            raise NotPlain(
-                f"{name} is a {type(module).__name__}, and FastKeyValueCache cannot compute what that does "
-                f"there; {OTHERS}"
-            )
-        refuse_changed(name, module, type(module), because=because)
+    refuse_unknown_modules(model, ("decoder",), "FastKeyValueCache", OTHERS)
     for i, layer in enumerate(model.decoder.layers):
         attentions = {part: getattr(layer, part) for part in ("self_attention", "cross_attention")}
         needed = (model.config.num_heads, *_widths(attentions["self_attention"]))
@@ -276,6 +266,29 @@ def refuse_for_fast_cache(model: Transformer) -> None:
                     f"decoder.layers.{i}.{part} has num_heads, d_k, d_v = {actual}, and FastKeyValueCache "
                     f"needs {needed}, the same in both attentions of a layer; {OTHERS}"
                 )
+
+
+def refuse_unknown_modules(
+    model: Transformer, stacks: tuple[str, ...], name: str, way_out: str
+) -> None:
+    """Refuse a model with a part that `name`, which uses its weights without calling it, would not call.
+
+    Raises:
+        NotPlain: If a part outside the stacks of layers, or in one of those named, is overridden, is a
+            different kind of module, or has hooks; the message ends with `way_out`.
+    """
+    because = f"which {name} would not call; remove that, or {way_out}"
+    skipped = ["forward", "hidden", "decode", "embed", "logits"] + ["encode"] * ("encoder" in stacks)
+    refuse_changed("model", model, Transformer, *skipped, because=because)
+    parts = {part: getattr(model, part) for part in ("embedding", "positions", "dropout")}
+    parts |= {} if model.output is None else {"output": model.output}
+    inside = (getattr(model, stack).named_modules(prefix=stack) for stack in stacks)
+    for part, module in chain(parts.items(), *inside):
+        module, place = unwrap(module), plain_name(part).rpartition(".")[2]
+        if type(module) not in KNOWN.get("layer" if place.isdecimal() else place, ()):
+            kind = type(module).__name__
+            raise NotPlain(f"{part} is a {kind}, and {name} cannot compute what that does there; {way_out}")
+        refuse_changed(part, module, type(module), because=because)
 
 
 def _widths(attention: MultiHeadAttention) -> tuple[int, int]:

@@ -5,6 +5,8 @@ their softmax and its gradient as much again. Here, only one chunk of logits exi
 allocating new pages of memory takes longer than computing their content.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,11 +14,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.fast.packed_model import PackedModel
+from annotated_transformer.fast.packing import PackedBatch, pack
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.plain import NotPlain, changes, overridden, unwrap
 from annotated_transformer.model.transformer import Transformer
 
 ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
+LARGE_ROWS = 4096  # on a GPU, where a chunk of logits need not fit into a cache
 
 
 def loss_in_chunks(
@@ -77,6 +82,67 @@ class _Chunks(torch.autograd.Function):
         return grad * grad_hidden, grad * grad_weight, None, None, None
 
 
+def loss_without_waiting(
+    hidden: Float[Tensor, "tokens d_model"],
+    weight: Float[Tensor, "vocab d_model"],
+    labels: Int[Tensor, " tokens"],
+    *,
+    smoothing: float,
+    pad_id: int,
+    dtype: torch.dtype = torch.float32,
+) -> Float[Tensor, ""]:
+    """Return what `loss_in_chunks` does, for labels that may contain padding, in larger chunks.
+
+    It reads no number from the device, so a CPU need not wait for a GPU. If all labels are padding, the
+    loss is NaN.
+    """
+    real = labels != pad_id
+    total: Tensor = _LargeChunks.apply(  # type: ignore[no-untyped-call, unused-ignore]
+        hidden, weight, labels, real, smoothing, dtype
+    )
+    return total / real.sum()
+
+
+class _LargeChunks(torch.autograd.Function):
+    """The sum of the losses; each pass over a chunk of logits counts, because memory is the limit."""
+
+    @staticmethod
+    def forward(  # type: ignore[no-untyped-def]
+        ctx,
+        hidden: Tensor,
+        weight: Tensor,
+        labels: Tensor,
+        real: Tensor,
+        smoothing: float,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
+        exact = torch.promote_types(dtype, torch.float32)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        total = torch.zeros((), dtype=exact, device=w.device)
+        for start in range(0, len(labels), LARGE_ROWS):
+            rows = slice(start, start + LARGE_ROWS)
+            inputs, label, counts = h[rows], labels[rows, None], real[rows, None]
+            log_probs = (inputs @ w.T).log_softmax(dim=-1, dtype=exact)
+            losses = (1 - smoothing) * log_probs.gather(-1, label)
+            losses = losses + smoothing * log_probs.mean(dim=-1, keepdim=True)
+            total -= losses.masked_fill(~counts, 0.0).sum()
+            gradient = log_probs.exp_().sub_(smoothing / len(w))
+            gradient.scatter_add_(-1, label, torch.full_like(losses, smoothing - 1))
+            gradient = gradient.to(dtype)
+            grad_hidden[rows] = (gradient @ w).masked_fill_(~counts, 0.0)
+            grad_weight += gradient.T @ inputs.masked_fill(~counts, 0.0)
+        ctx.save_for_backward(grad_hidden, grad_weight)
+        return total
+
+    @staticmethod
+    def backward(  # type: ignore[no-untyped-def]
+        ctx, grad: Tensor
+    ) -> tuple[Tensor, Tensor, None, None, None, None]:
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad * grad_hidden, grad * grad_weight, None, None, None, None
+
+
 def _matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
     """Return $AB$, in `out` unless oneDNN computes it: new pages take as long as the product."""
     return onednn_linear(b.T)(a) if a.dtype == torch.float32 else torch.mm(a, b, out=out)
@@ -115,16 +181,49 @@ class FastLoss(nn.Module):
 
     def forward(self, batch: Any) -> Float[Tensor, ""]:
         """Return the mean over the labels of a `Batch` that are not padding, in nats."""
-        with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
+        batch = batch.to(self.model.embedding.weight.device)
+        with self._autocast():
             hidden = self.model.hidden(batch.src, batch.decoder_input)
-        weight: Tensor = self.model.to_logits.weight
         real = batch.labels != self.model.config.pad_id
-        hidden, labels, bias = hidden[real], batch.labels[real], self.model.output_bias
+        return self._of_hidden(loss_in_chunks, hidden[real], batch.labels[real])
+
+    def _autocast(self) -> torch.autocast:
+        device = self.model.embedding.weight.device.type
+        return torch.autocast(device, torch.bfloat16, enabled=self.bf16)
+
+    def _of_hidden(self, loss: Callable[..., Tensor], hidden: Tensor, labels: Tensor) -> Float[Tensor, ""]:
+        """Return the loss of these hidden states, of which `loss` computes the logits."""
+        weight, bias = self.model.to_logits.weight, self.model.output_bias
         if bias is not None:  # as one more column, which multiplies ones
             hidden = torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
             weight = torch.cat([weight, bias[:, None]], dim=1)
         dtype = torch.bfloat16 if self.bf16 else weight.dtype
-        return loss_in_chunks(hidden, weight, labels, smoothing=self.smoothing, dtype=dtype)
+        return loss(hidden, weight, labels, smoothing=self.smoothing, dtype=dtype)
+
+
+class PackedLoss(FastLoss):
+    """The same loss for a GPU: sentences lie side by side, and the CPU never waits for the GPU.
+
+    `FastLoss` selects the labels that are not padding, and has to know how many they are; here, padding has
+    a loss of zero. Only a model whose encoder, decoder, and embeddings are plain can be computed like this.
+
+    Raises:
+        NotPlain: If a part of the model is changed or has hooks.
+    """
+
+    def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
+        """Keep the model; `bf16` computes matrix products in bfloat16."""
+        super().__init__(model, smoothing=smoothing, bf16=bf16)
+        self.packed = PackedModel(model)
+
+    def forward(self, batch: Any) -> Float[Tensor, ""]:
+        """Return the mean over the labels of a `Batch`, or a `PackedBatch`, that are not padding, in nats."""
+        packed = batch if isinstance(batch, PackedBatch) else pack(batch)
+        packed = packed.to(self.model.embedding.weight.device)
+        with self._autocast():
+            hidden = self.packed.hidden(packed)
+        loss = partial(loss_without_waiting, pad_id=self.model.config.pad_id)
+        return self._of_hidden(loss, hidden, packed.labels)
 
 
 def refuse_other_logits(model: Transformer) -> None:

@@ -6,6 +6,7 @@ own loss.
 """
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeGuard
@@ -15,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.argument_names import Message
-from annotated_transformer.fast.loss import FastLoss, refuse_other_logits
+from annotated_transformer.fast.loss import FastLoss, PackedLoss, refuse_other_logits
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import NotPlain, unwrap
@@ -67,6 +68,7 @@ class PlainLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels that are not padding, in nats."""
+        batch = batch.to(_device(self.model))
         with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
             logits = self.model(batch.src, batch.decoder_input)
         pad_id = self.model.config.pad_id
@@ -83,8 +85,12 @@ class OwnLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels of the batch, in nats."""
+        batch = batch.to(_device(self.model))
         with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
             return self.model.loss(batch, smoothing=self.smoothing)
+
+
+FAST: defaultdict[str, type[FastLoss]] = defaultdict(lambda: FastLoss, cuda=PackedLoss)  # by device
 
 
 @contextmanager
@@ -110,7 +116,7 @@ def training_loss(model: AnyModel, config: TrainingConfig) -> Iterator[PlainLoss
     if not takes_fast_path(model, config):
         yield plain_loss(model, smoothing=smoothing, bf16=bf16)
         return
-    loss = FastLoss(model, smoothing=smoothing, bf16=bf16)
+    loss = FAST[_device(model).type](model, smoothing=smoothing, bf16=bf16)
     keep_freed_memory()
     with fast_modules(model):
         yield loss
@@ -147,7 +153,7 @@ def takes_fast_path(model: AnyModel, config: TrainingConfig) -> TypeGuard[Transf
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Tensor, ""]:
-    """Return the loss of a batch on the model's device.
+    """Return the loss of a batch, which is moved to the model's device.
 
     `objective` is the module from `training_loss`, which may be wrapped in DDP.
 
@@ -155,7 +161,7 @@ def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Ten
         ValueError: If the batch's padding id is not the model's.
     """
     check_padding(model, batch)
-    loss: Tensor = objective(batch.to(_device(model)))
+    loss: Tensor = objective(batch)
     return loss
 
 
