@@ -32,6 +32,11 @@ def compile_stacks(model: Transformer) -> None:
         stack.forward = CompiledForward(stack, stack.forward)
 
 
+def is_compiled(model: Transformer) -> bool:
+    """Return whether `compile_stacks` has compiled the model."""
+    return isinstance(vars(model.encoder).get("forward"), CompiledForward)
+
+
 class CompiledForward:
     """The `forward` of a stack: compiled in training mode, and plain in evaluation mode.
 

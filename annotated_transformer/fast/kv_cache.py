@@ -268,9 +268,7 @@ def refuse_for_fast_cache(model: Transformer) -> None:
                 )
 
 
-def refuse_unknown_modules(
-    model: Transformer, stacks: tuple[str, ...], name: str, way_out: str
-) -> None:
+def refuse_unknown_modules(model: Transformer, stacks: tuple[str, ...], name: str, way_out: str) -> None:
     """Refuse a model with a part that `name`, which uses its weights without calling it, would not call.
 
     Raises:

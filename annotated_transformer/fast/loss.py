@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.fast.packed_model import PackedModel
 from annotated_transformer.fast.packing import PackedBatch, pack
+from annotated_transformer.fast.recording import Recorded
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.plain import NotPlain, changes, overridden, unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -193,7 +194,8 @@ class FastLoss(nn.Module):
 
     def _of_hidden(self, loss: Callable[..., Tensor], hidden: Tensor, labels: Tensor) -> Float[Tensor, ""]:
         """Return the loss of these hidden states, of which `loss` computes the logits."""
-        weight, bias = self.model.to_logits.weight, self.model.output_bias
+        weight: Tensor = self.model.to_logits.weight
+        bias = self.model.output_bias
         if bias is not None:  # as one more column, which multiplies ones
             hidden = torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1)
             weight = torch.cat([weight, bias[:, None]], dim=1)
@@ -244,3 +246,47 @@ def refuse_other_logits(model: Transformer) -> None:
             f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
             f"{name}.weight, would not call that; train with fast=False"
         )
+
+
+class RecordedGradients:
+    """Add up the gradients of `PackedLoss`, with one recording for each shape of a batch.
+
+    A whole forward and backward pass is recorded, so its memory is free again for the next one, of any shape.
+    """
+
+    def __init__(self, loss: PackedLoss, *, unit: int) -> None:
+        """Record nothing yet; the rows of a batch are filled up to a multiple of `unit` tokens."""
+        self.loss, self.unit = loss, unit
+        self.parameters = [p for p in loss.model.parameters() if p.requires_grad]
+        self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.recorded: dict[tuple[int, ...], Recorded] = {}
+        self.pool = torch.cuda.graph_pool_handle() if self.gradients[0].is_cuda else None
+
+    def __call__(self, batch: Any, weight: float) -> Float[Tensor, ""]:
+        """Add the gradients of a weighted loss to those of the model, and return the weighted loss."""
+        if self.parameters[0].grad is None:  # the first batch of an update
+            torch._foreach_zero_(self.gradients)
+            for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
+                parameter.grad = gradient  # the same memory each time, as the recordings need
+        packed = pack(batch, unit=self.unit)
+        inputs = *packed.tensors(), torch.tensor(weight, dtype=torch.float64)
+        if (shape := packed.shape()) not in self.recorded:
+            self.recorded[shape] = self._record(packed)
+        return self.recorded[shape](*map(self._to_copy, inputs))
+
+    def _record(self, packed: PackedBatch) -> Recorded:
+        device = self.gradients[0].device
+
+        def add_gradients(*inputs: Tensor) -> Tensor:
+            *tensors, weight = inputs
+            share = weight * self.loss(packed.with_tensors(tuple(tensors)))
+            share.backward()
+            return share.detach()
+
+        # with a weight of 0, the calls before the recording add zeros to the gradients
+        inputs = *packed.to(device).tensors(), torch.zeros((), dtype=torch.float64, device=device)
+        return Recorded(add_gradients, *inputs, pool=self.pool)
+
+    def _to_copy(self, x: Tensor) -> Tensor:
+        """Return the tensor where a copy to the GPU need not wait for it."""
+        return x.pin_memory() if self.pool is not None else x

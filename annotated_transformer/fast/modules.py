@@ -36,7 +36,7 @@ def fast_modules(model: nn.Module) -> Iterator[None]:
     """
     swapped: list[tuple[nn.Module, str, nn.Module]] = []
     on_gpu = any(parameter.is_cuda for parameter in model.parameters())
-    replacements = {LayerNorm: FusedLayerNorm} if on_gpu else REPLACEMENTS
+    replacements = ON_GPU if on_gpu else REPLACEMENTS
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             fast = replacements.get(type(child))
@@ -137,6 +137,9 @@ REPLACEMENTS: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
     LayerNorm: FusedLayerNorm,
     nn.Dropout: lambda dropout: ByteDropout(dropout.p),
 }
+
+
+ON_GPU: dict[type[nn.Module], Callable[[Any], nn.Module]] = {LayerNorm: FusedLayerNorm}
 
 
 class _Drop(torch.autograd.Function):

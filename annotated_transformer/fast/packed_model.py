@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.fast.compilation import is_compiled
 from annotated_transformer.fast.kv_cache import refuse_unknown_modules
 from annotated_transformer.fast.packing import PackedBatch, Sequences, attend_within
 from annotated_transformer.model.decoder import DecoderLayer
@@ -36,17 +37,21 @@ class PackedModel:
             "train with fast=False",
         )
         self.model = model
+        self.encoder_layer, self.decoder_layer = encoder_layer, decoder_layer
+        if is_compiled(model):  # the code of a layer, once for all layers of a stack and all lengths
+            self.encoder_layer = torch.compile(encoder_layer, dynamic=True)
+            self.decoder_layer = torch.compile(decoder_layer, dynamic=True)
 
     def hidden(self, batch: PackedBatch) -> Float[Tensor, "tokens d_model"]:
         """Return the decoder's output at each token of the decoder's inputs."""
         encoder, decoder = self.model.encoder, self.model.decoder
         memory = self._embed(batch.src)
-        for layer in cast(list[EncoderLayer], encoder.layers):
-            memory = encoder_layer(layer, memory, batch.src)
+        for lower in cast(list[EncoderLayer], encoder.layers):
+            memory = self.encoder_layer(lower, memory, batch.src)
         memory = encoder.final_norm(memory)
         x = self._embed(batch.tgt)
         for layer in cast(list[DecoderLayer], decoder.layers):
-            x = decoder_layer(layer, x, memory, batch.tgt, batch.src)
+            x = self.decoder_layer(layer, x, memory, batch.tgt, batch.src)
         return cast(Tensor, decoder.final_norm(x))[0]
 
     def _embed(self, sequences: Sequences) -> Float[Tensor, "1 tokens d_model"]:
@@ -80,7 +85,9 @@ def decoder_layer(
     return cast(Tensor, layer.add_norm_3(x, layer.feed_forward))
 
 
-def _self_attention(attention: MultiHeadAttention, x: Tensor, sequences: Sequences, *, causal: bool) -> Tensor:
+def _self_attention(
+    attention: MultiHeadAttention, x: Tensor, sequences: Sequences, *, causal: bool
+) -> Tensor:
     query, key, value = _project(x, attention, attention.to_query, attention.to_key, attention.to_value)
     return _mix(attention, attend_within(query, key, value, sequences, sequences, causal=causal))
 

@@ -5,7 +5,7 @@ filled up to one of a few lengths, because a GPU's work can only be recorded for
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +16,11 @@ UNIT = 8  # tokens: matrix products are faster if their sizes are multiples of i
 SHORTEST = 16  # tokens that the longest sequence counts as, at least
 
 try:
-    from torch.nn.attention.varlen import varlen_attn
+    from torch.nn.attention import varlen
 except ImportError:  # PyTorch 2.9 or older
-    varlen_attn = None
+    KERNEL = None
+else:
+    KERNEL = varlen.varlen_attn
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def pack(batch: Any, *, unit: int | None = None) -> PackedBatch:
         starts = F.pad(F.pad(ends, (1, 0)), (0, sequences - len(ends)), value=int(ends[-1]))
         sides.append(Sequences(F.pad(ids[own], (0, more), value=batch.pad_id), starts.int(), most))
     labels = F.pad(batch.labels[real[1]], (0, rest[1]), value=batch.pad_id)
-    return PackedBatch(*sides, labels)
+    src, tgt = sides
+    return PackedBatch(src, tgt, labels)
 
 
 def _power_of_four(number: int) -> int:
@@ -152,8 +155,7 @@ def attend_within(
     if _has_kernel(query, value):
         window = (-1, 0) if causal else (-1, -1)
         lengths = queries.starts, keys.starts, queries.longest, keys.longest
-        found: Tensor = varlen_attn(query, key, value, *lengths, window_size=window)
-        return found
+        return cast(Tensor, cast(Any, KERNEL)(query, key, value, *lengths, window_size=window))
     mask = None if causal else keys.mask()  # padding comes last, so a causal mask hides it from tokens
     padded = F.scaled_dot_product_attention(
         queries.padded(query), keys.padded(key), keys.padded(value), attn_mask=mask, is_causal=causal
@@ -164,5 +166,5 @@ def attend_within(
 def _has_kernel(query: Tensor, value: Tensor) -> bool:
     half = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
     width = query.size(-1)
-    known = varlen_attn is not None and "window_size" in (varlen_attn.__kwdefaults__ or {})
+    known = "window_size" in (getattr(KERNEL, "__kwdefaults__", None) or {})  # from PyTorch 2.11 on
     return known and half and width == value.size(-1) and width % 8 == 0 and width <= 256

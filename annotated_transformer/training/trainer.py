@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
@@ -14,11 +14,13 @@ from annotated_transformer.argument_names import Message, join
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state_file import Progress
+from annotated_transformer.fast.loss import PackedLoss, RecordedGradients
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import LIMITS, TrainingConfig
+from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.late_numbers import LATE, LateNumbers, Update
 from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, takes_fast_path, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
@@ -127,21 +129,21 @@ def train_epochs(
         state.group.refuse_unequal(
             {**(run_directory.identity if run_directory else {}), **identity, **limits}
         )
-        objective = state.group.data_parallel(loss)
+        objective = _objective(loss, config, state.group)
         if run_directory is not None:
             saved = run_directory.resume(state.to_saved(), identity)
             if saved is not None:
                 state.restore(saved)
         model.train()
         stopwatch = Stopwatch(state.progress.seconds)
-        with ProgressBar(disable=state.group.rank > 0) as bar:
+        with _naming_the_saved_step(run_directory), ProgressBar(disable=state.group.rank > 0) as bar:
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
                 for first_batch in range(state.progress.batch, len(batches), accumulate):
                     parts = batches[first_batch : first_batch + accumulate]
-                    _stop_if_asked(state, run_directory, stop)
-                    status = _update_or_explain(state, objective, parts, config, run_directory)
+                    _stop_if_asked(state, config, run_directory, stop)
+                    status = update(state, objective, parts, config)
                     # every rank ends the run by rank 0's clock
                     seconds = stopwatch.lap(sum(part.num_labels for part in parts))
                     state.progress.seconds = state.group.broadcast(seconds)
@@ -150,14 +152,15 @@ def train_epochs(
                     if is_over(config, state.progress):
                         break
                     if run_directory is not None and state.group.broadcast(run_directory.is_due()):
-                        run_directory.save(state.to_saved())
+                        _save(state, config, run_directory)
+                read_losses(state, config)
                 metrics = epoch_metrics(state, config, held_out, batches, stopwatch)
                 yield metrics
                 if state.progress.batch == len(batches):
                     state.end_epoch(metrics.validation_loss)
                 if run_directory is not None:
                     run_directory.report(dataclasses.asdict(metrics))
-                    run_directory.save(state.to_saved())
+                    _save(state, config, run_directory)
 
 
 def _validation_batches(
@@ -187,26 +190,37 @@ def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> l
     return own
 
 
+def _objective(loss: nn.Module, config: TrainingConfig, group: ProcessGroup) -> nn.Module | RecordedGradients:
+    """Return what computes the gradients: a loss, in DDP if several processes train, or recordings of it."""
+    if isinstance(loss, PackedLoss) and group.world_size == 1:
+        return RecordedGradients(loss, unit=8 * max(config.batch_tokens // 64, 1))
+    return group.data_parallel(loss)
+
+
 def _stop_if_asked(
-    state: TrainingState, run_directory: RunDirectory | None, stop: Callable[[], bool]
+    state: TrainingState,
+    config: TrainingConfig,
+    run_directory: RunDirectory | None,
+    stop: Callable[[], bool],
 ) -> None:
     """Save the state and raise `TrainingStopped` if `stop` returns True in any process."""
     if state.group.any(stop()):
         if run_directory is not None:
-            run_directory.save(state.to_saved())
+            _save(state, config, run_directory)
         raise TrainingStopped(state.progress.step)
 
 
-def _update_or_explain(
-    state: TrainingState,
-    objective: nn.Module,
-    parts: list[Batch],
-    config: TrainingConfig,
-    run_directory: RunDirectory | None,
-) -> str:
-    """Make one update; if training has diverged, say which step is saved."""
+def _save(state: TrainingState, config: TrainingConfig, run_directory: RunDirectory) -> None:
+    """Save the state, unless an update that has not been read has diverged."""
+    read_losses(state, config)
+    run_directory.save(state.to_saved())
+
+
+@contextmanager
+def _naming_the_saved_step(run_directory: RunDirectory | None) -> Iterator[None]:
+    """If training has diverged, say which step is saved."""
     try:
-        return update(state, objective, parts, config)
+        yield
     except FloatingPointError as error:
         if run_directory is None or run_directory.progress.step == 0:
             raise
@@ -216,17 +230,17 @@ def _update_or_explain(
 
 def update(
     state: TrainingState,
-    objective: nn.Module,
+    objective: nn.Module | RecordedGradients,
     parts: list[Batch],
     config: TrainingConfig,
 ) -> str:
     """Make one update of the weights, and return a status line.
 
-    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one.
+    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one. On a GPU,
+    the loss and the line are those of an earlier update, or the line is empty.
 
     Raises:
-        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
-            are unchanged.
+        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
     """
     progress, group = state.progress, state.group
     progress.lr = learning_rate(
@@ -238,43 +252,76 @@ def update(
     for parameters in state.optimizer.param_groups:
         parameters["lr"] = progress.lr
     state.optimizer.zero_grad()
-    labels, own_loss = sum(part.num_labels for part in parts), 0.0
+    labels = sum(part.num_labels for part in parts)
+    own_loss = torch.zeros((), dtype=torch.float64, device=state.diverged.device)
     for number, part in enumerate(parts, start=1):
-        shard, weight = group.shard(part)
-        weight *= part.num_labels / labels
-        with group.synchronized(objective, number == len(parts)):
-            share = weight * batch_loss(objective, shard, state.model)
-            # DDP averages over the ranks, whose shares have to be summed
-            (share * group.world_size).backward()
-        own_loss += share.item()
-    loss = group.sum(own_loss)
+        own_loss += _add_gradients(state, objective, part, part.num_labels / labels, number == len(parts))
+    loss = group.total(own_loss)
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
-    total_norm = get_total_norm(gradients)
-    norm = total_norm.item()
-    _refuse_divergence(progress, parts, config, loss, norm)
+    norm = get_total_norm(gradients)
+    numbers = torch.stack([loss, norm.to(loss)])
+    state.diverged = torch.maximum(state.diverged, 1 - numbers.isfinite().all().float())
     if config.clip_norm is not None:
-        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, total_norm)
+        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
+    state.optimizer.found_inf = state.diverged  # type: ignore[attr-defined]  # as of torch.amp.GradScaler
     state.optimizer.step()
+    first, rows = progress.batch + 1, [row for part in parts for row in part.rows]
     progress.step += 1
     progress.batch += len(parts)
-    progress.labels += labels
-    progress.loss_sum += loss * labels
-    progress.norm_sum += norm
-    return f"step {progress.step}, loss {loss:.3f}, lr {progress.lr:.1e}"
+    batches = first, progress.batch
+    made = Update(progress.step, progress.lr, progress.epoch + 1, batches, rows, labels)
+    state.unread.append(LateNumbers(made, numbers))
+    late = LATE.get(state.diverged.device.type, 0)
+    return read_losses(state, config, late=late) or f"step {progress.step}"
 
 
-def _refuse_divergence(
-    progress: Progress, parts: list[Batch], config: TrainingConfig, loss: float, norm: float
-) -> None:
+def _add_gradients(
+    state: TrainingState,
+    objective: nn.Module | RecordedGradients,
+    part: Batch,
+    weight: float,
+    last: bool,
+) -> Tensor:
+    """Add the gradient of a weighted loss to those of the model, and return this rank's share of the loss."""
+    if isinstance(objective, RecordedGradients):
+        return objective(part, weight)
+    group = state.group
+    shard, own = group.shard(part)
+    weight *= own
+    with group.synchronized(objective, last):
+        share = weight * batch_loss(objective, shard, state.model)
+        # DDP averages over the ranks, whose shares have to be summed
+        (share * group.world_size).backward()
+    return share.detach()
+
+
+def read_losses(state: TrainingState, config: TrainingConfig, *, late: int = 0) -> str:
+    """Read the losses and norms of all updates but the last `late` ones; return a line about the newest.
+
+    Raises:
+        FloatingPointError: If one of them is NaN or infinite. The weights are those before that update.
+    """
+    line = ""
+    while len(state.unread) > late:
+        numbers = state.unread.popleft()
+        (loss, norm), made = numbers.read(), numbers.update
+        _refuse_divergence(made, config, loss, norm)
+        state.progress.labels += made.labels
+        state.progress.loss_sum += loss * made.labels
+        state.progress.norm_sum += norm
+        line = f"step {made.step}, loss {loss:.3f}, lr {made.lr:.1e}"
+    return line
+
+
+def _refuse_divergence(made: Update, config: TrainingConfig, loss: float, norm: float) -> None:
     for name, value in (("loss", loss), ("gradient norm", norm)):
         if not math.isfinite(value):
-            pairs = [row for part in parts for row in part.rows]
-            rows = ", ".join(map(str, pairs[:9])) + ", …" * (len(pairs) > 9)
-            first, last = progress.batch + 1, progress.batch + len(parts)
+            rows = ", ".join(map(str, made.rows[:9])) + ", …" * (len(made.rows) > 9)
+            first, last = made.batches
             place = f"batch {first}" if first == last else f"batches {first} to {last}"
             where = (
-                f"the {name} is {value} at step {progress.step + 1}, lr {progress.lr:.2e}, "
-                f"in {place} of epoch {progress.epoch + 1} (pairs {rows})"
+                f"the {name} is {value} at step {made.step}, lr {made.lr:.2e}, "
+                f"in {place} of epoch {made.epoch} (pairs {rows})"
             )
             message = "{}: training has diverged; give a smaller {max_lr}, or more than {warmup_steps}"
             raise FloatingPointError(Message(message, where, warmup_steps=config.warmup_steps))

@@ -3,6 +3,7 @@
 The chapter on training. The counters among it are in `checkpointing.training_state_file.Progress`.
 """
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from annotated_transformer.checkpointing.training_state_file import Progress, Sa
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.late_numbers import LateNumbers
 
 
 @dataclass
@@ -28,7 +30,10 @@ class TrainingState:
         generator: Draws the order of the pairs.
         group: The processes that train the model.
         order: State of `generator` from which this epoch's order is drawn.
-        progress: How far it has come.
+        progress: How far it has come. Its sums of losses and norms lack those of `unread`.
+        unread: The updates whose numbers have not been read, the oldest first.
+        diverged: 1 if a loss or a norm was NaN or infinite, else 0. Then Adam changes nothing, on a GPU also
+            in the updates after that one, before the CPU has read its loss.
     """
 
     model: AnyModel
@@ -37,10 +42,13 @@ class TrainingState:
     group: ProcessGroup = field(default_factory=ProcessGroup)
     order: Tensor = field(init=False)
     progress: Progress = field(default_factory=Progress)
+    unread: deque[LateNumbers] = field(init=False, default_factory=deque)
+    diverged: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
+        self.diverged = torch.zeros((), device=next(self.model.parameters()).device)
 
     def end_epoch(self, validation_loss: float | None = None) -> None:
         """Count the epoch, and start the next one from the current state of the generator."""
