@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
@@ -22,7 +23,7 @@ from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.late_numbers import LATE, LateNumbers, Update
 from annotated_transformer.training.limits import completed, is_over
-from annotated_transformer.training.loss import batch_loss, takes_fast_path, training_loss
+from annotated_transformer.training.loss import batch_loss, check_padding, takes_fast_path, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
@@ -256,15 +257,7 @@ def update(
     own_loss = torch.zeros((), dtype=torch.float64, device=state.diverged.device)
     for number, part in enumerate(parts, start=1):
         own_loss += _add_gradients(state, objective, part, part.num_labels / labels, number == len(parts))
-    loss = group.total(own_loss)
-    gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
-    norm = get_total_norm(gradients)
-    numbers = torch.stack([loss, norm.to(loss)])
-    state.diverged = torch.maximum(state.diverged, 1 - numbers.isfinite().all().float())
-    if config.clip_norm is not None:
-        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
-    state.optimizer.found_inf = state.diverged  # type: ignore[attr-defined]  # as of torch.amp.GradScaler
-    state.optimizer.step()
+    numbers = step(state, group.total(own_loss), config)
     first, rows = progress.batch + 1, [row for part in parts for row in part.rows]
     progress.step += 1
     progress.batch += len(parts)
@@ -284,6 +277,7 @@ def _add_gradients(
 ) -> Tensor:
     """Add the gradient of a weighted loss to those of the model, and return this rank's share of the loss."""
     if isinstance(objective, RecordedGradients):
+        check_padding(state.model, part)
         return objective(part, weight)
     group = state.group
     shard, own = group.shard(part)
@@ -293,6 +287,21 @@ def _add_gradients(
         # DDP averages over the ranks, whose shares have to be summed
         (share * group.world_size).backward()
     return share.detach()
+
+
+def step(state: TrainingState, loss: Float[Tensor, ""], config: TrainingConfig) -> Float[Tensor, "2"]:
+    """Let Adam change the weights, unless training has diverged; return the loss and the gradient's norm.
+
+    The CPU decides nothing here, and so does not wait for a GPU.
+    """
+    norm = get_total_norm([p.grad for p in state.model.parameters() if p.grad is not None])
+    numbers = torch.stack([loss, norm.to(loss)])
+    state.diverged = torch.maximum(state.diverged, 1 - numbers.isfinite().all().float())
+    if config.clip_norm is not None:
+        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
+    state.optimizer.found_inf = state.diverged  # type: ignore[attr-defined]  # then, `Adam` does nothing
+    state.optimizer.step()
+    return numbers
 
 
 def read_losses(state: TrainingState, config: TrainingConfig, *, late: int = 0) -> str:
