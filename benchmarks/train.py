@@ -23,7 +23,7 @@ from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import training_loss
-from annotated_transformer.training.trainer import update
+from annotated_transformer.training.trainer import objective_of, read_losses, update
 from annotated_transformer.training.training_state import TrainingState
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
@@ -69,11 +69,12 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
     stack = ExitStack()  # stays open: the process ends with the last round
-    loss = stack.enter_context(training_loss(model, config))
+    loss = objective_of(stack.enter_context(training_loss(model, config)), config, state.group)
 
     def do_round(stack: ExitStack = stack) -> int:
         for batch in batches:
             update(state, loss, [batch], config)
+        read_losses(state, config)
         return sum(batch.num_labels for batch in batches)
 
     return do_round
@@ -111,7 +112,7 @@ def contestants(work: Work) -> list[Contestant]:
         "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
         "ours, fast, bfloat16": partial(prepare_ours, work, fast=True, bf16=True),
     }
-    if work.device == "cuda":  # where these modules are not always faster
+    if work.device == "cuda":  # where plain training is the default
         ours["ours, plain, bfloat16"] = partial(prepare_ours, work, fast=False, bf16=True)
     all_contestants = [Contestant(name, prepare) for name, prepare in ours.items()]
     for name, (kind, needs) in PEERS.items():

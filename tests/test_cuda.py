@@ -9,9 +9,13 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.fast.loss import PackedLoss, RecordedGradients
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import train_from_recipe
+from annotated_transformer.training.trainer import read_losses, update
+from annotated_transformer.training.training_state import TrainingState
 from tests.torchrun import torchrun
 from tests.toy_recipe import RECIPE, corpus, for_steps, weights
 
@@ -26,7 +30,12 @@ SENTENCES = [
     "I don't know.",
     "Good morning!",
 ]
-SETTINGS = {"plain": {"fast": False}, "fast": {"fast": True}, "bf16": {"fast": False, "bf16": True}}
+SETTINGS = {
+    "plain": {"fast": False},
+    "fast": {"fast": True},
+    "bf16": {"fast": False, "bf16": True},
+    "fast, bf16": {"fast": True, "bf16": True},
+}
 NCCL = """
 import torch
 import torch.distributed as dist
@@ -64,6 +73,54 @@ def test_oracle_loss_and_gradients_are_those_of_the_cpu(make_model, copy_pairs, 
     found, expected = ([p.grad.cpu() for p in one.parameters()] for one in (there, model))
     torch.testing.assert_close(losses[1].cpu(), losses[0], rtol=1e-9, atol=1e-11)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_oracle_a_replayed_recording_adds_the_gradients_of_the_loss(make_model, copy_pairs, bf16: bool):
+    model, batches = (
+        make_model(dropout=0.0, d_model=24, d_ff=32).cuda(),
+        make_batches(copy_pairs(43), batch_tokens=101),
+    )
+    loss = PackedLoss(model, smoothing=0.1, bf16=bf16)
+    recorded = RecordedGradients(loss, unit=16)
+    for _ in range(2):  # the second time, each shape has been recorded
+        for batch in batches:
+            model.zero_grad()
+            share = recorded(batch, 0.5).item()
+            found = [parameter.grad.clone() for parameter in model.parameters()]
+            model.zero_grad()
+            expected = 0.5 * loss(batch)
+            expected.backward()
+            assert share == pytest.approx(expected.item(), rel=1e-2 if bf16 else 1e-5)
+            gradients = [parameter.grad for parameter in model.parameters()]
+            torch.testing.assert_close(found, gradients, rtol=0.02, atol=2e-3 if bf16 else 1e-5)
+
+
+def test_law_each_replay_draws_another_dropout_mask(make_model, copy_pairs):
+    model, (batch,) = make_model().cuda(), make_batches(copy_pairs(7), batch_tokens=101)
+    recorded = RecordedGradients(PackedLoss(model, smoothing=0.1, bf16=False), unit=16)
+    torch.cuda.manual_seed(0)
+    first, second = (recorded(batch, 1.0).item() for _ in range(2))
+    torch.cuda.manual_seed(0)
+    assert recorded(batch, 1.0).item() == first != second
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_law_an_update_does_not_wait_for_the_gpu(make_model, copy_pairs, bf16: bool):
+    model, batches = make_model(d_model=24, d_ff=32).cuda(), make_batches(copy_pairs(43), batch_tokens=101)
+    config = TrainingConfig(batch_tokens=101, bf16=bf16, clip_norm=1.0)
+    state = TrainingState(model, torch.optim.Adam(model.parameters(), fused=True), torch.Generator())
+    with fast_modules(model):
+        recorded = RecordedGradients(PackedLoss(model, smoothing=0.1, bf16=bf16), unit=16)
+        for batch in batches:
+            update(state, recorded, [batch], config)
+        try:
+            torch.cuda.set_sync_debug_mode("error")
+            for batch in batches:
+                update(state, recorded, [batch], config)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert read_losses(state, config).startswith(f"step {2 * len(batches)}, loss")
 
 
 @pytest.mark.parametrize("fast", [None, True])

@@ -32,10 +32,12 @@ class TrainingConfig:
         label_smoothing: Probability mass spread uniformly over the vocabulary; 0.1 in the paper.
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
-        fast: Use accelerated modules, whose dropout masks differ; `None` means on a CPU, but not on CUDA,
-            where they are not always faster. They and their loss are in `annotated_transformer.fast`. `None`
-            leaves them out for models that compute their logits in another way than `Transformer` does, or
-            that `torch.compile` has wrapped.
+        fast: Use an accelerated implementation, whose dropout masks differ; `None` means on a CPU, but not on
+            CUDA. On a CPU, that is the modules and the loss of `annotated_transformer.fast`; `None` leaves
+            them out for models that compute their logits in another way than `Transformer` does, or that
+            `torch.compile` has wrapped. On CUDA, sentences lie side by side without padding, kernels are
+            recorded as CUDA graphs if there is one process, and losses are reported some updates late; a
+            changed model is refused. Nobody has run that on a GPU yet.
     """
 
     steps: int | None = 100_000

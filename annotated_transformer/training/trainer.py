@@ -130,7 +130,7 @@ def train_epochs(
         state.group.refuse_unequal(
             {**(run_directory.identity if run_directory else {}), **identity, **limits}
         )
-        objective = _objective(loss, config, state.group)
+        objective = objective_of(loss, config, state.group)
         if run_directory is not None:
             saved = run_directory.resume(state.to_saved(), identity)
             if saved is not None:
@@ -191,8 +191,10 @@ def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> l
     return own
 
 
-def _objective(loss: nn.Module, config: TrainingConfig, group: ProcessGroup) -> nn.Module | RecordedGradients:
-    """Return what computes the gradients: a loss, in DDP if several processes train, or recordings of it."""
+def objective_of(
+    loss: nn.Module, config: TrainingConfig, group: ProcessGroup
+) -> nn.Module | RecordedGradients:
+    """Return what `update` takes: the loss, in DDP if several processes train, or recordings of its kernels."""
     if isinstance(loss, PackedLoss) and group.world_size == 1:
         return RecordedGradients(loss, unit=8 * max(config.batch_tokens // 64, 1))
     return group.data_parallel(loss)

@@ -27,7 +27,7 @@ from tests.decoder_steps import KINDS
 from tests.synchronization import no_synchronization
 
 MakePairs = Callable[..., list[Pair]]
-UNITS = [None, 8, 64]
+UNITS = [None, 8, 128]
 # lengths of sources and targets with EOS: the shortest, the longest of the model, and others
 LENGTHS = [(1, 1), (7, 3), (2, 12), (12, 1), (5, 5), (3, 9)]
 
@@ -86,6 +86,7 @@ def test_law_each_token_is_packed_once_in_the_order_of_the_batch(batch: Batch, u
         assert sequences.positions()[: len(expected)].tolist() == expected
         sizes = sequences.starts.diff()
         assert 0 <= sizes.min() <= sizes.max() <= sequences.longest
+        assert torch.equal(sequences.mask()[:, 0, 0].sum(dim=1), sizes.clamp(min=1))  # no query sees nothing
     assert torch.equal(packed.src.starts.diff() == 0, packed.tgt.starts.diff() == 0)  # none reads nothing
     assert packed.labels[: batch.num_labels].tolist() == batch.labels[batch.labels != PAD_ID].tolist()
     assert (packed.labels[batch.num_labels :] == PAD_ID).all()
