@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.compilation import is_compiled
 from annotated_transformer.fast.kv_cache import refuse_unknown_modules
-from annotated_transformer.fast.packing import PackedBatch, Sequences, attend_within
+from annotated_transformer.fast.packing import PackedBatch, Sequences, packed_attention
 from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.encoder import EncoderLayer
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -89,7 +89,7 @@ def _self_attention(
     attention: MultiHeadAttention, x: Tensor, sequences: Sequences, *, causal: bool
 ) -> Tensor:
     query, key, value = _project(x, attention, attention.to_query, attention.to_key, attention.to_value)
-    return _mix(attention, attend_within(query, key, value, sequences, sequences, causal=causal))
+    return _mix(attention, packed_attention(query, key, value, sequences, sequences, causal=causal))
 
 
 def _cross_attention(
@@ -97,7 +97,7 @@ def _cross_attention(
 ) -> Tensor:
     (query,) = _project(x, attention, attention.to_query)
     key, value = _project(memory, attention, attention.to_key, attention.to_value)
-    return _mix(attention, attend_within(query, key, value, tgt, src))
+    return _mix(attention, packed_attention(query, key, value, tgt, src))
 
 
 def _project(

@@ -137,7 +137,7 @@ def _power_of_four(number: int) -> int:
     return int(4 ** -(-(number - 1).bit_length() // 2))
 
 
-def attend_within(
+def packed_attention(
     query: Float[Tensor, "queries heads d_k"],
     key: Float[Tensor, "keys heads d_k"],
     value: Float[Tensor, "keys heads d_v"],

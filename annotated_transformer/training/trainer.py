@@ -194,7 +194,7 @@ def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> l
 def objective_of(
     loss: nn.Module, config: TrainingConfig, group: ProcessGroup
 ) -> nn.Module | RecordedGradients:
-    """Return what `update` takes: the loss, in DDP if several processes train, or recordings of its kernels."""
+    """Return what `update` takes: the loss, in DDP for several processes, or recordings of its kernels."""
     if isinstance(loss, PackedLoss) and group.world_size == 1:
         return RecordedGradients(loss, unit=8 * max(config.batch_tokens // 64, 1))
     return group.data_parallel(loss)
