@@ -128,10 +128,6 @@ def check_writer(answer: Lookup) -> str:
         what = f"the caption of {length} words after start {start}"
         expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
         wide = tuple(result.shape) == (6, 13 * length)  # one number for each of the 13 logits
-        expect(
-            not wide or bool(result.any()),
-            f"{what} should be different. It looks as if neither bug is repaired.",
-        )
         expect(not wide, f"in {what}, argmax runs over the queries; the words are on the last axis.")
         first = captioner(torch.full((len(cells), 1), start), cells).argmax(dim=-1)
         mistakes = {"no word becomes the next query": first.expand(-1, length).double()}
