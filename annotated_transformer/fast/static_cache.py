@@ -167,7 +167,7 @@ class Slots:
     """Buffers for a fixed number of rows, source tokens and target tokens, and the recorded step on them."""
 
     def __init__(self, decoder: FastDecoder, sizes: tuple[int, int, int]) -> None:
-        """Allocate the buffers and record a step."""
+        """Allocate the buffers."""
         self.decoder, self.sizes = decoder, sizes
         rows, src_tokens, tgt_tokens = sizes
         weight = decoder.embedding
@@ -187,8 +187,6 @@ class Slots:
         self.memory_mask = weight.new_full((rows, 1, 1, src_tokens), self.lowest)
         self.all_rows = torch.arange(rows, device=weight.device)
         self.position = self.all_rows[:1].clone()
-        # The same step at the same position leaves the same buffers, as `Recorded` needs it.
-        self.step = Recorded(self._step, (self.all_rows * 0,), device=weight.device)
 
     def start(
         self,
@@ -218,6 +216,11 @@ class Slots:
         for (own, _), (past, _) in zip(self.buffers, other.buffers, strict=True):
             own.keys[: len(rows), :, :tokens] = past.keys.index_select(0, rows)
             own.values[: len(rows), :, :tokens] = past.values.index_select(0, rows)
+
+    @cached_property
+    def step(self) -> Recorded:
+        """Compute a step at `position`, where each call writes, also those before the recording."""
+        return Recorded(self._step, (self.all_rows * 0,), device=self.all_rows.device)
 
     @cached_property
     def reorder(self) -> Recorded:
