@@ -81,6 +81,7 @@ class Recorded:
             for _ in range(WARM_UP):
                 self._call()
         current.wait_stream(aside)
-        # Other threads may use the card meanwhile.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        # By default, it would record on a stream of the device that was the first to record anything, and refuse
+        # what other threads do meanwhile.
+        with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
             return self._call()

@@ -1,6 +1,8 @@
 """A recorded function returns what the function returns, in the same tensors at each call."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -50,6 +52,44 @@ def test_law_gradients_can_be_recorded():
     loss, gradient = recorded(torch.tensor([1.0, 2.0]))
     assert loss == 4 + 36
     assert gradient.tolist() == [4, 24]
+
+
+@pytest.mark.parametrize("pool", [None, (3, 5)])
+def test_law_on_cuda_it_warms_up_on_another_stream_and_then_records(monkeypatch: pytest.MonkeyPatch, pool):
+    """Stand-ins for `torch.cuda` only write down what happens; `tests/test_cuda.py` needs a card."""
+    events: list[object] = []
+
+    class Stream:
+        def __init__(self, name: str = "aside") -> None:
+            self.name = name
+
+        def wait_stream(self, other: "Stream") -> None:
+            events.append(f"{self.name} waits for {other.name}")
+
+    class Graph:
+        def replay(self) -> None:
+            events.append("replay")
+
+    @contextmanager
+    def within(what: object, **options: object) -> Iterator[None]:
+        events.append(getattr(what, "name", what if isinstance(what, torch.device) else "recording"))
+        asked.update(options)
+        yield
+        events.append("end")
+
+    asked: dict[str, object] = {}
+    stand_ins = {"Stream": Stream, "CUDAGraph": Graph, "current_stream": lambda: Stream("current")}
+    for name, value in (stand_ins | dict.fromkeys(("device", "stream", "graph"), within)).items():
+        monkeypatch.setattr(torch.cuda, name, value)
+    x, device = torch.ones(2), torch.device("cuda", 1)
+    recorded = Recorded(lambda x: (events.append("call"), (2 * x,))[1], (x,), device=device, pool=pool)
+    warm_up = ["aside waits for current", "aside", *["call"] * WARM_UP, "end", "current waits for aside"]
+    assert events == [device, *warm_up, "recording", "call", "end", "end"]
+    assert asked.pop("stream").name == "aside"
+    assert asked == {"pool": pool, "capture_error_mode": "thread_local"}
+    (output,) = recorded(3 * x)
+    assert events[-1] == "replay"
+    assert (recorded.inputs[0].tolist(), output.tolist()) == ([3, 3], [2, 2])  # no device computed anything
 
 
 @pytest.mark.message
