@@ -1,6 +1,7 @@
 """Beam search: section 6.1 of the paper, the chapter on decoding."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -70,8 +71,9 @@ def beam_search(
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     with searching(model, src, decoder) as (targets, tokens, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
-        fixed = isinstance(targets, QueuedDecoder)
-        make = partial(FixedBeams, interval=targets.interval) if fixed else Beams
+        make: Callable[..., Beams] = Beams
+        if isinstance(targets, QueuedDecoder):
+            make = partial(FixedBeams, interval=targets.interval)
         beams = make(model.config, tokens, limit, (beam_size, nbest), penalty)
         if len(beams.tokens) > len(src):
             targets.select(beams.source)  # a row for each hypothesis

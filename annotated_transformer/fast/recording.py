@@ -5,6 +5,7 @@ that all of the bookkeeping around it is tested there.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,7 +27,7 @@ class Recorded:
         inputs: tuple[Tensor, ...],
         *,
         device: torch.device,
-        pool: tuple[int, int] | None = None,
+        pool: Any = None,
     ) -> None:
         """Call the function on copies of `inputs`, and record it if `device` is CUDA.
 
@@ -40,12 +41,13 @@ class Recorded:
         self.function = function
         self.inputs = tuple(given.detach().clone() for given in inputs)
         self.shapes = [tuple(given.shape) for given in inputs]
-        self.graph = torch.cuda.CUDAGraph() if device.type == "cuda" else None
-        if self.graph is None:
-            self.outputs = [self._call() for _ in range(WARM_UP)][-1]
-        else:
+        self.graph: torch.cuda.CUDAGraph | None = None
+        if device.type == "cuda":
             with torch.cuda.device(device):
+                self.graph = torch.cuda.CUDAGraph()
                 self.outputs = self._record(self.graph, pool)
+        else:
+            self.outputs = [self._call() for _ in range(WARM_UP)][-1]
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Return the outputs for these inputs: the same tensors at each call, with new values.
@@ -73,7 +75,7 @@ class Recorded:
     def _call(self) -> tuple[Tensor, ...]:
         return tuple(output.detach() for output in self.function(*self.inputs))
 
-    def _record(self, graph: torch.cuda.CUDAGraph, pool: tuple[int, int] | None) -> tuple[Tensor, ...]:
+    def _record(self, graph: torch.cuda.CUDAGraph, pool: Any) -> tuple[Tensor, ...]:
         """Warm up on a stream of its own, as PyTorch asks for, and record."""
         current, aside = torch.cuda.current_stream(), torch.cuda.Stream()
         aside.wait_stream(current)
@@ -81,7 +83,7 @@ class Recorded:
             for _ in range(WARM_UP):
                 self._call()
         current.wait_stream(aside)
-        # By default, it would record on a stream of the device that was the first to record anything, and refuse
-        # what other threads do meanwhile.
+        # By default, it would record on a stream of the first device that recorded anything, and refuse what
+        # other threads do meanwhile.
         with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
             return self._call()

@@ -44,7 +44,7 @@ def test_law_it_reads_other_tensors_where_they_are_and_changes_them():
 def test_law_gradients_can_be_recorded():
     weight = torch.tensor([2.0, 3.0], requires_grad=True)
 
-    def backward(x: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(x: Tensor) -> tuple[Tensor, ...]:
         loss = (weight * x).square().sum()
         return loss, *torch.autograd.grad(loss, weight)
 
@@ -54,6 +54,7 @@ def test_law_gradients_can_be_recorded():
     assert gradient.tolist() == [4, 24]
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("pool", [None, (3, 5)])
 def test_law_on_cuda_it_warms_up_on_another_stream_and_then_records(monkeypatch: pytest.MonkeyPatch, pool):
     """Stand-ins for `torch.cuda` only write down what happens; `tests/test_cuda.py` needs a card."""
