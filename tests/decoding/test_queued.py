@@ -167,3 +167,13 @@ def test_law_a_search_gives_its_buffers_back_even_after_an_error(stirred, batch)
     with pytest.raises(ZeroDivisionError):
         generate(model, batch, lambda logits: logits[1 // 0], own)
     assert {id(slots) for slots in own.shelf.free.values()} == {id(slots) for slots in kept}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_message_logits_are_nan_in_a_beam(stirred, batch, beam_size):
+    model = stirred(22)
+    with torch.no_grad():
+        model.embedding.weight[5] = torch.nan
+    with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
+        beam_search(model, batch, beam_size=beam_size, decoder=caches)
