@@ -24,6 +24,8 @@ def generate_queued(
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return the targets that `generate` returns, which begin after `tokens` and end at `limit`.
 
+    The GPU is asked after every `targets.interval` steps. `choose` may ask it, too, as that of `sample` does.
+
     Raises:
         FloatingPointError: If the model's logits are NaN.
     """

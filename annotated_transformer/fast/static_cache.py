@@ -118,7 +118,7 @@ class StaticKeyValueCache:
         if self.length == tgt_tokens:
             self._move((rows, src_tokens, 2 * tgt_tokens), self.slots.all_rows)
         self.slots.position.fill_(self.length)
-        (logits,) = self.slots.step(F.pad(tokens, (0, rows - self.rows)))
+        (logits,) = self.slots.step(_padded(tokens, rows))
         self.length += 1
         return logits[: self.rows].clone()  # the next step overwrites them
 
@@ -128,7 +128,7 @@ class StaticKeyValueCache:
         room, *tokens = self.slots.sizes
         self.rows = len(rows)
         if power_of_2(self.rows) == room:
-            self.slots.reorder(F.pad(rows, (0, room - self.rows)))
+            self.slots.reorder(_padded(rows, room))
         else:
             self._move((power_of_2(self.rows), *tokens), rows)
 
@@ -159,8 +159,9 @@ class Shelf:
     def give_back(self, slots: "Slots") -> None:
         """Keep buffers for another batch, but not those that were not used for the longest time."""
         self.free[slots.sizes] = slots
-        while len(self.free) > KEPT:
-            self.free.pop(next(iter(self.free)), None)
+        for sizes in [*self.free][:-KEPT]:
+            if oldest := self.free.pop(sizes, None):
+                oldest.position.item()  # wait: the card may still run its step
 
 
 class Slots:
@@ -262,6 +263,10 @@ class StaticBuffer:
 
     def _by_row(self, x: Tensor) -> Tensor:
         return x.unflatten(0, self.keys.shape[:2])
+
+
+def _padded(ids: Int[Tensor, " given"], rows: int) -> Int[Tensor, " padded"]:
+    return ids if len(ids) == rows else F.pad(ids, (0, rows - len(ids)))
 
 
 def power_of_2(number: int, least: int = 1) -> int:

@@ -15,14 +15,14 @@ from annotated_transformer.decoding.greedy import generate, greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, sample
+from annotated_transformer.fast import static_cache
 from annotated_transformer.fast.static_cache import StaticCaches, StaticKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
 from tests.decoder_steps import words
+from tests.replay import Replayed
 from tests.synchronization import no_synchronization
-
-caches = StaticCaches()
 
 
 @pytest.fixture
@@ -39,8 +39,18 @@ def interval(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return request.param
 
 
+@pytest.fixture(params=["called", "replayed"])
+def caches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> StaticCaches:
+    """Return decoders whose steps are called, as on a CPU, or replayed without their Python, as on a card."""
+    if request.param == "replayed":
+        monkeypatch.setattr(static_cache, "Recorded", Replayed)
+    return StaticCaches()
+
+
 @pytest.mark.usefixtures("unchecked")
-def test_oracle_greedy_search_finds_the_same_targets(stirred: Callable[..., Transformer], batch, interval):
+def test_oracle_greedy_search_finds_the_same_targets(
+    stirred: Callable[..., Transformer], batch, interval, caches
+):
     different = set()
     for seed in (19, 22, 25):
         model = stirred(seed, max_length=71)  # targets have room for more tokens than the smallest buffers
@@ -54,7 +64,7 @@ def test_oracle_greedy_search_finds_the_same_targets(stirred: Callable[..., Tran
     assert len(different) > 6
 
 
-def test_oracle_a_sample_of_almost_no_temperature_is_greedy_search(stirred, batch, interval):
+def test_oracle_a_sample_of_almost_no_temperature_is_greedy_search(stirred, batch, interval, caches):
     model, rng = stirred(22), torch.Generator().manual_seed(0)
     found = sample(model, batch, generator=rng, logits_processors=[Temperature(1e-9)], decoder=caches)
     assert torch.equal(found, greedy_search(model, batch))
@@ -65,7 +75,9 @@ def test_oracle_a_sample_of_almost_no_temperature_is_greedy_search(stirred, batc
     [(1, 1, None), (4, 3, GnmtLength(1.0)), (13, 2, PlainLength())],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_oracle_beam_search_finds_the_same_hypotheses(stirred, batch, interval, beam_size, nbest, penalty):
+def test_oracle_beam_search_finds_the_same_hypotheses(
+    stirred, batch, interval, caches, beam_size, nbest, penalty
+):
     different = set()
     options = {"beam_size": beam_size, "nbest": nbest, "length_penalty": penalty}
     for seed, max_length in ((19, 23), (22, 71)):
@@ -117,7 +129,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Transformer, Tensor], 
     """Return a factory of watched decoders, which remembers the last one."""
 
     def make(model: Transformer, src: Tensor) -> Watched:
-        make.last = Watched(caches(model, src), monkeypatch)
+        make.last = Watched(StaticCaches()(model, src), monkeypatch)
         return make.last
 
     return make
@@ -171,7 +183,7 @@ def test_law_a_search_gives_its_buffers_back_even_after_an_error(stirred, batch)
 
 @pytest.mark.message
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_message_logits_are_nan_in_a_beam(stirred, batch, beam_size):
+def test_message_logits_are_nan_in_a_beam(stirred, batch, caches, beam_size):
     model = stirred(22)
     with torch.no_grad():
         model.embedding.weight[5] = torch.nan

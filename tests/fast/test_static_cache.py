@@ -10,11 +10,13 @@ from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.fast import static_cache
+from annotated_transformer.fast.recording import Recorded
 from annotated_transformer.fast.static_cache import Slots, StaticCaches
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import decode, some_targets
+from tests.replay import Replayed
 from tests.synchronization import no_synchronization
 
 SRC = torch.tensor([[4, 5, 2]])
@@ -128,8 +130,13 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whet
 }
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("recorded", [Recorded, Replayed])
 @pytest.mark.parametrize(("change", "again"), CHANGES.values(), ids=CHANGES)
-def test_law_what_changes_between_batches_counts_in_the_next(stirred, made, change, again):
+def test_law_what_changes_between_batches_counts_in_the_next(
+    stirred, made, monkeypatch, change, again, recorded
+):
+    monkeypatch.setattr(static_cache, "Recorded", recorded)
     model, caches = stirred(tied_output=False, attention_bias=True), StaticCaches()
     tgt = some_targets(1)
 
