@@ -1,4 +1,4 @@
-"""What a CUDA graph does, on a CPU: the operations of a call again, on the same tensors, without its Python."""
+"""What a CUDA graph does, on a CPU: the operations of a call again, on the same tensors, without Python."""
 
 from typing import Any
 
