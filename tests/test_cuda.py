@@ -8,10 +8,15 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast.loss import PackedLoss, RecordedGradients
 from annotated_transformer.fast.modules import fast_modules
-from annotated_transformer.text.batching import make_batches
+from annotated_transformer.fast.recording import Recorded
+from annotated_transformer.fast.static_cache import StaticCaches, StaticKeyValueCache
+from annotated_transformer.model.plain import NotPlain
+from annotated_transformer.text.batching import make_batches, pad
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.trainer import read_losses, update
@@ -30,6 +35,10 @@ SENTENCES = [
     "I don't know.",
     "Good morning!",
 ]
+LONG = (
+    "A man in a blue shirt is standing on a ladder cleaning a window, and two children are watching him from "
+    "the other side of the street."
+)
 SETTINGS = {
     "plain": {"fast": False},
     "fast": {"fast": True},
@@ -129,6 +138,85 @@ def test_oracle_the_translations_are_those_of_the_cpu(beam_size: int, fast: bool
     expected = Translator.from_pretrained("en-de").translate(SENTENCES, beam_size=beam_size)
     there = Translator.from_pretrained("en-de", device="cuda", fast=fast)
     assert there.translate(SENTENCES, beam_size=beam_size) == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_oracle_recorded_steps_give_the_translations_of_the_cpu(beam_size: int, batch_size: int):
+    """Batches of other sizes use other recordings, and equal ones the same again."""
+    texts = [sentence for sentence in (*SENTENCES, LONG) for _ in range(5)]
+    options = {"beam_size": beam_size, "batch_size": batch_size}
+    expected = Translator.from_pretrained("en-de").translate(texts, **options)
+    there = Translator.from_pretrained("en-de", device="cuda", fast=True)
+    for _ in range(2):
+        assert there.translate(texts, **options) == expected
+    slots = there.recorded.shelf.free.values()
+    assert slots
+    assert all(own.step.graph is not None for own in slots if "step" in vars(own))
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_oracle_recorded_steps_in_float64_find_exactly_what_the_cpu_finds(stirred, sources, beam_size: int):
+    model, caches = stirred(max_length=71), StaticCaches()
+    there = copy.deepcopy(model).cuda()
+    for rows in (slice(None), slice(1), slice(None)):
+        src = pad(sources[rows])
+        expected = beam_search(model, src, beam_size=beam_size)
+        found = beam_search(there, src.cuda(), beam_size=beam_size, decoder=caches)
+        assert torch.equal(found.ids.cpu(), expected.ids)
+        torch.testing.assert_close(found.log_probs.cpu(), expected.log_probs, rtol=0, atol=1e-10)
+        assert torch.equal(greedy_search(there, src.cuda(), decoder=caches).cpu(), greedy_search(model, src))
+
+
+def test_law_what_changes_after_a_recording_counts_in_the_next_translation():
+    there = Translator.from_pretrained("en-de", device="cuda", fast=True)
+    plain = Translator(there.model, there.tokenizer, fast=False)
+    before = there.nbest(SENTENCES, 1)
+    for part in ("self_attention.to_key", "feed_forward.contract"):
+        there.model.get_submodule(f"decoder.layers.0.{part}").weight.data.neg_()
+        after, expected = ([one.log_prob for (one,) in each.nbest(SENTENCES, 1)] for each in (there, plain))
+        assert after == pytest.approx(expected, abs=1e-3)
+        assert after != pytest.approx([one.log_prob for (one,) in before], abs=1e-2)
+    hook = there.model.decoder.layers[0].feed_forward.register_forward_hook(lambda module, x, out: -out)
+    with pytest.raises(NotPlain, match=r"^decoder\.layers\.0\.feed_forward has hooks"):
+        there.translate(SENTENCES)
+    hook.remove()
+    assert there.nbest(SENTENCES, 1) != before
+
+
+def test_oracle_a_recorded_function_of_given_and_of_own_tensors():
+    own = torch.zeros(3, device="cuda")
+
+    def add(x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (own.add_(x) * 2,)
+
+    one = torch.ones(3, device="cuda")
+    recorded = Recorded(add, (one,), device=own.device)
+    own.zero_()
+    assert [recorded(one * x)[0].tolist() for x in (1.0, 5.0)] == [[2.0] * 3, [12.0] * 3]
+    assert own.tolist() == [6.0] * 3
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        recorded(one)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def test_law_a_search_waits_for_the_card_only_to_ask(stirred, sources, monkeypatch):
+    model, src = stirred().cuda(), pad(sources).cuda()
+    caches = StaticCaches()
+    greedy_search(model, src, decoder=caches)
+    step = StaticKeyValueCache.step
+
+    def checked(self: StaticKeyValueCache, tokens: torch.Tensor) -> torch.Tensor:
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            return step(self, tokens)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(StaticKeyValueCache, "step", checked)
+    greedy_search(model, src, decoder=caches)
 
 
 @pytest.mark.parametrize("kind", SETTINGS)

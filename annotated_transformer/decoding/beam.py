@@ -1,7 +1,10 @@
 """Beam search: section 6.1 of the paper, the chapter on decoding."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +17,7 @@ from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.model.inference import suppress_tokens
+from annotated_transformer.model.trainable import QueuedDecoder
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
@@ -67,8 +71,13 @@ def beam_search(
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     with searching(model, src, decoder) as (targets, tokens, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
-        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
-        while len(beams.tokens):
+        make: Callable[..., Beams] = Beams
+        if isinstance(targets, QueuedDecoder):
+            make = partial(FixedBeams, interval=targets.interval)
+        beams = make(model.config, tokens, limit, (beam_size, nbest), penalty)
+        if len(beams.tokens) > len(src):
+            targets.select(beams.source)  # a row for each hypothesis
+        while beams.grows():
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
 
@@ -169,10 +178,11 @@ class Beams:
         growing = exists & ~ended
         can_win = (growing & (bound > self.penalized[:, -1:])).any(dim=1)
         growing &= can_win[:, None]
-        self.source, self.slot = growing.nonzero(as_tuple=True)
-        self.log_prob, self.tgt = log_prob[growing], tgt[growing]
-        self.tokens = token[growing]
-        return row[growing]
+        return self._continue(growing, log_prob, tgt, row)
+
+    def grows(self) -> bool:
+        """Return whether there is another step."""
+        return len(self.tokens) > 0
 
     def result(self) -> Hypotheses:
         """Return the best hypotheses, cut to the length of the longest one."""
@@ -200,9 +210,16 @@ class Beams:
         row = rows.gather(1, index // log_prob.size(1))
         return best, row, token[row, index % log_prob.size(1)]
 
+    def _continue(self, growing: Tensor, log_prob: Tensor, tgt: Tensor, row: Tensor) -> Tensor:
+        """Keep the hypotheses that grow, and return the rows that they continue."""
+        self.source, self.slot = growing.nonzero(as_tuple=True)
+        self.log_prob, self.tgt = log_prob[growing], tgt[growing]
+        self.tokens = self.tgt[:, -1]
+        return row[growing]
+
     def _compare(self, log_prob: Tensor, tgt: Tensor) -> None:
         """Keep the best hypotheses of each source: of those so far, and those that have just ended."""
-        length = log_prob.new_tensor(tgt.size(2))
+        length = log_prob.new_full((), tgt.size(2))
         penalized = torch.cat([self.penalized, log_prob / self.length_penalty(length)], dim=1)
         log_probs = torch.cat([self.log_probs, log_prob], dim=1)
         ids = torch.cat([F.pad(self.ids, (0, 1), value=self.config.pad_id), tgt], dim=1)
@@ -211,3 +228,34 @@ class Beams:
         rank = penalized.argsort(dim=1, descending=True, stable=True)[:, : self.nbest]
         self.penalized, self.log_probs = penalized.gather(1, rank), log_probs.gather(1, rank)
         self.ids = ids.gather(1, rank[:, :, None].expand(-1, -1, ids.size(2)))
+
+
+class FixedBeams(Beams):
+    """Beams with a fixed number of rows, on a GPU that is seldom asked for a value.
+
+    The row of a hypothesis that has ended goes on, with a log-probability of minus infinity.
+    """
+
+    def __init__(self, *settings: Any, interval: int) -> None:
+        """Take the settings of `Beams`; after every `interval` steps, ask whether a hypothesis grows."""
+        super().__init__(*settings)
+        self.interval, self.longest = interval, int(self.limit.max())
+        sources = self.source
+        self.source = sources.repeat_interleave(len(self.slots))
+        self.slot = self.slots.repeat(len(sources))
+        self.tokens, self.tgt = self.tokens[self.source], self.tgt[self.source]
+        self.log_prob = self.log_prob[self.source].masked_fill(self.slot > 0, -math.inf)
+
+    def grows(self) -> bool:
+        """Return whether there is another step."""
+        length = self.tgt.size(1)
+        return length < self.longest and (length % self.interval > 0 or self._any_grows())
+
+    def _any_grows(self) -> bool:
+        """Wait for the device, and return whether a hypothesis grows."""
+        return not bool(self.log_prob.isneginf().all())
+
+    def _continue(self, growing: Tensor, log_prob: Tensor, tgt: Tensor, row: Tensor) -> Tensor:
+        self.log_prob, self.tgt = log_prob.masked_fill(~growing, -math.inf).flatten(), tgt.flatten(0, 1)
+        self.tokens = self.tgt[:, -1].where(growing.flatten(), self.config.bos_id)
+        return row.flatten()

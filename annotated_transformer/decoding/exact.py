@@ -10,10 +10,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import refuse_nan, searching
+from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.model.inference import suppress_tokens
+from annotated_transformer.model.inference import refuse_nan, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 

@@ -9,10 +9,12 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
+from annotated_transformer.decoding.queued import generate_queued
 from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
 from annotated_transformer.model.trainable import (
     AnyModel,
+    QueuedDecoder,
     TrainableModel,
     is_transformer,
     refuse_other_model,
@@ -61,6 +63,8 @@ def generate(
     config, length = model.config, 0
     with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
         tokens = prompt[:, 0]
+        if isinstance(targets, QueuedDecoder):
+            return generate_queued(targets, tokens, limit, config, choose)
         ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
         rows = torch.arange(len(src), device=src.device)
         while len(rows):
@@ -113,10 +117,15 @@ def starting(
     refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
     with evaluating(model), torch.inference_mode():
-        if is_transformer(model):
-            yield decoder(model, src), first_tokens(src, model.config)[:, None], limit
-        else:
+        if not is_transformer(model):
             yield *model.start(src), limit
+            return
+        targets = decoder(model, src)
+        try:
+            yield targets, first_tokens(src, model.config)[:, None], limit
+        finally:
+            if isinstance(targets, QueuedDecoder):
+                targets.close()
 
 
 def length_limits(
@@ -147,15 +156,3 @@ def length_limits(
         )
     words = real & (src != config.bos_id)  # a prompt begins with BOS, which is no part of the target
     return (words.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
-
-
-def refuse_nan(values: Tensor) -> None:
-    """Refuse logits or probabilities of a model with damaged weights.
-
-    Raises:
-        FloatingPointError: If one of them is NaN.
-    """
-    if values.isnan().any():
-        raise FloatingPointError(
-            "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
-        )

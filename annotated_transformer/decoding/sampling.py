@@ -13,8 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.argument_names import Message
-from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate, refuse_nan
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
+from annotated_transformer.model.inference import refuse_nan
 from annotated_transformer.model.trainable import AnyModel
 
 

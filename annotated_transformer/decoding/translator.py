@@ -27,6 +27,7 @@ from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, 
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -121,9 +122,9 @@ class Translator:
             model: A trained model, which is moved to `device` if that is given.
             tokenizer: The one that the model was trained with.
             device: Where to translate, such as "cuda" (default: where the model is).
-            fast: Whether to decode with `FastKeyValueCache`, which does not call the decoder's modules,
-                rather than `KeyValueCache` (default: on a CPU, for which it is made, unless a module is
-                changed or has hooks; not on CUDA).
+            fast: Whether to decode with `FastKeyValueCache`, or on CUDA `StaticCaches`, which do not call the
+                decoder's modules, rather than `KeyValueCache` (default: on a CPU, unless a module is changed
+                or has hooks; not on CUDA, because nobody has run `StaticCaches` there yet).
             decoder: What computes the steps of decoding, instead of one of these two.
             engine: A library that searches with its own copy of the model, such as
                 `interop.ctranslate2.CTranslate2Engine`. Then `sample` is refused, and `explain` observes
@@ -160,6 +161,7 @@ class Translator:
         self.tokenizer = tokenizer
         self.fast = fast
         self.decoder = decoder
+        self.recorded = StaticCaches()
         self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
@@ -306,7 +308,8 @@ class Translator:
         max_length = self.model.config.max_length
         checked = [_encoding_problem(text) or _character_problem(self.tokenizer, text) for text in texts]
         problems = {index: problem for index, problem in enumerate(checked) if problem}
-        parts = [set_aside(text) if self.tokenizer.cleans else ("", text, "") for text in texts]
+        cleans = self.tokenizer.cleans
+        parts = [set_aside(text) if cleans else ("", text, "") for text in texts]
         readable = ["" if i in problems else sentence for i, (_, sentence, _) in enumerate(parts)]
         ids = self.tokenizer.encode_source(readable)
         blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
@@ -321,7 +324,9 @@ class Translator:
 
     def _decoder(self) -> MakeDecoder:
         """Return what computes the steps of decoding."""
-        return self.decoder or {None: fast_or_plain, True: FastKeyValueCache, False: KeyValueCache}[self.fast]
+        on_cuda = self.device.type == "cuda"
+        fast = self.recorded if on_cuda else FastKeyValueCache
+        return self.decoder or {None: fast_or_plain, True: fast, False: KeyValueCache}[self.fast]
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1 and self.engine is None:

@@ -4,17 +4,14 @@ Decoding one token takes little arithmetic, so most of a step's time is the over
 operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`.
 """
 
-import math
-from collections.abc import Callable
 from itertools import chain
-from typing import cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from annotated_transformer.fast.decoder import FastDecoder, widths
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
@@ -23,12 +20,11 @@ from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.plain import NotPlain, plain_name, refuse_changed, unwrap
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
-Map = Callable[[Tensor], Tensor]
 BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
 KNOWN: dict[str, tuple[type[nn.Module], ...]] = {  # the classes at each place, the last part of a name
     **dict.fromkeys(("embedding", "output"), (TokenEmbedding,)),
@@ -66,6 +62,7 @@ class FastKeyValueCache:
             ValueError: If they do not have two dimensions.
         """
         refuse_for_fast_cache(model)
+        self.decoder = FastDecoder(model)
         self.heads = model.config.num_heads
         memory, src_mask = encode_sources(model, src)
         src_mask = src_mask[:, 0]
@@ -75,13 +72,10 @@ class FastKeyValueCache:
         mask = self._extend(mask.masked_fill(~src_mask, self.lowest), max(BLOCK - src.size(1), 0))
         self.memory_mask = mask.repeat_interleave(self.heads, dim=0)
         self.tgt_mask = self.memory_mask[:1, :, :0]
-        layers = cast(list[DecoderLayer], model.decoder.layers)
-        self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in layers]
-        self.final_norm = fast_norm(model.decoder.final_norm)
-        self.embedding = model.embedding.weight
-        self.to_logits, self.output_bias = OutputProjection(model.to_logits.weight), model.output_bias
-        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
-        self.scale, self.length = math.sqrt(model.config.d_model), 0
+        projected = [layer.project(memory, src_mask) for layer in self.decoder.layers]
+        buffers = [KeyValueBuffer(k.flatten(0, 1), v.flatten(0, 1)) for k, v in projected]
+        self.buffers = [(each.without_keys(), each.extend(BLOCK - src.size(1))) for each in buffers]
+        self.length = 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each target, and return the logits of the next token.
@@ -90,96 +84,28 @@ class FastKeyValueCache:
             ValueError: If there is not one token for each target, the targets are as long as the model
                 allows, or a token is not in the vocabulary.
         """
-        check_step(tokens, len(self.memory_mask) // self.heads, self.length, len(self.positions))
-        try:
-            embedded = F.embedding(tokens, self.embedding)
-        except IndexError as error:
-            raise ValueError(
-                f"tokens {int(tokens.min())} to {int(tokens.max())} are not all in the vocabulary of "
-                f"{len(self.embedding)} tokens; give ids of this model's tokenizer"
-            ) from error
+        rows = len(self.memory_mask) // self.heads
+        check_step(tokens, rows, self.length, len(self.decoder.positions))
+        embedded = self.decoder.embed(tokens)
         if self.length % BLOCK == 0:
             self.tgt_mask = self._extend(self.tgt_mask, BLOCK)
-            for layer in self.layers:
-                layer.extend()
+            self.buffers = [(past.extend(BLOCK), memory) for past, memory in self.buffers]
         self.tgt_mask[..., self.length] = 0.0
-        x = self.positions[self.length].add(embedded, alpha=self.scale)
-        for layer in self.layers:
-            x = layer.step(x, self.length, self.tgt_mask, self.memory_mask)
+        masks = self.tgt_mask, self.memory_mask
+        logits = self.decoder.step(embedded, self.length, self.buffers, masks)
         self.length += 1
-        logits = self.to_logits(self.final_norm(x))
-        return logits if self.output_bias is None else logits + self.output_bias
+        return logits
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
         heads = torch.arange(self.heads, device=rows.device)
         rows = (self.heads * rows[:, None] + heads).flatten()
         self.memory_mask = self.memory_mask[rows]
-        for layer in self.layers:
-            layer.select(rows)
+        self.buffers = [(past.select(rows), memory.select(rows)) for past, memory in self.buffers]
 
     def _extend(self, mask: Tensor, keys: int) -> Tensor:
         """Append masked keys."""
         return F.pad(mask, (0, keys), value=self.lowest)
-
-
-class FastDecoderLayer:
-    """A decoder layer for one new token per row, with the keys and values of its two attentions."""
-
-    def __init__(
-        self,
-        layer: DecoderLayer,
-        memory: Float[Tensor, "batch src_tokens d_model"],
-        src_mask: Bool[Tensor, "batch 1 src_tokens"],
-    ) -> None:
-        """Project the memory, and start with no target tokens."""
-        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
-        heads = own.num_heads
-        d_k, d_v = own.to_query.out_features // heads, own.to_value.out_features // heads
-        self.widths, self.all_d_v = (d_k, d_k, d_v), heads * d_v
-        self.to_heads = _by_head(heads, own.to_query, own.to_key, own.to_value)
-        self.to_output = _linear(own.to_output)
-        self.to_cross_query = _linear(cross.to_query)
-        self.to_cross_output = _linear(cross.to_output)
-        self.expand, self.contract = _linear(network.expand), _linear(network.contract)
-        self.activation = network.activation.forward
-        self.add_norm_1 = _add_norm(layer.add_norm_1)
-        self.add_norm_2 = _add_norm(layer.add_norm_2)
-        self.add_norm_3 = _add_norm(layer.add_norm_3)
-        pairs = _by_head(heads, cross.to_key, cross.to_value)(memory.flatten(0, 1))
-        pairs = pairs.view(*memory.shape[:2], heads, d_k + d_v).transpose(1, 2)
-        # Values of padding are zeros, so attention to a source of padding alone returns zeros.
-        keys, values = pairs.masked_fill(~src_mask[..., None], 0.0).split([d_k, d_v], dim=-1)
-        self.memory = KeyValueBuffer(keys.flatten(0, 1), values.flatten(0, 1))
-        self.past = KeyValueBuffer(self.memory.keys[:, :0], self.memory.values[:, :0])
-        self.memory = self.memory.extend(BLOCK - memory.size(1))
-
-    def extend(self) -> None:
-        """Make space for another block of target tokens."""
-        self.past = self.past.extend(BLOCK)
-
-    def select(self, heads: Tensor) -> None:
-        """Keep the keys and values of these heads."""
-        self.past, self.memory = self.past.select(heads), self.memory.select(heads)
-
-    def step(
-        self, x: Float[Tensor, "rows d_model"], position: int, tgt_mask: Tensor, memory_mask: Tensor
-    ) -> Float[Tensor, "rows d_model"]:
-        """Return what `DecoderLayer` returns for the newest token, which is at `position`."""
-        x = self.add_norm_1(x, lambda x: self._read_past(x, position, tgt_mask))
-        x = self.add_norm_2(x, lambda x: self._read_memory(x, memory_mask))
-        return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
-
-    def _read_past(self, x: Tensor, position: int, tgt_mask: Tensor) -> Tensor:
-        heads = self.to_heads(x).view(self.past.keys.size(0), 1, sum(self.widths))
-        query, key, value = heads.split(self.widths, dim=-1)
-        self.past.write(position, key, value)
-        return self.to_output(self.past.read(query, tgt_mask).view(x.size(0), self.all_d_v))
-
-    def _read_memory(self, x: Tensor, memory_mask: Tensor) -> Tensor:
-        query = self.to_cross_query(x).view(memory_mask.size(0), 1, self.widths[0])
-        read = self.memory.read(query, memory_mask)
-        return self.to_cross_output(read.view(x.size(0), self.all_d_v))
 
 
 class KeyValueBuffer:
@@ -206,6 +132,10 @@ class KeyValueBuffer:
         self.keys[:, position : position + 1] = key
         self.values[:, position : position + 1] = value
 
+    def without_keys(self) -> "KeyValueBuffer":
+        """Return an empty buffer for keys and values of the same widths."""
+        return KeyValueBuffer(self.keys[:, :0], self.values[:, :0])
+
     def extend(self, keys: int) -> "KeyValueBuffer":
         """Return a buffer with space for `keys` more keys."""
         if keys <= 0:
@@ -218,37 +148,6 @@ class KeyValueBuffer:
         return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))
 
 
-def fast_norm(norm: nn.Module) -> Map:
-    """Return the norm as a single operation."""
-    norm = unwrap(norm)
-    if not isinstance(norm, LayerNorm):
-        return norm.forward  # nn.Identity, after a stack of post-norm layers
-    gain, bias, eps = norm.gain, norm.bias, norm.eps
-    return lambda x: torch.layer_norm(x, gain.shape, gain, bias, eps)
-
-
-def _linear(linear: nn.Linear) -> Map:
-    return onednn_linear(linear.weight, linear.bias)
-
-
-def _by_head(heads: int, *linears: nn.Linear) -> Map:
-    """Return several linear maps as one matrix product; each head has their results side by side."""
-    weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
-    weight = torch.cat(weights, dim=1).flatten(0, 1)
-    if all(linear.bias is None for linear in linears):
-        return onednn_linear(weight)
-    biases = [weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
-    bias = torch.cat([bias.unflatten(0, (heads, -1)) for bias in biases], dim=1).flatten()
-    return onednn_linear(weight, bias)
-
-
-def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:
-    norm = fast_norm(add_norm.norm)
-    if isinstance(unwrap(add_norm), PreNorm):
-        return lambda x, sublayer: x + sublayer(norm(x))
-    return lambda x, sublayer: norm(x + sublayer(x))
-
-
 def refuse_for_fast_cache(model: Transformer) -> None:
     """Refuse a model that does not compute a step as `FastKeyValueCache` does.
 
@@ -259,9 +158,9 @@ def refuse_for_fast_cache(model: Transformer) -> None:
     refuse_unknown_modules(model, ("decoder",), "FastKeyValueCache", OTHERS)
     for i, layer in enumerate(model.decoder.layers):
         attentions = {part: getattr(layer, part) for part in ("self_attention", "cross_attention")}
-        needed = (model.config.num_heads, *_widths(attentions["self_attention"]))
+        needed = (model.config.num_heads, *widths(attentions["self_attention"]))
         for part, attention in attentions.items():
-            if (actual := (attention.num_heads, *_widths(attention))) != needed:
+            if (actual := (attention.num_heads, *widths(attention))) != needed:
                 raise NotPlain(
                     f"decoder.layers.{i}.{part} has num_heads, d_k, d_v = {actual}, and FastKeyValueCache "
                     f"needs {needed}, the same in both attentions of a layer; {OTHERS}"
@@ -287,8 +186,3 @@ def refuse_unknown_modules(model: Transformer, stacks: tuple[str, ...], name: st
             kind = type(module).__name__
             raise NotPlain(f"{part} is a {kind}, and {name} cannot compute what that does there; {way_out}")
         refuse_changed(part, module, type(module), because=because)
-
-
-def _widths(attention: MultiHeadAttention) -> tuple[int, int]:
-    heads = attention.num_heads
-    return attention.to_query.out_features // heads, attention.to_value.out_features // heads

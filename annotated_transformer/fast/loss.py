@@ -272,20 +272,24 @@ class RecordedGradients:
         inputs = *packed.tensors(), torch.tensor(weight, dtype=torch.float64)
         if (shape := packed.shape()) not in self.recorded:
             self.recorded[shape] = self._record(packed)
-        return self.recorded[shape](*map(self._to_copy, inputs))
+        (share,) = self.recorded[shape](*map(self._to_copy, inputs))
+        return share
 
     def _record(self, packed: PackedBatch) -> Recorded:
         device = self.gradients[0].device
 
-        def add_gradients(*inputs: Tensor) -> Tensor:
+        def add_gradients(*inputs: Tensor) -> tuple[Tensor]:
             *tensors, weight = inputs
             share = weight * self.loss(packed.with_tensors(tuple(tensors)))
             share.backward()
-            return share.detach()
+            return (share,)
 
         # with a weight of 0, the calls before the recording add zeros to the gradients
         inputs = *packed.to(device).tensors(), torch.zeros((), dtype=torch.float64, device=device)
-        return Recorded(add_gradients, *inputs, pool=self.pool)
+        with torch.random.fork_rng(
+            [device] if device.type == "cuda" else []
+        ):  # and their dropout leaves no trace
+            return Recorded(add_gradients, inputs, device=device, pool=self.pool)
 
     def _to_copy(self, x: Tensor) -> Tensor:
         """Return the tensor where a copy to the GPU need not wait for it."""

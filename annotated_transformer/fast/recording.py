@@ -1,8 +1,7 @@
-"""A computation on a GPU that is recorded once and then replayed: a CUDA graph.
+"""A function recorded as a CUDA graph: the same kernels again, without the time that launching them takes.
 
-An update of a small model starts thousands of kernels, which takes a CPU longer than the GPU takes to run
-them. A replay starts all of them at once. It repeats the same kernels on the same memory, so whatever changes
-from call to call has to lie in tensors of fixed shapes.
+Nobody has run the recording on a card yet. On a CPU, the function is called on the same tensors instead, so
+that all of the bookkeeping around it is tested there.
 """
 
 from collections.abc import Callable
@@ -11,49 +10,80 @@ from typing import Any
 import torch
 from torch import Tensor
 
-WARM_UPS = 2  # calls before recording, in which libraries allocate their own memory
+WARM_UP = 3  # calls before the recording, in which libraries allocate what they need
 
 
 class Recorded:
-    """A function of tensors, with its inputs and its result in the same memory at each call.
+    """A function of tensors that is recorded once, and then replayed on new values of its inputs.
 
-    On a GPU, its kernels are recorded and replayed. On a CPU, which can record nothing, the function is
-    called; everything else is the same. We have not run it on a GPU yet.
+    The function must do the same work at each call: no shape, and no branch in Python, may depend on values.
+    It is called `WARM_UP` times before that, so what it changes besides its outputs must be the same after
+    another call with the same inputs, or be restored by the caller.
     """
 
-    def __init__(self, function: Callable[..., Tensor], *inputs: Tensor, pool: Any = None) -> None:
-        """Call the function on copies of the inputs, which must be on its device, and record it.
+    def __init__(
+        self,
+        function: Callable[..., tuple[Tensor, ...]],
+        inputs: tuple[Tensor, ...],
+        *,
+        device: torch.device,
+        pool: Any = None,
+    ) -> None:
+        """Call the function on copies of `inputs`, and record it if `device` is CUDA.
 
         Args:
-            function: It must not read a number from the GPU, and may use only tensors that stay in memory.
-                What it writes to other tensors is written by the calls before the recording, too.
-            inputs: Examples of its inputs.
-            pool: The memory that several recordings share, of `torch.cuda.graph_pool_handle()`. Then the
-                result is lost when another one is replayed.
+            function: What is recorded. It returns a tuple of tensors, which may be empty.
+            inputs: Tensors of the shapes and types that it will be called with.
+            device: Where they are.
+            pool: Memory to share with other recordings, from `torch.cuda.graph_pool_handle()`. They overwrite
+                each other's intermediate results, so they must not run at the same time.
         """
         self.function = function
-        self.inputs = tuple(own.clone() for own in inputs)
-        self.graph = torch.cuda.CUDAGraph() if self.inputs[0].is_cuda else None
+        self.inputs = tuple(given.detach().clone() for given in inputs)
+        self.shapes = [tuple(given.shape) for given in inputs]
+        self.graph: torch.cuda.CUDAGraph | None = None
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                self.graph = torch.cuda.CUDAGraph()
+                self.outputs = self._record(self.graph, pool)
+        else:
+            self.outputs = [self._call() for _ in range(WARM_UP)][-1]
+
+    def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """Return the outputs for these inputs: the same tensors at each call, with new values.
+
+        Raises:
+            ValueError: If the inputs have other shapes than those at the recording.
+        """
+        if (shapes := [tuple(given.shape) for given in inputs]) != self.shapes:
+            raise ValueError(
+                f"the inputs have the shapes {shapes}, and the function was recorded with {self.shapes}; "
+                f"record it again for these"
+            )
+        with torch.no_grad():
+            for own, given in zip(self.inputs, inputs, strict=True):
+                own.copy_(given, non_blocking=True)
         if self.graph is not None:
-            self._record(self.graph, pool)
+            self.graph.replay()
+            return self.outputs
+        new = self._call()
+        with torch.no_grad():
+            for output, value in zip(self.outputs, new, strict=True):
+                output.copy_(value)
+        return self.outputs
 
-    def __call__(self, *inputs: Tensor) -> Tensor:
-        """Return the result for these inputs, which the next call overwrites."""
-        for own, given in zip(self.inputs, inputs, strict=True):
-            own.copy_(given, non_blocking=True)
-        if self.graph is None:
-            return self.function(*self.inputs)
-        self.graph.replay()
-        return self.result
+    def _call(self) -> tuple[Tensor, ...]:
+        return tuple(output.detach() for output in self.function(*self.inputs))
 
-    def _record(self, graph: torch.cuda.CUDAGraph, pool: Any) -> None:
-        """Record the function, without a trace in the state of dropout's random generator."""
-        random, stream = torch.cuda.get_rng_state(), torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UPS):
-                self.function(*self.inputs)
-        torch.cuda.current_stream().wait_stream(stream)
-        torch.cuda.set_rng_state(random)
-        with torch.cuda.graph(graph, pool=pool, stream=stream):
-            self.result = self.function(*self.inputs)
+    def _record(self, graph: torch.cuda.CUDAGraph, pool: Any) -> tuple[Tensor, ...]:
+        """Warm up on a stream of its own, as PyTorch asks for, and record."""
+        current, aside = torch.cuda.current_stream(), torch.cuda.Stream()
+        aside.wait_stream(current)
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):
+                self._call()
+        current.wait_stream(aside)
+        # By default, it would record on a stream of the first device that recorded anything, and refuse what
+        # other threads do meanwhile.
+        with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
+            return self._call()

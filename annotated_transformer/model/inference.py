@@ -18,6 +18,8 @@ from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.transformer import Transformer
 
+NAN = "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
+
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
@@ -103,3 +105,13 @@ def suppress_tokens(
     logits[:, config.pad_id] = -math.inf
     logits[:, config.bos_id] = -math.inf
     return logits
+
+
+def refuse_nan(values: Tensor) -> None:
+    """Refuse logits or probabilities of a model with damaged weights.
+
+    Raises:
+        FloatingPointError: If one of them is NaN.
+    """
+    if values.isnan().any():
+        raise FloatingPointError(NAN)

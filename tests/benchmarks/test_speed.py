@@ -1,5 +1,6 @@
 """The speed benchmarks run to completion even if peers are absent, and all contestants do comparable work."""
 
+import dataclasses
 import importlib.util
 import json
 import sys
@@ -12,6 +13,7 @@ import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import decode, train
@@ -20,7 +22,7 @@ from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
 from benchmarks.tables import decode_table, train_table
 
 PEERS = "transformers", "ctranslate2", "onnx"
-OURS = [partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache)]
+OURS = [partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache, StaticCaches())]
 EXPORTED = [OURS[0], partial(decode.by_onnxruntime, dtype="float32")]
 TWINS = [
     [*OURS, partial(decode.by_ctranslate2, dtype="float32")],
@@ -113,6 +115,13 @@ def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(maker
         assert all(torch.equal(first, again) for again in others)
         assert first.shape == (3, 7)
         assert not (first == EOS_ID).any()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_law_the_recorded_decoder_is_measured_only_on_a_card(device: str):
+    names = [each.name for each in decode.contestants(dataclasses.replace(WORK, device=device))]
+    assert names[:2] == ["ours, FastKeyValueCache", "ours, KeyValueCache"]
+    assert ("ours, StaticCaches" in names) == (device == "cuda") != ("CTranslate2" in names)
 
 
 def test_law_synthetic_lengths_have_the_distribution_of_multi30k():

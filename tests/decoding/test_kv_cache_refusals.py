@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -18,19 +19,22 @@ from tests.decoder_steps import CACHES, WORDS, decode, some_targets
 
 pytestmark = pytest.mark.message
 OTHERS = r"decode with KeyValueCache, or NoCache if that refuses it, too \(for a Translator: fast=False\)"
+FAST = [FastKeyValueCache, StaticCaches()]
 
 
 @pytest.mark.parametrize(
     "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
 )
 @pytest.mark.parametrize("kind", ["forward", "forward_pre"])
-def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(stirred, name, kind):
-    model = stirred()
+@pytest.mark.parametrize("decoder", FAST)
+def test_message_the_fast_caches_refuse_hooks_that_they_would_not_call(stirred, decoder, name, kind):
+    model, src = stirred(), torch.tensor([[4, 2]])
+    decoder(model, src)
     hook = getattr(model.get_submodule(name), f"register_{kind}_hook")(lambda *_: None)
     with pytest.raises(NotPlain, match=rf"^{name} has hooks, which .* decode with KeyValueCache"):
-        FastKeyValueCache(model, torch.tensor([[4, 2]]))
+        decoder(model, src)
     hook.remove()
-    FastKeyValueCache(model, torch.tensor([[4, 2]]))
+    decoder(model, src)
 
 
 class Sharp(Transformer):
@@ -91,12 +95,14 @@ BYPASSED = {
 
 
 @pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
-def test_message_the_fast_cache_refuses_a_modified_model(stirred, change, sentence):
+@pytest.mark.parametrize("decoder", FAST)
+def test_message_the_fast_caches_refuse_a_modified_model(stirred, decoder, change, sentence):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
+    decoder(model, src)
     change(model)
     with pytest.raises(NotPlain, match=rf"^{sentence}.* {OTHERS}$"):
-        FastKeyValueCache(model, src)
+        decoder(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
@@ -138,15 +144,17 @@ WHOLE = [  # a module, and what is changed in it
 @pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize(("path", "what"), WHOLE, ids=str)
 def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_call(
-    stirred: Callable[..., Transformer], decoder: type, path: str, what: str
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, path: str, what: str
 ):
     change = hooked(path) if what == "hooks" else on_itself(path.removeprefix("model"), what)
     sentence = re.escape(path) + (" has hooks" if what == "hooks" else f" overrides {what}")
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
-    way_out = OTHERS if decoder is FastKeyValueCache else "decode with NoCache, which calls decode as a whole"
-    sentence += f", which {decoder.__name__} would not call; remove that, or {way_out}$"
+    by, way_out = "FastKeyValueCache", OTHERS
+    if decoder is KeyValueCache:
+        by, way_out = "KeyValueCache", "decode with NoCache, which calls decode as a whole"
+    sentence += f", which {by} would not call; remove that, or {way_out}$"
     with pytest.raises(NotPlain, match=f"^{sentence}"):
         decoder(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
@@ -193,8 +201,8 @@ def test_message_a_changed_forward_that_decoding_would_not_call(stirred, decoder
         changed = type("Changed", (Transformer,), {change: lambda self, src, tgt: torch.zeros(1)})
         model.__class__ = changed
         sentence = f"overrides {change}"
-    by, way_out = "decoding", "override encode, decode, or logits instead"
-    if decoder is FastKeyValueCache:
-        by, way_out = "FastKeyValueCache", OTHERS
+    by, way_out = "FastKeyValueCache", OTHERS
+    if decoder in (NoCache, KeyValueCache):
+        by, way_out = "decoding", "override encode, decode, or logits instead"
     with pytest.raises(NotPlain, match=rf"^model {sentence}, which {by} would not call; .* {way_out}$"):
         decoder(model, src)

@@ -19,8 +19,9 @@ from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, 
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator, fast_or_plain
-from annotated_transformer.fast import kv_cache
+from annotated_transformer.fast import kv_cache, static_cache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
@@ -218,6 +219,28 @@ def test_law_elsewhere_than_on_a_cpu_the_plain_cache_decodes(translator: Transla
     src = torch.tensor([[4, EOS_ID]], device="meta")
     fast_or_plain(copy.deepcopy(translator.model).to("meta"), src)
     assert made == [KeyValueCache]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_law_fast_on_cuda_decodes_by_recorded_steps(translator: Translator, monkeypatch, device: str):
+    monkeypatch.setattr(Translator, "device", property(lambda self: torch.device(device)))
+    pair = translator.model, translator.tokenizer
+    fast = Translator(*pair, fast=True)
+    assert fast._decoder() is (fast.recorded if device == "cuda" else FastKeyValueCache)
+    assert Translator(*pair)._decoder() is fast_or_plain
+    assert Translator(*pair, fast=False)._decoder() is KeyValueCache
+
+
+def test_law_a_translator_records_once(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Transformer] = []
+    monkeypatch.setattr(static_cache, "refuse_for_fast_cache", asked.append)
+    recorded = StaticCaches()
+    one = Translator(translator.model, translator.tokenizer, decoder=recorded)
+    for beam_size in (1, 3, 1):
+        assert one.translate(TEXTS, batch_size=2, beam_size=beam_size) == translator.translate(
+            TEXTS, beam_size=beam_size
+        )
+    assert asked == [translator.model]
 
 
 def test_law_a_model_is_asked_once_per_batch_and_no_other_error_counts_as_its_answer(translator, monkeypatch):

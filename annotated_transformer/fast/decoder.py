@@ -1,0 +1,201 @@
+"""A decoder's weights for one step at a time, in few and large operations: what the fast caches share."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
+from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.transformer import Transformer
+
+Map = Callable[[Tensor], Tensor]
+
+
+@runtime_checkable
+class Buffer(Protocol):
+    """Keys and values of one attention."""
+
+    def read(self, query: Tensor, additive_mask: Tensor) -> Tensor:
+        """Return what the query of each head of each row reads."""
+
+    def write(self, position: Any, key: Tensor, value: Tensor) -> None:
+        """Set the key and the value of each head at a position."""
+
+
+class FastDecoder:
+    """The weights of a decoder, for steps of few and large operations that call no module.
+
+    A weight that is changed in place counts at once, unless it was concatenated with others: call `update`.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        """Concatenate weights; the model must be one that `refuse_for_fast_cache` accepts."""
+        self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
+        self.final_norm = fast_norm(model.decoder.final_norm)
+        self.embedding = model.embedding.weight
+        self.to_logits, self.output_bias = OutputProjection(model.to_logits.weight), model.output_bias
+        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
+        self.scale = math.sqrt(model.config.d_model)
+
+    def update(self) -> None:
+        """Concatenate the weights again, into the same tensors."""
+        self.to_logits = OutputProjection(self.to_logits.weight)
+        for layer in self.layers:
+            layer.to_heads.update()
+            layer.to_pairs.update()
+
+    def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
+        """Return the embedding of each token, not scaled.
+
+        Raises:
+            ValueError: If a token is not in the vocabulary. On CUDA, this is a fatal error of the device.
+        """
+        try:
+            return F.embedding(tokens, self.embedding)
+        except IndexError as error:
+            raise ValueError(
+                f"tokens {int(tokens.min())} to {int(tokens.max())} are not all in the vocabulary of "
+                f"{len(self.embedding)} tokens; give ids of this model's tokenizer"
+            ) from error
+
+    def step(
+        self,
+        embedded: Float[Tensor, "rows d_model"],
+        position: int | Int[Tensor, "1"],
+        buffers: Sequence[tuple[Buffer, Buffer]],
+        masks: tuple[Tensor, Tensor],
+    ) -> Float[Tensor, "rows vocab"]:
+        """Return the logits of the next token.
+
+        Each pair is that of the targets and of the memory: the buffers of each layer, and the masks.
+        """
+        x = self.positions[position].add(embedded, alpha=self.scale)
+        for layer, own in zip(self.layers, buffers, strict=True):
+            x = layer.step(x, position, own, masks)
+        logits = self.to_logits(self.final_norm(x))
+        return logits if self.output_bias is None else logits + self.output_bias
+
+
+class FastDecoderLayer:
+    """The weights of a decoder layer, for one new token per row."""
+
+    def __init__(self, layer: DecoderLayer) -> None:
+        """Concatenate weights."""
+        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+        self.heads = own.num_heads
+        self.d_k, self.d_v = widths(own)
+        self.to_heads = ByHead(self.heads, own.to_query, own.to_key, own.to_value)
+        self.to_pairs = ByHead(self.heads, cross.to_key, cross.to_value)
+        self.to_output = _linear(own.to_output)
+        self.to_cross_query = _linear(cross.to_query)
+        self.to_cross_output = _linear(cross.to_output)
+        self.expand, self.contract = _linear(network.expand), _linear(network.contract)
+        self.activation = network.activation.forward
+        self.add_norm_1 = _add_norm(layer.add_norm_1)
+        self.add_norm_2 = _add_norm(layer.add_norm_2)
+        self.add_norm_3 = _add_norm(layer.add_norm_3)
+
+    def project(
+        self,
+        memory: Float[Tensor, "batch src_tokens d_model"],
+        src_mask: Bool[Tensor, "batch 1 src_tokens"],
+    ) -> tuple[Float[Tensor, "batch heads src_tokens d_k"], Float[Tensor, "batch heads src_tokens d_v"]]:
+        """Return the keys and values of cross-attention."""
+        pairs = self.to_pairs(memory.flatten(0, 1))
+        pairs = pairs.view(*memory.shape[:2], self.heads, self.d_k + self.d_v).transpose(1, 2)
+        # Values of padding are zeros, so attention to a source of padding alone returns zeros.
+        keys, values = pairs.masked_fill(~src_mask[..., None], 0.0).split([self.d_k, self.d_v], dim=-1)
+        return keys, values
+
+    def step(
+        self,
+        x: Float[Tensor, "rows d_model"],
+        position: int | Int[Tensor, "1"],
+        buffers: tuple[Buffer, Buffer],
+        masks: tuple[Tensor, Tensor],
+    ) -> Float[Tensor, "rows d_model"]:
+        """Return what `DecoderLayer` returns for the newest token, which is at `position`."""
+        (past, memory), (tgt_mask, memory_mask) = buffers, masks
+        x = self.add_norm_1(x, lambda x: self._read_past(x, position, past, tgt_mask))
+        x = self.add_norm_2(x, lambda x: self._read_memory(x, memory, memory_mask))
+        return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
+
+    def _read_past(self, x: Tensor, position: int | Tensor, past: Buffer, tgt_mask: Tensor) -> Tensor:
+        widths = [self.d_k, self.d_k, self.d_v]
+        query, key, value = self._by_head(self.to_heads(x), sum(widths)).split(widths, dim=-1)
+        past.write(position, key, value)
+        return self.to_output(past.read(query, tgt_mask).reshape(len(x), self.heads * self.d_v))
+
+    def _read_memory(self, x: Tensor, memory: Buffer, memory_mask: Tensor) -> Tensor:
+        query = self._by_head(self.to_cross_query(x), self.d_k)
+        return self.to_cross_output(memory.read(query, memory_mask).reshape(len(x), self.heads * self.d_v))
+
+    def _by_head(self, x: Tensor, width: int) -> Tensor:
+        return x.view(len(x) * self.heads, 1, width)
+
+
+def fast_norm(norm: nn.Module) -> Map:
+    """Return the norm as a single operation."""
+    norm = unwrap(norm)
+    if not isinstance(norm, LayerNorm):
+        return norm.forward  # nn.Identity, after a stack of post-norm layers
+    gain, bias, eps = norm.gain, norm.bias, norm.eps
+    return lambda x: torch.layer_norm(x, gain.shape, gain, bias, eps)
+
+
+def _linear(linear: nn.Linear) -> Map:
+    return onednn_linear(linear.weight, linear.bias)
+
+
+class ByHead:
+    """Several linear maps as one matrix product; each head has their results side by side."""
+
+    def __init__(self, heads: int, *linears: nn.Linear) -> None:
+        """Concatenate the weights, which may be of any number of linear maps."""
+        self.heads, self.linears = heads, linears
+        self.weight = self._weight()
+        self.bias = self._bias()
+        self.product = onednn_linear(self.weight, self.bias)
+
+    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows all_d"]:
+        """Return the results of each row."""
+        return self.product(x)
+
+    def update(self) -> None:
+        """Concatenate the weights again, into the same tensors."""
+        self.weight.copy_(self._weight())
+        if self.bias is not None:
+            self.bias.copy_(cast(Tensor, self._bias()))
+
+    def _weight(self) -> Tensor:
+        weights = [linear.weight.unflatten(0, (self.heads, -1)) for linear in self.linears]
+        return torch.cat(weights, dim=1).flatten(0, 1)
+
+    def _bias(self) -> Tensor | None:
+        linears = self.linears
+        if all(linear.bias is None for linear in linears):
+            return None
+        weight = self.weight
+        biases = [weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
+        return torch.cat([bias.unflatten(0, (self.heads, -1)) for bias in biases], dim=1).flatten()
+
+
+def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:
+    norm = fast_norm(add_norm.norm)
+    if isinstance(unwrap(add_norm), PreNorm):
+        return lambda x, sublayer: x + sublayer(norm(x))
+    return lambda x, sublayer: norm(x + sublayer(x))
+
+
+def widths(attention: MultiHeadAttention) -> tuple[int, int]:
+    """Return $d_k$ and $d_v$ of an attention."""
+    heads = attention.num_heads
+    return attention.to_query.out_features // heads, attention.to_value.out_features // heads

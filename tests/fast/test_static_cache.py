@@ -1,0 +1,180 @@
+"""The cache of fixed size: batches share buffers and recorded steps, and notice what changed in the model."""
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.fast import static_cache
+from annotated_transformer.fast.recording import Recorded
+from annotated_transformer.fast.static_cache import Slots, StaticCaches
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from tests.decoder_steps import decode, some_targets
+from tests.replay import Replayed
+from tests.synchronization import no_synchronization
+
+SRC = torch.tensor([[4, 5, 2]])
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+    """Return the sizes of all buffers that are made."""
+    made: list[tuple[int, int, int]] = []
+    init = Slots.__init__
+
+    def count(self: Slots, decoder: object, sizes: tuple[int, int, int]) -> None:
+        made.append(sizes)
+        init(self, decoder, sizes)
+
+    monkeypatch.setattr(Slots, "__init__", count)
+    return made
+
+
+@pytest.mark.parametrize(("rows", "longest"), [(1, 16), (5, 17), (8, 33)])
+def test_oracle_longer_sources_and_targets_move_to_larger_buffers(stirred, made, rows, longest):
+    model = stirred(max_length=151)
+    rng = torch.Generator().manual_seed(0)
+    src = pad(
+        [[*torch.randint(3, 11, (longest - row,), generator=rng).tolist(), 2] for row in range(1, rows + 1)]
+    )
+    tgt = torch.randint(3, 11, (rows, 130), generator=rng)
+    expected = model.eval()(src, tgt)
+    torch.testing.assert_close(decode(StaticCaches(), model, src, tgt), expected, rtol=0, atol=1e-10)
+    room = {1: 1, 5: 8, 8: 8}[rows], {16: 16, 17: 32, 33: 64}[longest]
+    assert made == [(*room, tokens) for tokens in (32, 64, 128, 256)]
+
+
+def test_law_a_step_and_a_selection_do_not_wait_for_the_device(stirred: Callable[..., Transformer], sources):
+    model, tgt = stirred(), some_targets(len(sources))
+    rows = torch.tensor([4, 4, 0, 1, 2])
+    with evaluating(model):
+        targets = StaticCaches()(model, pad(sources))
+        with no_synchronization():
+            for tokens in tgt[:, :7].unbind(1):
+                targets.step(tokens)
+            targets.select(rows)
+            found = targets.step(tgt[:, 7])
+            targets.select(rows[:2])
+    expected = model.eval()(pad(sources)[rows], torch.cat([tgt[rows, :7], tgt[:, 7:8]], dim=1))[:, -1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
+def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made, sources):
+    model, caches = stirred(max_length=71), StaticCaches()
+    tgt = some_targets(len(sources)).repeat(1, 2)  # too long for the smallest buffers
+    with evaluating(model):
+        for src in (pad(sources), pad(sources[::-1])):
+            targets = caches(model, src)
+            found = torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)
+            torch.testing.assert_close(found, model(src, tgt), rtol=0, atol=1e-10)
+            targets.close()
+        both = [caches(model, pad(sources)) for _ in range(2)]  # as in two threads
+        assert both[0].slots is not both[1].slots
+    assert made == [(8, 16, 32), (8, 16, 64), (8, 16, 32)]
+
+
+def test_law_only_some_buffers_are_kept(stirred, made, monkeypatch):
+    monkeypatch.setattr(static_cache, "KEPT", 2)
+    model, caches = stirred(), StaticCaches()
+    with evaluating(model):
+        for rows in (1, 2, 4, 2, 1):
+            caches(model, SRC.expand(rows, -1)).close()
+    assert [rows for rows, *_ in made] == [1, 2, 4, 1]
+
+
+CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whether buffers are made again
+    "nothing": (lambda model: None, False),
+    "a weight, in place": (
+        lambda model: model.decoder.layers[0].feed_forward.expand.weight.data.neg_(),
+        False,
+    ),
+    "a concatenated weight": (
+        lambda model: model.decoder.layers[1].self_attention.to_key.weight.data.neg_(),
+        False,
+    ),
+    "a weight of the memory": (
+        lambda model: model.decoder.layers[0].cross_attention.to_value.weight.data.neg_(),
+        False,
+    ),
+    "a concatenated bias": (
+        lambda model: model.decoder.layers[1].self_attention.to_value.bias.data.add_(1.0),
+        False,
+    ),
+    "the output": (lambda model: model.output.weight.data.neg_(), False),
+    "the encoder": (lambda model: model.encoder.layers[0].feed_forward.expand.weight.data.neg_(), False),
+    "a hook on the encoder": (lambda model: model.encoder.register_forward_hook(lambda m, x, y: -y), False),
+    "a weight, elsewhere": (
+        lambda model: setattr(model.embedding.weight, "data", -model.embedding.weight.data),
+        True,
+    ),
+    "a parameter": (
+        lambda model: setattr(model.output, "weight", torch.nn.Parameter(-model.output.weight)),
+        True,
+    ),
+    "a module": (
+        lambda model: setattr(model.decoder.layers[0].feed_forward, "activation", torch.nn.SiLU()),
+        True,
+    ),
+    "a setting": (lambda model: setattr(model.decoder.layers[0].add_norm_1.norm, "eps", 1.0), True),
+    "the number of layers": (
+        lambda model: model.decoder.layers.append(copy.deepcopy(model.decoder.layers[0])),
+        True,
+    ),
+    "another type": (lambda model: model.float(), True),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("recorded", [Recorded, Replayed])
+@pytest.mark.parametrize(("change", "again"), CHANGES.values(), ids=CHANGES)
+def test_law_what_changes_between_batches_counts_in_the_next(
+    stirred, made, monkeypatch, change, again, recorded
+):
+    monkeypatch.setattr(static_cache, "Recorded", recorded)
+    model, caches = stirred(tied_output=False, attention_bias=True), StaticCaches()
+    tgt = some_targets(1)
+
+    def logits() -> Tensor:
+        with evaluating(model):
+            targets = caches(model, SRC)
+            found = torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)
+            targets.close()
+            return found
+
+    before = logits()
+    change(model)
+    after = logits()
+    tolerance = 1e-10 if after.dtype == torch.float64 else 1e-3
+    torch.testing.assert_close(after, decode(KeyValueCache, model, SRC, tgt), rtol=0, atol=tolerance)
+    assert len(made) == 1 + again
+    assert torch.equal(before, after) == (change is CHANGES["nothing"][0])
+
+
+def test_law_nan_of_an_earlier_batch_is_gone(stirred: Callable[..., Transformer]):
+    model, caches, tgt = stirred(max_length=71), StaticCaches(), some_targets(1).repeat(1, 2)
+    healthy = copy.deepcopy(model.state_dict())
+    for value in (torch.nan, None):
+        with torch.no_grad():
+            model.load_state_dict(healthy)
+            if value is not None:
+                model.embedding.weight.fill_(value)
+        with evaluating(model):
+            targets = caches(model, SRC.expand(3, -1))
+            found = torch.stack([targets.step(tokens.expand(3)) for tokens in tgt.unbind(1)], dim=1)
+            targets.close()
+        assert found.isnan().all() == (value is not None)
+    torch.testing.assert_close(found[:1], model.eval()(SRC, tgt), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_law_a_copy_has_recorded_nothing(stirred: Callable[..., Transformer], copied):
+    caches = StaticCaches()
+    decode(caches, stirred(), SRC, some_targets(1))
+    assert caches.parts is not None
+    assert copied(caches).parts is None
