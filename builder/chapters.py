@@ -15,12 +15,13 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jupytext
 import yaml
-from nbformat import NotebookNode
 from sphinx.errors import ExtensionError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
@@ -112,13 +113,17 @@ def front_matter(source: Path) -> dict[str, Any]:
 
 
 @cache
-def parsed(text: str) -> NotebookNode:
+def parsed(text: str) -> "NotebookNode":
     """Return the notebook that the text of a source describes, to be read only: a text is parsed once."""
+    import jupytext  # takes two seconds, and front matter needs none of it
+
     return jupytext.reads(text, fmt="md:myst")
 
 
-def read_source(source: Path) -> NotebookNode:
+def read_source(source: Path) -> "NotebookNode":
     """Read the cells of a source; its prerequisites stand before the line that says how long it takes."""
+    import jupytext  # as above
+
     notebook = jupytext.read(source)
     needed = "; ".join(front_matter(source).get("prerequisites", []))
     for cell in notebook.cells:

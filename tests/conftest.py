@@ -1,33 +1,19 @@
-"""Shared fixtures, and the REQUIRE_ALL rule that turns skips into failures."""
+"""Fixtures that need no PyTorch, and the REQUIRE_ALL rule that turns skips into failures."""
 
-import dataclasses
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
-import torch
-from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import batch_loss, training_loss
 from tests.browser import OPTIONS, find
 from tests.skips import refused
 
 ROOT = Path(__file__).resolve().parent.parent
-TRAINED = TransformerConfig(
-    vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
-)
-SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
 ONLY = ("cuda", "hosts", "message", "page", "slow")  # the markers of stages that run few files
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
@@ -41,10 +27,11 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
             report.longrepr = NO_SKIP.format(value=os.environ["REQUIRE_ALL"], reason=reason)
 
 
-def pytest_configure() -> None:
-    """Check REQUIRE_ALL, and handle SIGINT as in a terminal.
+def pytest_configure(config: pytest.Config) -> None:
+    """Check REQUIRE_ALL, handle SIGINT as in a terminal, and import the fixtures that need PyTorch.
 
-    A shell that starts pytest in the background makes it ignore SIGINT.
+    A shell that starts pytest in the background makes it ignore SIGINT. The process that only distributes
+    tests (`-n 2`) needs no PyTorch, and the others start after it.
     """
     try:
         refused("")
@@ -52,6 +39,8 @@ def pytest_configure() -> None:
         raise pytest.UsageError(str(error)) from error
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("dist", "no") == "no":
+        config.pluginmanager.register(import_module("tests.fixtures"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -93,26 +82,6 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
-
-
-@pytest.fixture(autouse=True)
-def _seeded() -> None:
-    """Draw the same random numbers in each test, whichever tests ran before it in the process."""
-    torch.manual_seed(0)
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def fresh_compiler() -> None:
-    """Forget what PyTorch's compiler found in other tests of the process, such as code to skip."""
-    torch.compiler.reset()
 
 
 @pytest.fixture(scope="session")
@@ -174,96 +143,6 @@ def notes() -> list[str]:
     if not path.is_dir():
         pytest.skip("no notes in ../shared/notes")
     return [file.read_text("utf-8") for file in sorted(path.glob("*.txt"))]
-
-
-@contextmanager
-def unchecked_shapes() -> Iterator[None]:
-    """Disable shape checking, about 40% of the time of a training run; other tests check the shapes."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        yield
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", before)
-
-
-@pytest.fixture
-def unchecked() -> Iterator[None]:
-    """Run a test without the shape checker."""
-    with unchecked_shapes():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _as_for_users(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Test an error message without the shape checker, whose own error would come first."""
-    with unchecked_shapes() if request.node.get_closest_marker("message") else nullcontext():
-        yield
-
-
-@pytest.fixture
-def copy_pairs() -> Callable[..., list[Pair]]:
-    """Return a factory of copy-task pairs: random words and the same words again."""
-
-    def make(count: int, *, seed: int = 0) -> list[Pair]:
-        rng = torch.Generator().manual_seed(seed)
-        lengths = torch.randint(1, 8, (count,), generator=rng).tolist()
-        words = [
-            torch.randint(4, TRAINED.vocab_size, (length,), generator=rng).tolist() for length in lengths
-        ]
-        return [([*ids, EOS_ID], [BOS_ID, *ids, EOS_ID]) for ids in words]
-
-    return make
-
-
-@pytest.fixture
-def make_model() -> Callable[..., Transformer]:
-    """Return a factory of tiny models with dropout; it seeds PyTorch's global generator."""
-
-    def make(*, seed: int = 0, **changes: object) -> Transformer:
-        torch.manual_seed(seed)
-        return Transformer(dataclasses.replace(TRAINED, **changes))
-
-    return make
-
-
-@pytest.fixture
-def loss_of() -> Callable[[Transformer, Batch, TrainingConfig], Tensor]:
-    def compute(model: Transformer, batch: Batch, config: TrainingConfig) -> Tensor:
-        with training_loss(model, config) as objective:
-            return batch_loss(objective, batch, model)
-
-    return compute
-
-
-@pytest.fixture(scope="session")
-def stirred() -> Callable[..., Transformer]:
-    """Return a factory of models with varied outputs; an untrained model repeats its input."""
-
-    def make(seed: int = 22, **changes: object) -> Transformer:
-        torch.manual_seed(seed)
-        model = Transformer(TransformerConfig(**{**SEARCHED, "dropout": 0.5, **changes})).double()
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if name.endswith("gain"):
-                    parameter.normal_()
-                elif name.endswith("bias"):
-                    parameter.normal_(std=0.3)
-                elif parameter.ndim == 2 and "embedding" not in name:
-                    parameter *= 3
-        return model
-
-    return make
-
-
-@pytest.fixture
-def model(stirred: Callable[..., Transformer]) -> Transformer:
-    return stirred(num_layers=1)
-
-
-@pytest.fixture(scope="session")
-def sources() -> list[list[int]]:
-    return [[4, EOS_ID], [5, 6, 7, 8, 9, 10, EOS_ID], [9, 9, EOS_ID], [10, 4, 7, 4, EOS_ID], [8, 5, EOS_ID]]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.commands import output, train
 from annotated_transformer.training import trainer
-from tests.conftest import unchecked_shapes
+from tests.fixtures import unchecked_shapes
 from tests.torchrun import torchrun
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}

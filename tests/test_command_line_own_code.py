@@ -8,6 +8,7 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer import registry
+from annotated_transformer.text import corpus as corpora
 
 MODULE = """
 from annotated_transformer import register_attention
@@ -27,6 +28,7 @@ TRAIN += ["--d-model", "12", "--d-ff", "14", "--num-heads", "3", "--batch-tokens
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "_attentions", {})
+    monkeypatch.setattr(corpora, "TOY_PAIRS", 1009)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
     yield

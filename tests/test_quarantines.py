@@ -5,12 +5,14 @@ import os
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tests import fixtures
 from tests.skips import MAY_LACK, refused
 
 TESTS = Path(__file__).parent
@@ -81,6 +83,18 @@ def test_law_require_all_turns_a_skip_into_a_failure(tmp_path, source, required,
     assert (status in {1, 2}) is required, out
 
 
+@pytest.mark.parametrize(("dist", "imported"), [("no", [fixtures]), ("worksteal", [])])
+def test_law_a_process_that_only_distributes_tests_imports_no_pytorch(dist: str, imported: list):
+    found: list[object] = []
+    manager = SimpleNamespace(register=found.append)
+    config = SimpleNamespace(getoption=lambda *names: dist, pluginmanager=manager)
+    CONFIGURE(config)
+    assert found == imported
+    program = "import sys, tests.conftest; print({'jaxtyping', 'torch'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=TESTS.parent, capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("value", "allowed"),
     [
@@ -122,4 +136,4 @@ def test_message_an_unknown_value_of_require_all(value: str, monkeypatch: pytest
     names = "browser, cuda, corpora, notes"
     sentence = f"^REQUIRE_ALL={value} means nothing; give 1, or but- and names from {names}"
     with pytest.raises(pytest.UsageError, match=sentence):
-        CONFIGURE()
+        CONFIGURE(SimpleNamespace())

@@ -22,7 +22,7 @@ from benchmarks.model_card import model_card, write_card
 from benchmarks.quality import describe_training
 from benchmarks.record import RESULTS, write_result
 from benchmarks.ship import BEYOND, EXAMPLES, join, ship
-from tests.conftest import unchecked_shapes
+from tests.fixtures import unchecked_shapes
 
 RECIPE = Recipe(
     shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),

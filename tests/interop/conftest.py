@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.sentence_pairs import Splits
+from tests.fixtures import unchecked_shapes
 
 FEW, MANY = 10, 200  # sentences, in `make test` and in `make slow`
 ODD = [  # what normalization changes, or the vocabulary lacks
@@ -39,19 +41,26 @@ OPUS = json.loads("""{
 
 
 @pytest.fixture(scope="session")
-def sentences() -> tuple[list[str], list[str]]:
+def toy() -> Splits:
+    """Return the toy corpus, which has no shapes to check; checking would take ten times as long."""
+    with unchecked_shapes():
+        return load_corpus("toy").splits
+
+
+@pytest.fixture(scope="session")
+def sentences(toy: Splits) -> tuple[list[str], list[str]]:
     """Return 200 English sentences, and their translations."""
-    pairs = load_corpus("toy").splits["test"][:MANY]
+    pairs = toy["test"][:MANY]
     return [english for english, _ in pairs], [german for _, german in pairs]
 
 
 @pytest.fixture(scope="session")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pieces(toy: Splits, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two small SentencePiece models, and their shared vocabulary."""
     import sentencepiece
 
     folder, vocabulary = tmp_path_factory.mktemp("pieces"), ["</s>", "<unk>"]
-    pairs = load_corpus("toy").splits["train"][:2000]
+    pairs = toy["train"][:2000]
     for side, name in enumerate(("source", "target")):
         path = folder / f"{name}.spm"
         with path.open("wb") as file:

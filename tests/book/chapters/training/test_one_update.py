@@ -8,7 +8,7 @@ from annotated_transformer import TrainingConfig, train
 from annotated_transformer.book.chapters.training.one_update import one_update
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
-from tests.conftest import TRAINED
+from tests.fixtures import TRAINED
 
 
 def test_oracle_three_updates_lead_to_the_weights_of_train():
