@@ -165,7 +165,7 @@ class ByHead:
         self.bias = self._bias()
         self.product = onednn_linear(self.weight, self.bias)
 
-    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows all_d"]:
+    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows width"]:
         """Return the results of each row."""
         return self.product(x)
 

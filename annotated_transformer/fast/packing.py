@@ -49,18 +49,18 @@ class Sequences:
         """Return the position of each token in its sequence."""
         return torch.arange(len(self.ids), device=self.ids.device) - self.starts[self.rows()]
 
-    def padded(self, x: Float[Tensor, "tokens heads width"]) -> Float[Tensor, "rows heads longest width"]:
+    def padded(self, x: Float[Tensor, "tokens heads width"]) -> Float[Tensor, "rows heads capacity width"]:
         """Return a row for each sequence; what lies behind its last token is arbitrary, but finite."""
         places = self.starts[:-1, None] + torch.arange(self.longest, device=x.device)
         return x[places.clamp(max=len(x) - 1)].transpose(1, 2)
 
-    def mask(self) -> Bool[Tensor, "rows 1 1 longest"]:
+    def mask(self) -> Bool[Tensor, "rows 1 1 capacity"]:
         """Return where `padded` has tokens, and True for the first place of an empty sequence."""
         places = torch.arange(self.longest, device=self.starts.device)
         return (places < self.starts.diff()[:, None].clamp(min=1))[:, None, None]
 
     def side_by_side(
-        self, x: Float[Tensor, "rows heads longest width"]
+        self, x: Float[Tensor, "rows heads capacity width"]
     ) -> Float[Tensor, "tokens heads width"]:
         """Return the tokens of all rows, which is the inverse of `padded`."""
         return x.transpose(1, 2)[self.rows(), self.positions()]

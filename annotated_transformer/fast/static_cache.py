@@ -33,7 +33,7 @@ class StaticCaches:
 
     def __init__(self) -> None:
         """Record nothing yet."""
-        self.parts: Parts | None = None
+        self.parts: DecoderParts | None = None
 
     def __reduce__(self) -> tuple[type["StaticCaches"], tuple[()]]:
         return StaticCaches, ()
@@ -50,12 +50,12 @@ class StaticCaches:
         """
         if self.parts is None or self.parts.changed(model):
             refuse_for_fast_cache(model)
-            self.parts, self.shelf = Parts(model), Shelf(FastDecoder(model))
+            self.parts, self.shelf = DecoderParts(model), Shelf(FastDecoder(model))
         self.shelf.decoder.update()
         return StaticKeyValueCache(self.shelf, *encode_sources(model, src))
 
 
-class Parts:
+class DecoderParts:
     """What a step of decoding depends on: classes, attributes, hooks and submodules, and where weights are.
 
     Comparing it takes a fraction of the time of the checks.
@@ -242,14 +242,14 @@ class Slots:
 class StaticBuffer:
     """Keys and values of every head of every row, in memory that stays where it is."""
 
-    def __init__(self, memory: Float[Tensor, "rows numbers"], heads: int, d_k: int, d_v: int) -> None:
+    def __init__(self, memory: Float[Tensor, "rows _numbers"], heads: int, d_k: int, d_v: int) -> None:
         """Lay out the keys before the values, in a part of a larger tensor."""
         keys = memory.size(1) // (d_k + d_v)
         parts = memory.split([keys * d_k, keys * d_v], dim=1)
         self.keys, self.values = (part.unflatten(1, (heads, keys // heads, -1)) for part in parts)
 
     def read(
-        self, query: Float[Tensor, "row_heads 1 d_k"], additive_mask: Float[Tensor, "#rows 1 1 keys"]
+        self, query: Float[Tensor, "_row_heads 1 d_k"], additive_mask: Float[Tensor, "#rows 1 1 keys"]
     ) -> Float[Tensor, "rows heads 1 d_v"]:
         r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + M)\,V$ by PyTorch's fused attention."""
         return F.scaled_dot_product_attention(
@@ -265,7 +265,7 @@ class StaticBuffer:
         return x.unflatten(0, self.keys.shape[:2])
 
 
-def _padded(ids: Int[Tensor, " given"], rows: int) -> Int[Tensor, " padded"]:
+def _padded(ids: Int[Tensor, " _given"], rows: int) -> Int[Tensor, " _padded"]:
     return ids if len(ids) == rows else F.pad(ids, (0, rows - len(ids)))
 
 
