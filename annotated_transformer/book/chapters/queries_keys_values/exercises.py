@@ -127,8 +127,8 @@ def check_writer(answer: Lookup) -> str:
         result = answer(captioner, cells, start, length)
         what = f"the caption of {length} words after start {start}"
         expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
-        wide = tuple(result.shape) == (6, 13 * length)  # one number for each of the 13 logits
-        expect(not wide, f"in {what}, argmax runs over the queries; the words are on the last axis.")
+        shape = tuple(result.shape)
+        expect(shape == (6, length), f"{what} should have the shape {(6, length)}, not {shape}.")
         first = captioner(torch.full((len(cells), 1), start), cells).argmax(dim=-1)
         mistakes = {"no word becomes the next query": first.expand(-1, length).double()}
         expect_close(result.double(), wanted.double(), what=what, tolerance=0.0, mistakes=mistakes)
