@@ -132,7 +132,7 @@ WRONG = {
     ],
     check_writer: [
         ("no word becomes the next query", other_writer(feed=False)),
-        ("the caption of 3 words after start 0 should have the shape (6, 3), not (6, 39)", other_writer(dim=1)),
+        ("of 3 words after start 0 should have the shape (6, 3), not (6, 39)", other_writer(dim=1)),
     ],
     check_extended: [
         ("half of the keys' squared length is enough", lambda *x: extended(*x, factor=1.0)),
