@@ -15,7 +15,7 @@ class Replayed(Recorded):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         with _Tape() as tape:
-            self.outputs = self._call()
+            self.outputs = self._call(self.function)
         self.calls = tape.calls
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:

@@ -130,9 +130,9 @@ class _LargeChunks(torch.autograd.Function):
             total -= losses.masked_fill(~counts, 0.0).sum()
             gradient = log_probs.exp_().sub_(smoothing / len(w))
             gradient.scatter_add_(-1, label, torch.full_like(losses, smoothing - 1))
-            gradient = gradient.to(dtype)
-            grad_hidden[rows] = (gradient @ w).masked_fill_(~counts, 0.0)
-            grad_weight += gradient.T @ inputs.masked_fill(~counts, 0.0)
+            gradient = gradient.masked_fill_(~counts, 0.0).to(dtype)
+            grad_hidden[rows] = gradient @ w
+            grad_weight += gradient.T @ inputs
         ctx.save_for_backward(grad_hidden, grad_weight)
         return total
 
@@ -252,6 +252,7 @@ class RecordedGradients:
     """Add up the gradients of `PackedLoss`, with one recording for each shape of a batch.
 
     A whole forward and backward pass is recorded, so its memory is free again for the next one, of any shape.
+    While it is recorded on a GPU, keep no loss of an earlier pass: its graph belongs to another stream.
     """
 
     def __init__(self, loss: PackedLoss, *, unit: int) -> None:
@@ -263,7 +264,10 @@ class RecordedGradients:
         self.pool = torch.cuda.graph_pool_handle() if self.gradients[0].is_cuda else None
 
     def __call__(self, batch: Any, weight: float) -> Float[Tensor, ""]:
-        """Add the gradients of a weighted loss to those of the model, and return the weighted loss."""
+        """Add the gradients of a weighted loss to those of the model, and return the weighted loss.
+
+        Use it before the next call, which may overwrite it.
+        """
         if self.parameters[0].grad is None:  # the first batch of an update
             torch._foreach_zero_(self.gradients)
             for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
@@ -284,12 +288,13 @@ class RecordedGradients:
             share.backward()
             return (share,)
 
-        # with a weight of 0, the calls before the recording add zeros to the gradients
         inputs = *packed.to(device).tensors(), torch.zeros((), dtype=torch.float64, device=device)
-        with torch.random.fork_rng(
-            [device] if device.type == "cuda" else []
-        ):  # and their dropout leaves no trace
-            return Recorded(add_gradients, inputs, device=device, pool=self.pool)
+        # the calls before the recording leave no trace in dropout's generator and in the gradients
+        before = [gradient.clone() for gradient in self.gradients]
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            recorded = Recorded(add_gradients, inputs, device=device, pool=self.pool)
+        torch._foreach_copy_(self.gradients, before)
+        return recorded
 
     def _to_copy(self, x: Tensor) -> Tensor:
         """Return the tensor where a copy to the GPU need not wait for it."""

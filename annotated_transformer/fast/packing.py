@@ -52,7 +52,7 @@ class Sequences:
     def padded(self, x: Float[Tensor, "tokens heads width"]) -> Float[Tensor, "rows heads capacity width"]:
         """Return a row for each sequence; what lies behind its last token is arbitrary, but finite."""
         places = self.starts[:-1, None] + torch.arange(self.longest, device=x.device)
-        return x[places.clamp(max=len(x) - 1)].transpose(1, 2)
+        return x[places % len(x)].transpose(1, 2)
 
     def mask(self) -> Bool[Tensor, "rows 1 1 capacity"]:
         """Return where `padded` has tokens, and True for the first place of an empty sequence."""
@@ -98,7 +98,7 @@ class PackedBatch:
 
     def to(self, device: torch.device) -> "PackedBatch":
         """Return the same batch on `device`; the CPU does not wait for the copies to a GPU."""
-        if device.type == "cpu":
+        if self.labels.device == device:
             return self
         moved = (x.pin_memory().to(device, non_blocking=True) for x in self.tensors())
         return self.with_tensors(tuple(moved))
@@ -108,9 +108,9 @@ def pack(batch: Any, *, unit: int | None = None) -> PackedBatch:
     """Return a `Batch`, which must be on the CPU, as two rows of tokens.
 
     With a `unit`, there are few shapes: both rows are filled up with padding to a multiple of `unit` tokens,
-    and the number of sequences and the length of the longest are rounded up to powers of four.
+    and the number of sequences and the length of the longest are rounded up to powers of two.
     """
-    rounded = _power_of_four if unit else int
+    rounded = _power_of_two if unit else int
     unit = unit or UNIT
     real = [batch.src != batch.pad_id, batch.labels != batch.pad_id]
     lengths = [own.sum(dim=1) for own in real]
@@ -133,8 +133,8 @@ def pack(batch: Any, *, unit: int | None = None) -> PackedBatch:
     return PackedBatch(src, tgt, labels)
 
 
-def _power_of_four(number: int) -> int:
-    return int(4 ** -(-(number - 1).bit_length() // 2))
+def _power_of_two(number: int) -> int:
+    return 1 << (number - 1).bit_length()
 
 
 def packed_attention(
@@ -167,4 +167,5 @@ def _has_kernel(query: Tensor, value: Tensor) -> bool:
     half = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
     width = query.size(-1)
     known = "window_size" in (getattr(KERNEL, "__kwdefaults__", None) or {})  # from PyTorch 2.11 on
-    return known and half and width == value.size(-1) and width % 8 == 0 and width <= 256
+    fits = width == value.size(-1) and width % 8 == 0 and width <= 256
+    return known and half and fits and torch.cuda.get_device_capability(query.device) >= (8, 0)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+Function = Callable[..., tuple[Tensor, ...]]
 WARM_UP = 3  # calls before the recording, in which libraries allocate what they need
 
 
@@ -23,7 +24,7 @@ class Recorded:
 
     def __init__(
         self,
-        function: Callable[..., tuple[Tensor, ...]],
+        function: Function,
         inputs: tuple[Tensor, ...],
         *,
         device: torch.device,
@@ -36,18 +37,18 @@ class Recorded:
             inputs: Tensors of the shapes and types that it will be called with.
             device: Where they are.
             pool: Memory to share with other recordings, from `torch.cuda.graph_pool_handle()`. They overwrite
-                each other's intermediate results, so they must not run at the same time.
+                each other's intermediate results and outputs, so use the outputs before the next replay.
         """
-        self.function = function
         self.inputs = tuple(given.detach().clone() for given in inputs)
         self.shapes = [tuple(given.shape) for given in inputs]
         self.graph: torch.cuda.CUDAGraph | None = None
         if device.type == "cuda":
             with torch.cuda.device(device):
                 self.graph = torch.cuda.CUDAGraph()
-                self.outputs = self._record(self.graph, pool)
+                self.outputs = self._record(self.graph, function, pool)
         else:
-            self.outputs = [self._call() for _ in range(WARM_UP)][-1]
+            self.function = function  # a graph needs it no longer, and a cycle would keep its memory
+            self.outputs = [self._call(function) for _ in range(WARM_UP)][-1]
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Return the outputs for these inputs: the same tensors at each call, with new values.
@@ -66,24 +67,24 @@ class Recorded:
         if self.graph is not None:
             self.graph.replay()
             return self.outputs
-        new = self._call()
+        new = self._call(self.function)
         with torch.no_grad():
             for output, value in zip(self.outputs, new, strict=True):
                 output.copy_(value)
         return self.outputs
 
-    def _call(self) -> tuple[Tensor, ...]:
-        return tuple(output.detach() for output in self.function(*self.inputs))
+    def _call(self, function: Function) -> tuple[Tensor, ...]:
+        return tuple(output.detach() for output in function(*self.inputs))
 
-    def _record(self, graph: torch.cuda.CUDAGraph, pool: Any) -> tuple[Tensor, ...]:
+    def _record(self, graph: torch.cuda.CUDAGraph, function: Function, pool: Any) -> tuple[Tensor, ...]:
         """Warm up on a stream of its own, as PyTorch asks for, and record."""
         current, aside = torch.cuda.current_stream(), torch.cuda.Stream()
         aside.wait_stream(current)
         with torch.cuda.stream(aside):
             for _ in range(WARM_UP):
-                self._call()
+                self._call(function)
         current.wait_stream(aside)
         # By default, it would record on a stream of the first device that recorded anything, and refuse what
         # other threads do meanwhile.
         with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
-            return self._call()
+            return self._call(function)

@@ -37,7 +37,9 @@ class TrainingConfig:
             them out for models that compute their logits in another way than `Transformer` does, or that
             `torch.compile` has wrapped. On CUDA, sentences lie side by side without padding, kernels are
             recorded as CUDA graphs if there is one process, and losses are reported some updates late; a
-            changed model is refused. Nobody has run that on a GPU yet.
+            changed model is refused. Kernels for sentences of more than about 100 tokens add up some
+            gradients in the order of arrival, so such runs do not repeat bit for bit. Nobody has run that on
+            a GPU yet.
     """
 
     steps: int | None = 100_000

@@ -42,7 +42,7 @@ class LateNumbers:
         self.numbers = numbers.to("cpu", non_blocking=True)
         self.arrived = torch.cuda.Event() if numbers.is_cuda else None
         if self.arrived:
-            self.arrived.record()
+            self.arrived.record(torch.cuda.current_stream(numbers.device))
 
     def read(self) -> tuple[float, float]:
         """Wait for the numbers, and return the loss and the norm."""

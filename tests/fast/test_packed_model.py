@@ -106,6 +106,14 @@ def test_law_an_epoch_has_few_shapes_and_little_padding():
     assert 0.9 < real / sum(len(one.labels) for one in packed) < 0.96
 
 
+def test_law_a_batch_is_moved_once(batch: Batch):
+    """On the device "meta", which stands for a GPU, nothing can be pinned, as on a GPU."""
+    packed = pack(batch)
+    there = packed.with_tensors(tuple(x.to("meta") for x in packed.tensors()))
+    assert there.to(torch.device("meta")) is there
+    assert packed.to(torch.device("cpu")) is packed
+
+
 def by_sentence(
     query: Tensor, key: Tensor, value: Tensor, starts_q: Tensor, starts_k: Tensor, *longest, window_size
 ) -> Tensor:
