@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,16 @@ with join_process_group() as group:
 """
 
 
+@contextmanager
+def refusing_to_wait() -> Iterator[None]:
+    """Let PyTorch raise an error where the CPU would wait for the GPU."""
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 @pytest.mark.parametrize("fast", [False, True])
 def test_oracle_loss_and_gradients_are_those_of_the_cpu(make_model, copy_pairs, loss_of, fast: bool):
     config = TrainingConfig(steps=1, fast=fast)
@@ -124,12 +136,9 @@ def test_law_an_update_does_not_wait_for_the_gpu(make_model, copy_pairs, bf16: b
         recorded = RecordedGradients(PackedLoss(model, smoothing=0.1, bf16=bf16), unit=16)
         for batch in batches:
             update(state, recorded, [batch], config)
-        try:
-            torch.cuda.set_sync_debug_mode("error")
+        with refusing_to_wait():
             for batch in batches:
                 update(state, recorded, [batch], config)
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
     assert read_losses(state, config).startswith(f"step {2 * len(batches)}, loss")
 
 
@@ -196,11 +205,8 @@ def test_oracle_a_recorded_function_of_given_and_of_own_tensors():
     own.zero_()
     assert [recorded(one * x)[0].tolist() for x in (1.0, 5.0)] == [[2.0] * 3, [12.0] * 3]
     assert own.tolist() == [6.0] * 3
-    torch.cuda.set_sync_debug_mode("error")
-    try:
+    with refusing_to_wait():
         recorded(one)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
 
 
 def test_law_a_search_waits_for_the_card_only_to_ask(stirred, sources, monkeypatch):
@@ -210,11 +216,8 @@ def test_law_a_search_waits_for_the_card_only_to_ask(stirred, sources, monkeypat
     step = StaticKeyValueCache.step
 
     def checked(self: StaticKeyValueCache, tokens: torch.Tensor) -> torch.Tensor:
-        torch.cuda.set_sync_debug_mode("error")
-        try:
+        with refusing_to_wait():
             return step(self, tokens)
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
 
     monkeypatch.setattr(StaticKeyValueCache, "step", checked)
     greedy_search(model, src, decoder=caches)

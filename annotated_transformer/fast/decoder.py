@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from annotated_transformer.fast.linear import OutputProjection, biases_of, onednn_linear
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
@@ -129,8 +129,8 @@ class FastDecoderLayer:
         return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
 
     def _read_past(self, x: Tensor, position: int | Tensor, past: Buffer, tgt_mask: Tensor) -> Tensor:
-        widths = [self.d_k, self.d_k, self.d_v]
-        query, key, value = self._by_head(self.to_heads(x), sum(widths)).split(widths, dim=-1)
+        sizes = [self.d_k, self.d_k, self.d_v]
+        query, key, value = self._by_head(self.to_heads(x), sum(sizes)).split(sizes, dim=-1)
         past.write(position, key, value)
         return self.to_output(past.read(query, tgt_mask).reshape(len(x), self.heads * self.d_v))
 
@@ -180,11 +180,9 @@ class ByHead:
         return torch.cat(weights, dim=1).flatten(0, 1)
 
     def _bias(self) -> Tensor | None:
-        linears = self.linears
-        if all(linear.bias is None for linear in linears):
+        biases = biases_of(self.linears)
+        if biases is None:
             return None
-        weight = self.weight
-        biases = [weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
         return torch.cat([bias.unflatten(0, (self.heads, -1)) for bias in biases], dim=1).flatten()
 
 

@@ -1,11 +1,11 @@
 """Fast matrix products on CPUs: for the fast path of training and for `FastKeyValueCache`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 LARGE = 2**22  # multiplications; from this size on, oneDNN is faster
 CACHED = 2**18  # numbers; reading a larger matrix from memory takes most of a product with few rows
@@ -30,6 +30,13 @@ def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tenso
         return _onednn(x, weight, bias) if x.size(0) >= large else F.linear(x, weight, bias)
 
     return product
+
+
+def biases_of(linears: Sequence[nn.Linear]) -> list[Tensor] | None:
+    """Return the bias of each linear map, zeros for one without; or None if all are without."""
+    if all(linear.bias is None for linear in linears):
+        return None
+    return [x.weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
 
 
 class OutputProjection:

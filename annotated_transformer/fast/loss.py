@@ -41,10 +41,22 @@ def loss_in_chunks(
     total: Tensor = _Chunks.apply(  # type: ignore[no-untyped-call, unused-ignore]
         hidden, weight, labels, smoothing, dtype
     )
-    return total
+    return total * (1 / len(labels))
 
 
-class _Chunks(torch.autograd.Function):
+class _SumOfLosses(torch.autograd.Function):
+    """A sum whose forward pass has saved the gradients of hidden states and weight, too."""
+
+    @staticmethod
+    def backward(  # type: ignore[no-untyped-def]
+        ctx, grad: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        grad_hidden, grad_weight = ctx.saved_tensors
+        others = [None] * (len(ctx.needs_input_grad) - 2)
+        return grad * grad_hidden, grad * grad_weight, *others
+
+
+class _Chunks(_SumOfLosses):
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
         ctx,
@@ -71,16 +83,7 @@ class _Chunks(torch.autograd.Function):
             of_weight = _matmul(gradient.T, inputs, part)
             grad_weight += of_weight if dtype == exact else exact_part.copy_(of_weight)
         ctx.save_for_backward(grad_hidden, grad_weight)
-        ctx.share = 1 / len(labels)
-        return total * ctx.share
-
-    @staticmethod
-    def backward(  # type: ignore[no-untyped-def]
-        ctx, grad: Tensor
-    ) -> tuple[Tensor, Tensor, None, None, None]:
-        grad_hidden, grad_weight = ctx.saved_tensors
-        grad = grad * ctx.share
-        return grad * grad_hidden, grad * grad_weight, None, None, None
+        return total
 
 
 def loss_without_waiting(
@@ -104,8 +107,8 @@ def loss_without_waiting(
     return total / real.sum()
 
 
-class _LargeChunks(torch.autograd.Function):
-    """The sum of the losses; each pass over a chunk of logits counts, because memory is the limit."""
+class _LargeChunks(_SumOfLosses):
+    """Each pass over a chunk of logits counts, because memory is the limit."""
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
@@ -135,13 +138,6 @@ class _LargeChunks(torch.autograd.Function):
             grad_weight += gradient.T @ inputs
         ctx.save_for_backward(grad_hidden, grad_weight)
         return total
-
-    @staticmethod
-    def backward(  # type: ignore[no-untyped-def]
-        ctx, grad: Tensor
-    ) -> tuple[Tensor, Tensor, None, None, None, None]:
-        grad_hidden, grad_weight = ctx.saved_tensors
-        return grad * grad_hidden, grad * grad_weight, None, None, None, None
 
 
 def _matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.compilation import is_compiled
 from annotated_transformer.fast.kv_cache import refuse_unknown_modules
+from annotated_transformer.fast.linear import biases_of
 from annotated_transformer.fast.packing import PackedBatch, Sequences, packed_attention
 from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.encoder import EncoderLayer
@@ -57,7 +58,7 @@ class PackedModel:
     def _embed(self, sequences: Sequences) -> Float[Tensor, "1 tokens d_model"]:
         model, table = self.model, cast(Tensor, self.model.positions.table)
         embedded = F.embedding(sequences.ids, model.embedding.weight) * math.sqrt(model.config.d_model)
-        places = sequences.positions().clamp(max=len(table) - 1)  # padding may lie beyond the last position
+        places = sequences.positions.clamp(max=len(table) - 1)  # padding may lie beyond the last position
         embedded = embedded + F.embedding(places, table).to(embedded.dtype)
         return cast(Tensor, model.dropout(embedded))[None]
 
@@ -105,15 +106,11 @@ def _project(
 ) -> list[Float[Tensor, "tokens heads width"]]:
     """Return what each of the linear maps returns, from one matrix product, with an axis of heads."""
     weight = torch.cat([linear.weight for linear in linears])
-    biases = [linear.bias for linear in linears]
-    bias = None if all(own is None for own in biases) else _biases(linears)
-    parts = F.linear(x[0], weight, bias).split([linear.out_features for linear in linears], dim=-1)
+    biases = biases_of(linears)
+    parts = F.linear(x[0], weight, None if biases is None else torch.cat(biases)).split(
+        [linear.out_features for linear in linears], dim=-1
+    )
     return [part.unflatten(-1, (attention.num_heads, -1)) for part in parts]
-
-
-def _biases(linears: tuple[nn.Linear, ...]) -> Tensor:
-    own = (x.weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears)
-    return torch.cat(list(own))
 
 
 def _mix(attention: MultiHeadAttention, heads: Float[Tensor, "tokens heads d_v"]) -> Tensor:

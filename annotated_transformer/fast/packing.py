@@ -5,12 +5,15 @@ filled up to one of a few lengths, because a GPU's work can only be recorded for
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from annotated_transformer.fast.recording import power_of_2
 
 UNIT = 8  # tokens: matrix products are faster if their sizes are multiples of it
 SHORTEST = 16  # tokens that the longest sequence counts as, at least
@@ -40,20 +43,23 @@ class Sequences:
     starts: Int[Tensor, " boundaries"]
     longest: int
 
+    @cached_property
     def rows(self) -> Int[Tensor, " tokens"]:
         """Return the sequence that each token belongs to."""
         tokens = torch.arange(len(self.ids), device=self.ids.device, dtype=self.starts.dtype)
         return torch.searchsorted(self.starts[1:], tokens, right=True)
 
+    @cached_property
     def positions(self) -> Int[Tensor, " tokens"]:
         """Return the position of each token in its sequence."""
-        return torch.arange(len(self.ids), device=self.ids.device) - self.starts[self.rows()]
+        return torch.arange(len(self.ids), device=self.ids.device) - self.starts[self.rows]
 
     def padded(self, x: Float[Tensor, "tokens heads width"]) -> Float[Tensor, "rows heads capacity width"]:
         """Return a row for each sequence; what lies behind its last token is arbitrary, but finite."""
         places = self.starts[:-1, None] + torch.arange(self.longest, device=x.device)
         return x[places % len(x)].transpose(1, 2)
 
+    @cached_property
     def mask(self) -> Bool[Tensor, "rows 1 1 capacity"]:
         """Return where `padded` has tokens, and True for the first place of an empty sequence."""
         places = torch.arange(self.longest, device=self.starts.device)
@@ -63,7 +69,7 @@ class Sequences:
         self, x: Float[Tensor, "rows heads capacity width"]
     ) -> Float[Tensor, "tokens heads width"]:
         """Return the tokens of all rows, which is the inverse of `padded`."""
-        return x.transpose(1, 2)[self.rows(), self.positions()]
+        return x.transpose(1, 2)[self.rows, self.positions]
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ def pack(batch: Any, *, unit: int | None = None) -> PackedBatch:
     With a `unit`, there are few shapes: both rows are filled up with padding to a multiple of `unit` tokens,
     and the number of sequences and the length of the longest are rounded up to powers of two.
     """
-    rounded = _power_of_two if unit else int
+    rounded = power_of_2 if unit else int
     unit = unit or UNIT
     real = [batch.src != batch.pad_id, batch.labels != batch.pad_id]
     lengths = [own.sum(dim=1) for own in real]
@@ -133,10 +139,6 @@ def pack(batch: Any, *, unit: int | None = None) -> PackedBatch:
     return PackedBatch(src, tgt, labels)
 
 
-def _power_of_two(number: int) -> int:
-    return 1 << (number - 1).bit_length()
-
-
 def packed_attention(
     query: Float[Tensor, "queries heads d_k"],
     key: Float[Tensor, "keys heads d_k"],
@@ -156,7 +158,7 @@ def packed_attention(
         window = (-1, 0) if causal else (-1, -1)
         lengths = queries.starts, keys.starts, queries.longest, keys.longest
         return cast(Tensor, cast(Any, KERNEL)(query, key, value, *lengths, window_size=window))
-    mask = None if causal else keys.mask()  # padding comes last, so a causal mask hides it from tokens
+    mask = None if causal else keys.mask  # padding comes last, so a causal mask hides it from tokens
     padded = F.scaled_dot_product_attention(
         queries.padded(query), keys.padded(key), keys.padded(value), attn_mask=mask, is_causal=causal
     )

@@ -88,3 +88,11 @@ class Recorded:
         # other threads do meanwhile.
         with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
             return self._call(function)
+
+
+def power_of_2(number: int, least: int = 1) -> int:
+    """Return the smallest power of two that is neither below `number` nor below `least`, which is one.
+
+    Sizes that are rounded up to it have few values, each of which is recorded.
+    """
+    return max(least, 1 << max(number - 1, 0).bit_length())

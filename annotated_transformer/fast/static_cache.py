@@ -15,7 +15,7 @@ from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoder
 from annotated_transformer.fast.kv_cache import refuse_for_fast_cache
-from annotated_transformer.fast.recording import Recorded
+from annotated_transformer.fast.recording import Recorded, power_of_2
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.transformer import Transformer
@@ -267,8 +267,3 @@ class StaticBuffer:
 
 def _padded(ids: Int[Tensor, " _given"], rows: int) -> Int[Tensor, " _padded"]:
     return ids if len(ids) == rows else F.pad(ids, (0, rows - len(ids)))
-
-
-def power_of_2(number: int, least: int = 1) -> int:
-    """Return the smallest power of two that is neither below `number` nor below `least`, which is one."""
-    return max(least, 1 << max(number - 1, 0).bit_length())

@@ -209,16 +209,15 @@ def _stop_if_asked(
 ) -> None:
     """Save the state and raise `TrainingStopped` if `stop` returns True in any process."""
     if state.group.any(stop()):
-        read_losses(state, config)
-        if run_directory is not None:
-            _save(state, config, run_directory)
+        _save(state, config, run_directory)
         raise TrainingStopped(state.progress.step)
 
 
-def _save(state: TrainingState, config: TrainingConfig, run_directory: RunDirectory) -> None:
-    """Save the state, unless an update that has not been read has diverged."""
+def _save(state: TrainingState, config: TrainingConfig, run_directory: RunDirectory | None) -> None:
+    """Save the state, if there is a run directory, unless an update that has not been read has diverged."""
     read_losses(state, config)
-    run_directory.save(state.to_saved())
+    if run_directory is not None:
+        run_directory.save(state.to_saved())
 
 
 @contextmanager
@@ -242,7 +241,7 @@ def update(
     """Make one update of the weights, and return a status line.
 
     The loss is the mean over the labels of all `parts`, whose gradients are added up one by one. On a GPU,
-    the loss and the line are those of an earlier update, or the line is empty.
+    the loss is not known yet: the line has that of an earlier update, or none.
 
     Raises:
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.

@@ -52,19 +52,6 @@ pytestmark = [
 BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
 
 
-@pytest.fixture
-def captured(monkeypatch: pytest.MonkeyPatch, fresh_compiler: None) -> list[fx.GraphModule]:
-    """Collect the captured graphs, which then run uncompiled."""
-    graphs: list[fx.GraphModule] = []
-
-    def collect(graph: fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
-        graphs.append(graph)
-        return graph.forward
-
-    monkeypatch.setattr(compilation.torch, "compile", partial(torch.compile, backend=collect, fullgraph=True))
-    return graphs
-
-
 @pytest.mark.parametrize("fast", [False, True])
 def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule], fast: bool

@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 import torch
@@ -83,10 +82,10 @@ def test_law_each_token_is_packed_once_in_the_order_of_the_batch(batch: Batch, u
         assert (sequences.ids[total:] == PAD_ID).all()
         assert sequences.starts[-1] == len(sequences.ids)
         expected = [*range(lengths[0]), *range(lengths[1])]
-        assert sequences.positions()[: len(expected)].tolist() == expected
+        assert sequences.positions[: len(expected)].tolist() == expected
         sizes = sequences.starts.diff()
         assert 0 <= sizes.min() <= sizes.max() <= sequences.longest
-        assert torch.equal(sequences.mask()[:, 0, 0].sum(dim=1), sizes.clamp(min=1))  # no query sees nothing
+        assert torch.equal(sequences.mask[:, 0, 0].sum(dim=1), sizes.clamp(min=1))  # no query sees nothing
     assert torch.equal(packed.src.starts.diff() == 0, packed.tgt.starts.diff() == 0)  # none reads nothing
     assert packed.labels[: batch.num_labels].tolist() == batch.labels[batch.labels != PAD_ID].tolist()
     assert (packed.labels[batch.num_labels :] == PAD_ID).all()
@@ -213,15 +212,8 @@ def test_oracle_a_run_as_on_a_gpu_has_the_weights_of_a_plain_one(
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # accessed by PyTorch's own tracing
 @pytest.mark.message  # the shape checker's code cannot be captured
 def test_oracle_compiled_layers_give_the_same_loss_and_are_captured_once(
-    stirred, batch: Batch, monkeypatch: pytest.MonkeyPatch, fresh_compiler
+    stirred, batch: Batch, captured: list[fx.GraphModule]
 ):
-    captured = []
-
-    def collect(graph: fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
-        captured.append(graph)
-        return graph.forward
-
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=collect, fullgraph=True))
     model = stirred(num_layers=3, dropout=0.0)
     plain, given = PackedLoss(model, smoothing=0.1, bf16=False), [pack(batch, unit=unit) for unit in UNITS]
     expected = [loss_and_gradients(model, plain, packed) for packed in given]

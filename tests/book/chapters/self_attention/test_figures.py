@@ -94,7 +94,7 @@ def test_law_each_map_stands_below_its_name():
     assert texts(fig) == ["1.00", "0.00", "0.00", "1.00", "0.00", "1.00", "1.00", "0.00"]
 
 
-@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1), (4, 7, 11)])
+@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1), (4, 12, 30)])
 def test_law_a_batch_is_drawn_with_a_sheet_of_the_right_shape_for_each_sentence(sentences, words, width):
     fig = figures.draw_batch(sentences, words, width)
     assert {"weights", "output", "$X$", r"$X^\top$"} <= set(texts(fig))
