@@ -11,6 +11,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from annotated_transformer.plotting.formulas import flowing, marked_labels
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
 WIDTH = 4.6  # inches: at font 12 still legible on a phone
@@ -86,9 +87,9 @@ def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbo
     figure's by default.
     """
     file = io.StringIO()
-    with matplotlib.rc_context(HOUSE_STYLE):
+    with matplotlib.rc_context(HOUSE_STYLE), marked_labels(fig):
         fig.savefig(file, format="svg", transparent=True, bbox_inches=area)
-    text = file.getvalue()
+    text = flowing(file.getvalue())
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
     text = change(text)

@@ -1,0 +1,113 @@
+"""Formulas in the labels of an SVG image, as text that flows.
+
+matplotlib gives each letter of such a label its own place, by the widths of its own font. In another,
+such as the narrower one of the book, the letters would stand apart, words included.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import unescape
+from itertools import groupby
+
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import LoadFlags
+from matplotlib.text import Text
+
+ANCHORS = {"left": "start", "center": "middle", "right": "end"}
+LABEL = re.compile(
+    r'<g id="label-(?P<anchor>\w+)"|'
+    # Of a formula with a rectangle (the line of a fraction or a root), the letters stay where the line is.
+    r"<text>(?P<letters>(?:\s*<tspan [^>]*>[^<]*</tspan>)+)\s*</text>(?!\s*<rect)"
+)
+LETTER = re.compile(r'<tspan x="(\S+)" y="(\S+)" style="([^"]*)">([^<]*)</tspan>')
+FONT = re.compile(r"(?P<size>[\d.]+)px; font-family: '(?P<family>[^']+)'")
+CLOSE = 0.5  # pixels: letters that are closer to where the one before ends are a word
+BACK = 0.85  # of a width in that font: the way back to the start of an index, in narrower fonts, too
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Letters of one style on one line, which follow each other from `start` to `end`."""
+
+    start: float
+    end: float
+    y: float
+    style: str
+    words: str
+
+
+@contextmanager
+def marked_labels(fig: Figure) -> Iterator[None]:
+    """Let the groups of an SVG image tell how each label is aligned, which `flowing` reads and removes."""
+    labels = [label for label in fig.findobj(Text) if label.get_gid() is None]
+    for label in labels:
+        along = label.get_rotation() == 0 or label.get_rotation_mode() == "anchor"
+        label.set_gid(f"label-{ANCHORS[label.get_horizontalalignment()] if along else 'middle'}")
+    try:
+        yield
+    finally:
+        for label in labels:
+            label.set_gid(None)
+
+
+def flowing(image: str) -> str:
+    """Return an SVG image of a figure with `marked_labels` in which formulas are text that flows."""
+    anchor = "middle"
+
+    def change(found: re.Match[str]) -> str:
+        nonlocal anchor
+        if found["anchor"]:
+            anchor = found["anchor"]
+            return "<g"
+        return _flow(_pieces(found["letters"]), anchor)
+
+    return LABEL.sub(change, image)
+
+
+def _flow(pieces: list[Letters], anchor: str) -> str:
+    """Return pieces one after the other, moved only as far as they were from the end of the one before."""
+    first, last = pieces[0], max(pieces, key=lambda piece: piece.end)
+    place = {"start": first.start, "middle": (first.start + last.end) / 2, "end": last.end}[anchor]
+    x, y, spans = first.start, 0.0, []
+    for piece in pieces:
+        moved = {"dx": (piece.start - x) * (BACK if piece.start < x else 1), "dy": piece.y - y}
+        moves = [f'{name}="{by:.2f}" ' for name, by in moved.items() if abs(by) >= 0.01]
+        spans.append(f'<tspan {"".join(moves)}style="{piece.style}">{piece.words}</tspan>')
+        x, y = piece.end, piece.y
+    return f'<text x="{place:.2f}" style="text-anchor: {anchor}">{"".join(spans)}</text>'
+
+
+def _pieces(letters: str) -> list[Letters]:
+    """Return the letters of a formula, in the order of their places, joined where they follow each other.
+
+    An upper and a lower index of the same letter begin at the same place; the shorter one comes first.
+    """
+    found = [
+        Letters(float(x), float(x) + _width(style, unescape(letter)), float(y), style, letter)
+        for x, y, style, letter in LETTER.findall(letters)
+    ]
+    found.sort(key=lambda letter: (letter.style, letter.y, letter.start))
+    pieces: list[Letters] = []
+    for (style, y), line in groupby(found, key=lambda letter: (letter.style, letter.y)):
+        for letter in line:
+            before = pieces[-1] if pieces else None
+            if before and (before.style, before.y) == (style, y) and abs(letter.start - before.end) < CLOSE:
+                pieces[-1] = Letters(before.start, letter.end, y, style, before.words + letter.words)
+            else:
+                pieces.append(letter)
+    return sorted(pieces, key=lambda piece: piece.end)
+
+
+@functools.cache
+def _width(style: str, letter: str) -> float:
+    """Return how far a letter of this style reaches, in pixels."""
+    looks = dict(re.findall(r"font-(style|weight): (\w+)", style))
+    font = FONT.search(style)
+    assert font is not None, style
+    file = get_font(findfont(FontProperties(family=font["family"], **looks)))
+    file.set_size(float(font["size"]), 72)
+    return file.load_char(ord(letter), flags=LoadFlags.NO_HINTING).linearHoriAdvance / 2**16

@@ -1,0 +1,75 @@
+"""The formulas in a figure's labels are text that flows, in whatever font it is shown."""
+
+import re
+
+import pytest
+
+from annotated_transformer.plotting import new_plot, to_svg
+
+TEXT = re.compile(r'<text x="[\d.]+" style="text-anchor: (\w+)">(.*?)</text>')
+PIECE = re.compile(r'<tspan ((?:d[xy]="[^"]+" )*)style="[^"]*">([^<]*)</tspan>')
+
+
+def drawn(label: str, **options: object) -> str:
+    """Return an image whose only letters are those of the label."""
+    fig, ax = new_plot()
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, label, **options)
+    return to_svg(fig)
+
+
+def pieces(image: str) -> list[tuple[str, str]]:
+    """Return the letters of each piece of a formula, and where it stands: "up", "down", or "on" the line."""
+    ((_, inside),) = TEXT.findall(image)
+    found, height = [], None
+    for moves, letters in PIECE.findall(inside):
+        down = float(dict(re.findall(r'(d[xy])="([^"]+)"', moves)).get("dy", 0))
+        height = 0.0 if height is None else height + down
+        found.append(
+            (letters.replace("\xa0", " "), "on" if abs(height) < 0.1 else "up" if height < 0 else "down")
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("divided by $d_k$", [("divided by ", "on"), ("d", "on"), ("k", "down")]),
+        ("$K$ and $V$: kept", [("K", "on"), (" and ", "on"), ("V", "on"), (": kept", "on")]),
+        ("$10^{17}$, 29%", [("10", "on"), ("17", "up"), (", 29%", "on")]),
+        ("$d_{long}^{-1}$ ours", [("d", "on"), ("−1", "up"), ("long", "down"), (" ours", "on")]),
+        ("$d_{m}^{-1/2}$ ours", [("d", "on"), ("m", "down"), ("−1/2", "up"), (" ours", "on")]),
+    ],
+)
+def test_law_words_stay_together_and_pieces_follow_each_other(label, expected):
+    assert pieces(drawn(label)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "anchor"),
+    [
+        ({}, "start"),
+        ({"ha": "center"}, "middle"),
+        ({"ha": "right"}, "end"),
+        ({"rotation": 90}, "middle"),  # here, `ha` is about the box, not the line
+        ({"rotation": 90, "rotation_mode": "anchor", "ha": "right"}, "end"),
+    ],
+)
+def test_law_a_formula_is_aligned_as_matplotlib_was_told(options, anchor):
+    assert TEXT.findall(drawn("width $d_k$", **options))[0][0] == anchor
+
+
+@pytest.mark.parametrize("label", [r"$\frac{a}{b}$", r"$\sqrt{d_k}$"])
+def test_law_letters_below_a_line_stay_there(label):
+    image = drawn(label)
+    assert "<rect" in image
+    assert not TEXT.search(image)
+    assert re.search(r'<tspan x="[\d.]+" y="[-\d.]+"', image)
+
+
+def test_law_the_figure_is_left_as_it_was():
+    fig, ax = new_plot()
+    first, second = ax.text(0, 0, "$a$"), ax.text(0, 0, "$b$", gid="at-own")
+    image = to_svg(fig)
+    assert (first.get_gid(), second.get_gid()) == (None, "at-own")
+    assert "label-" not in image
