@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.fast.recording import Function
+from annotated_transformer.fast.recording import Function, power_of_2
 from annotated_transformer.text.batching import Batch
 from benchmarks import peer_training
 from benchmarks.peer_training import Gradients, RecordedPeer, plain, rounded, with_few_shapes
@@ -138,3 +138,14 @@ def test_law_rounding_adds_at_most_a_quarter_and_leaves_few_numbers():
     assert found[:20] == [1, 2, 3, 4, 5, 6, 7, 8, 10, 10, 12, 12, 14, 14, 16, 16, 20, 20, 20, 20]
     assert all(number <= more <= 1.25 * number for number, more in enumerate(found, start=1))
     assert len(set(found)) < 40
+
+
+def test_law_rounding_pads_a_fifth_where_powers_of_two_would_double_the_work():
+    batches = Work("toy", batches=99, batch_tokens=2500, pairs=4000, seed=3, lengths=(28, 10)).make()
+    fifth, double = (
+        sum(up(len(batch.src)) * up(batch.labels.size(1)) for batch in batches)
+        / sum(batch.num_labels for batch in batches)
+        for up in (rounded, power_of_2)
+    )
+    assert fifth == pytest.approx(1.2, abs=0.05)
+    assert double == pytest.approx(2, abs=0.1)
