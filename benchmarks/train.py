@@ -13,24 +13,24 @@ from functools import partial
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
 from annotated_transformer.commands.loading import take_device
+from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
-from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import training_loss
 from annotated_transformer.training.trainer import objective_of, read_losses, update
 from annotated_transformer.training.training_state import TrainingState
+from benchmarks.peer_training import SMOOTHING, MakeGradients, RecordedPeer, compiled, plain
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
-from benchmarks.synthetic import multi30k_like
-from benchmarks.turns import METERS, Contestant, Round, Timings, compare, take_turns
+from benchmarks.synthetic import SRC, TGT, log_length, random_pairs
+from benchmarks.turns import METERS, Contestant, Round, Timings, take_turns_in_groups
 
-SMOOTHING = 0.1
+PRECISIONS = {"float32": False, "bfloat16": True}  # whether matrix products are in bfloat16
 PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
     "torch.nn.Transformer": (TorchTransformer, ()),
     "HF MarianMTModel": (Marian, ("transformers",)),
@@ -47,12 +47,15 @@ class Work:
     pairs: int
     seed: int
     device: str = "cpu"
+    lengths: tuple[float, float] | None = None  # mean and standard deviation; None means those of Multi30k
 
     def make(self) -> list[Batch]:
         """Return the same batches in every process."""
         config = comparable(self.size)
-        pairs = multi30k_like(
+        both = (SRC, TGT) if self.lengths is None else (log_length(*self.lengths),) * 2
+        pairs = random_pairs(
             self.pairs,
+            *both,
             vocab_size=config.vocab_size,
             longest=min(config.max_length, self.batch_tokens),
             seed=self.seed,
@@ -61,10 +64,12 @@ class Work:
         return make_batches(pairs, batch_tokens=self.batch_tokens, generator=generator)[: self.batches]
 
 
-def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
+def prepare_ours(work: Work, *, fast: bool, bf16: bool, compiled: bool = False) -> Round:
     """Return a round of updates by our own trainer."""
     torch.manual_seed(work.seed)
     model, batches = Transformer(comparable(work.size)).train().to(work.device), work.make()
+    if compiled:
+        compile_stacks(model)
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
@@ -80,46 +85,75 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     return do_round
 
 
-def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
-    """Return a round of updates as PyTorch's tutorials write them."""
+def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool, make: MakeGradients = plain) -> Round:
+    """Return a round of updates with the gradients that `make` computes."""
     torch.manual_seed(work.seed)
     model, batches = kind(comparable(work.size)).train().to(work.device), work.make()
     adam = Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    gradients = make(model, bf16=bf16)
 
     def do_round() -> int:
-        for there in batches:
-            batch = there.to(torch.device(work.device))
-            adam.zero_grad()
-            with torch.autocast(work.device, torch.bfloat16, enabled=bf16):
-                logits = model(batch.src, batch.decoder_input)
-                loss = F.cross_entropy(
-                    logits.flatten(0, 1),
-                    batch.labels.flatten(),
-                    ignore_index=PAD_ID,
-                    label_smoothing=SMOOTHING,
-                )
-            loss.backward()
+        for batch in batches:
+            gradients(batch)
             adam.step()
         return sum(batch.num_labels for batch in batches)
 
     return do_round
 
 
+def ours(work: Work, kind: str, precision: str, **settings: bool) -> Contestant:
+    """Return our trainer with these settings."""
+    bf16 = PRECISIONS[precision]
+    return Contestant(f"ours, {kind}, {precision}", partial(prepare_ours, work, bf16=bf16, **settings))
+
+
+def peers(work: Work, precision: str, make: MakeGradients = plain, how: str = "") -> list[Contestant]:
+    """Return all peers in one precision; `how` names their gradients if they are not the `plain` ones."""
+    bf16 = PRECISIONS[precision]
+    return [
+        Contestant(
+            f"{name}, {precision}{how}", partial(prepare_peer, work, kind, bf16=bf16, make=make), needs
+        )
+        for name, (kind, needs) in PEERS.items()
+    ]
+
+
 def contestants(work: Work) -> list[Contestant]:
     """Return our contestants and the peers, in float32 and bfloat16."""
-    ours = {
-        "ours, plain, float32": partial(prepare_ours, work, fast=False, bf16=False),
-        "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
-        "ours, fast, bfloat16": partial(prepare_ours, work, fast=True, bf16=True),
-    }
-    if work.device == "cuda":  # where plain training is the default
-        ours["ours, plain, bfloat16"] = partial(prepare_ours, work, fast=False, bf16=True)
-    all_contestants = [Contestant(name, prepare) for name, prepare in ours.items()]
-    for name, (kind, needs) in PEERS.items():
-        for precision, bf16 in (("float32", False), ("bfloat16", True)):
-            prepare = partial(prepare_peer, work, kind, bf16=bf16)
-            all_contestants.append(Contestant(f"{name}, {precision}", prepare, needs))
-    return all_contestants
+    of_ours = [
+        ours(work, "plain", "float32", fast=False),
+        ours(work, "fast", "float32", fast=True),
+        ours(work, "fast", "bfloat16", fast=True),
+    ]
+    of_peers = zip(*(peers(work, precision) for precision in PRECISIONS), strict=True)
+    return [*of_ours, *(peer for both in of_peers for peer in both)]
+
+
+def card_groups(work: Work) -> list[list[Contestant]]:
+    """Return groups for a card: in float32, in bfloat16, and for each recorded peer one with our fast model.
+
+    Recordings keep their memory between rounds, and all of them at once may need more than a card has.
+    """
+    fast = ours(work, "fast", "bfloat16", fast=True)
+    float32 = [
+        ours(work, "plain", "float32", fast=False),
+        ours(work, "fast", "float32", fast=True),
+        *peers(work, "float32"),
+    ]
+    bfloat16 = [
+        ours(work, "plain", "bfloat16", fast=False),
+        fast,
+        ours(work, "fast, compiled", "bfloat16", fast=True, compiled=True),
+        *peers(work, "bfloat16"),
+        *peers(work, "bfloat16", compiled, ", compiled"),
+    ]
+    recorded = peers(work, "bfloat16", RecordedPeer, ", our shapes and graphs")
+    return [float32, bfloat16, *([fast, peer] for peer in recorded)]
+
+
+def groups(work: Work) -> list[list[Contestant]]:
+    """Return the groups of contestants that take turns: a single one on a CPU."""
+    return card_groups(work) if work.device == "cuda" else [contestants(work)]
 
 
 def shares_of_peak(timings: Timings, size: str, peak_tflops: float) -> dict[str, float]:
@@ -143,6 +177,13 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=6, help="per round")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padding included")
     parser.add_argument("--pairs", type=int, default=29_000, help="per epoch, as in Multi30k")
+    parser.add_argument(
+        "--lengths",
+        type=float,
+        nargs=2,
+        metavar=("MEAN", "DEVIATION"),
+        help="of sentences, in tokens with BOS and EOS (default: those of Multi30k)",
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=METERS, default="cpu")
@@ -154,11 +195,16 @@ def main() -> None:
     take_device(chosen.device)
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
-    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed, chosen.device)
-    timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
-    ratios = compare(timings)
+    work = Work(**{field.name: getattr(chosen, field.name) for field in dataclasses.fields(Work)})
+    timings, ratios = take_turns_in_groups(groups(work), rounds=chosen.rounds, device=work.device)
     print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
-    results = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
+    labels = statistics.mean(batch.num_labels for batch in work.make())
+    results = {
+        "work": dataclasses.asdict(work),
+        "tokens_per_update": round(labels),
+        "found": timings,
+        "ratios": ratios,
+    }
     if chosen.peak_tflops:
         shares = shares_of_peak(timings, work.size, chosen.peak_tflops)
         results["peak"] = {"tflops": chosen.peak_tflops, "shares": shares}

@@ -130,6 +130,23 @@ def compare(timings: Timings) -> dict[str, dict[str, float]]:
     }
 
 
+def take_turns_in_groups(
+    groups: Iterable[Iterable[Contestant]], *, rounds: int, device: str = "cpu"
+) -> tuple[Timings, dict[str, dict[str, float]]]:
+    """Return what `take_turns` and `compare` return, for groups of which each takes turns of its own.
+
+    The speeds of a contestant of several groups are those of its first one.
+    """
+    timings: Timings = {}
+    ratios: dict[str, dict[str, float]] = {}
+    for group in groups:
+        found = take_turns(group, rounds=rounds, device=device)
+        for ours, speedups in compare(found).items():
+            ratios.setdefault(ours, {}).update(speedups)
+        timings = found | timings
+    return timings, ratios
+
+
 def _start(contestant: Contestant, device: str) -> Connection:
     """Start a contestant's process, and wait for its warm-up round."""
     here, there = PROCESSES.Pipe()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -21,12 +22,16 @@ class Replayed(Recorded):
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         for own, given in zip(self.inputs, inputs, strict=True):
             own.copy_(given)
+        with torch.no_grad():
+            self._replay()
+        return self.outputs
+
+    def _replay(self) -> None:
         for operation, args, kwargs, results in self.calls:
             new = operation(*args, **kwargs)
             for result, value in zip(tree_leaves(results), tree_leaves(new), strict=True):
                 if isinstance(result, Tensor) and result is not value:
                     result.copy_(value)
-        return self.outputs
 
 
 class _Tape(TorchDispatchMode):

@@ -11,5 +11,7 @@ from benchmarks import turns
 def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork contestants from a server; this counts too little memory, but starts at once."""
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["torch._dynamo", "benchmarks.train", "benchmarks.decode"])
+    server.set_forkserver_preload(
+        ["torch._dynamo", "benchmarks.train", "benchmarks.decode", "benchmarks.translate"]
+    )
     monkeypatch.setattr(turns, "PROCESSES", server)

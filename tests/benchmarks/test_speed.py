@@ -3,6 +3,8 @@
 import dataclasses
 import importlib.util
 import json
+import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +20,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import decode, train
 from benchmarks.peers import comparable
-from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
+from benchmarks.synthetic import CORRELATION, SRC, TGT, log_length, multi30k_like, random_pairs
 from benchmarks.tables import decode_table, train_table
 
 PEERS = "transformers", "ctranslate2", "onnx"
@@ -35,11 +37,11 @@ WORK = decode.Work(size="toy", batch_size=3, batches=2, steps=7, seed=23)
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., dict]]:
-    """Return a function that runs a benchmark without the optional peers and returns its record."""
+    """Return a function that runs a benchmark without some of the optional peers and returns its record."""
     threads = torch.get_num_threads()
 
-    def measure(main: Callable[[], None], *arguments: str) -> dict:
-        for package in PEERS:
+    def measure(main: Callable[[], None], *arguments: str, without: tuple[str, ...] = PEERS) -> dict:
+        for package in without:
             monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
         out = tmp_path / "out.json"
         monkeypatch.setattr(sys, "argv", ["benchmark", "--size", "toy", "--out", str(out), *arguments])
@@ -52,12 +54,14 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..
 
 @pytest.mark.usefixtures("quick_processes")
 def test_law_the_training_benchmark_runs_to_completion(run, capsys):
-    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 2 --seed 5 --peak-tflops 0.5"
+    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 2 --seed 5 --peak-tflops 0.5 --lengths 9 4"
     record = run(train.main, *options.split())
     result = record["results"]
     assert (record["seed"], record["machine"]["threads"]) == (5, 1)
     work = {"size": "toy", "batches": 2, "batch_tokens": 128, "pairs": 40, "seed": 5, "device": "cpu"}
-    assert result["work"] == work
+    assert result["work"] == work | {"lengths": [9.0, 4.0]}
+    batches = train.Work(**work, lengths=(9, 4)).make()
+    assert result["tokens_per_update"] == round(sum(batch.num_labels for batch in batches) / 2)
     measured = {name for name, line in result["found"].items() if len(line.get("per_second", [])) == 2}
     assert len(measured) == 5
     absent = {name for name, line in result["found"].items() if "absent" in line}
@@ -91,12 +95,12 @@ def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict])
 @pytest.mark.parametrize(
     ("main", "options"),
     [
-        (train.main, "--batches 2 --batch-tokens 128 --pairs 40 --peak-tflops 800"),
+        (train.main, "--batches 2 --batch-tokens 128 --pairs 40 --lengths 9 4 --peak-tflops 800"),
         (decode.main, "--batch-sizes 3 --sentences 3 --steps 7"),
     ],
 )
 def test_law_the_benchmarks_run_on_a_card(run, main: Callable[[], None], options: str):
-    record = run(main, "--device", "cuda", "--rounds", "1", *options.split())
+    record = run(main, "--device", "cuda", "--rounds", "1", *options.split(), without=())
     assert record["machine"]["card"] == torch.cuda.get_device_name()
     for result in [record["results"]] if main is train.main else record["results"].values():
         measured = [line for line in result["found"].values() if "per_second" in line]
@@ -134,6 +138,27 @@ def test_law_synthetic_lengths_have_the_distribution_of_multi30k():
     words = torch.tensor([id_ for src, tgt in pairs for id_ in (*src[:-1], *tgt[1:-1])])
     assert (int(words.min()), int(words.max())) == (3, 49)
     assert max(len(x) for pair in multi30k_like(99, vocab_size=50, longest=9, seed=0) for x in pair) == 9
+
+
+def test_law_given_lengths_have_their_mean_and_deviation_on_both_sides():
+    both = log_length(28, 10)
+    pairs = random_pairs(4001, both, both, vocab_size=50, longest=1000, seed=0)
+    lengths = torch.tensor([[len(src), len(tgt)] for src, tgt in pairs], dtype=torch.float64).T
+    assert lengths.mean(dim=1).tolist() == pytest.approx([28, 28], abs=0.4)
+    assert lengths.std(dim=1).tolist() == pytest.approx([10, 10], abs=0.4)
+    assert torch.corrcoef(lengths.log())[0, 1] == pytest.approx(CORRELATION, abs=0.02)
+    (src, _), *_ = random_pairs(1, log_length(28, 0), both, vocab_size=50, longest=1000, seed=0)
+    assert len(src) == 28
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (28, -1), (math.nan, 1)])
+def test_message_lengths_that_do_not_exist(mean: float, deviation: float):
+    sentence = (
+        f"lengths of {mean:g} ± {deviation:g} tokens do not exist; give a positive mean, and a deviation "
+    )
+    with pytest.raises(ValueError, match=re.escape(f"{sentence}of 0 or more")):
+        log_length(mean, deviation)
 
 
 @pytest.mark.message
