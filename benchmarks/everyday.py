@@ -87,7 +87,7 @@ def main() -> None:
     source, target = read_languages(folder) or (options.source, options.target)
     right = accepted(source, target)
     results = measure(Translator.from_folder(folder), right)
-    results = {"model": describe_file(folder / WEIGHTS), **results}
+    results = {"direction": f"{source}-{target}", "model": describe_file(folder / WEIGHTS), **results}
     print(*wrong(results, right), results["right"], sep="\n")
     write_result((options.model or RESULTS) / f"everyday_{source}-{target}.json", seed=0, results=results)
 

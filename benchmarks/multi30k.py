@@ -9,8 +9,9 @@ from the forward teacher's weights and trains on the real pairs and these transl
 
 Give a folder that does not exist yet; an interrupted run resumes with the same command. The recipes were
 chosen on the validation set, with one exception for the model's shape, which the `README.md` beside this file
-explains. The test sets are translated only with `--test`. Only then is the result written to `results/`;
-otherwise, it is written to the folder.
+explains. Each complete run is added to `results/tries_multi30k.json`, with its validation BLEU. The test sets
+are translated only with `--test`. Only then is the result written to `results/`; otherwise, it is written to
+the folder.
 """
 
 import argparse
@@ -38,6 +39,7 @@ from annotated_transformer.training.recipe import Recipe
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 from benchmarks.teaching import cached, learn, minutes_trained, weights_digest, with_pairs
+from benchmarks.tries import add_try
 
 LANGUAGES = ("en", "de")
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
@@ -147,6 +149,12 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     }
 
 
+def settings() -> dict[str, object]:
+    """Return the settings of a run, for the list of all runs."""
+    recipes = {"bidirectional": BOTH_WAYS, "forward": FORWARD, "backward": BACKWARD, "student": STUDENT}
+    return {"drawn": DRAWN} | {part: dataclasses.asdict(recipe) for part, recipe in recipes.items()}
+
+
 def copy(training: Path, folder: Path) -> None:
     """Copy a training run to `folder`, to resume it there, unless `folder` exists."""
     if not folder.exists():
@@ -187,7 +195,16 @@ def main() -> None:
     splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=options.seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
-    results["scores"] = judge(options.out / "student", plain, judged)
+    student = options.out / "student"
+    scores = judge(student, plain, judged)
+    results["scores"] = scores
+    add_try(
+        RESULTS / "tries_multi30k.json",
+        settings=settings(),
+        seed=options.seed,
+        weights=weights_digest(student),
+        validation={"student": scores["multi30k"]["val, beam 5"]["bleu"]},
+    )
     place = RESULTS if options.test else options.out  # the tables use only complete results
     write_result(place / f"multi30k_seed{options.seed}.json", seed=options.seed, results=results)
 
