@@ -14,18 +14,18 @@ from annotated_transformer.model.transformer import Transformer
 
 
 class MeanDecoder:
-    """A `StepDecoder` whose logits are the mean log-probabilities of others.
+    """A `StepDecoder` whose logits are the mean of those of others.
 
-    A search normalizes them, so it maximizes the geometric mean of the models' probabilities.
+    Logits are log-probabilities but for a constant, so this is also the mean of the log-probabilities, which
+    every search normalizes.
     """
 
     def __init__(self, decoders: Sequence[StepDecoder]) -> None:
         self.decoders = decoders
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target of each decoder, and return the mean log-probabilities."""
-        log_probs = [decoder.step(tokens).log_softmax(dim=-1) for decoder in self.decoders]
-        return torch.stack(log_probs).mean(dim=0)
+        """Append one token to each target of each decoder, and return the mean logits of the next token."""
+        return torch.stack([decoder.step(tokens) for decoder in self.decoders]).mean(dim=0)
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
