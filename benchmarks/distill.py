@@ -96,10 +96,11 @@ def translations_of(
     def translate(part: list[str]) -> list[str]:
         return together().translate(part, beam_size=BEAM)
 
-    weights, translations, minutes = [*map(weights_digest, teachers)], [], 0.0
+    translations: list[str] = []
+    minutes, weights = 0.0, [*map(weights_digest, teachers)]
     for number, start in enumerate(range(0, len(texts), PART)):
         part = list(texts[start : start + PART])
-        key = {"weights": weights, "sources": fingerprint(part)}
+        key: dict[str, object] = {"weights": weights, "sources": fingerprint(part)}
         found, took = cached(folder / f"{number:03}.json", key, partial(translate, part))
         translations, minutes = translations + found, minutes + took
         print(f"translated {len(translations):,} of {len(texts):,} sentences", flush=True)

@@ -23,6 +23,7 @@ from argparse import RawDescriptionHelpFormatter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -163,7 +164,7 @@ def copy(training: Path, folder: Path) -> None:
         unfinished.rename(folder)
 
 
-def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, object]]]:
+def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the BLEU of the model in `folder` by both measures; its input is lowercased and tokenized.
 
     For the cased measure, Moses' recaser first restores the case of the translations.
@@ -178,6 +179,11 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
         for split in splits
     }
     return beam_scores(Translator.from_folder(folder), held_out, measures, length_penalty=PlainLength())
+
+
+def validation_bleu(scores: dict[str, dict[str, dict[str, Any]]]) -> float:
+    """Return the score by which runs are compared."""
+    return round(float(scores["multi30k"]["val, beam 5"]["bleu"]), 2)
 
 
 def main() -> None:
@@ -196,14 +202,13 @@ def main() -> None:
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=options.seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
     student = options.out / "student"
-    scores = judge(student, plain, judged)
-    results["scores"] = scores
+    results["scores"] = scores = judge(student, plain, judged)
     add_try(
         RESULTS / "tries_multi30k.json",
         settings=settings(),
         seed=options.seed,
         weights=weights_digest(student),
-        validation={"student": scores["multi30k"]["val, beam 5"]["bleu"]},
+        validation={"student": validation_bleu(scores)},
     )
     place = RESULTS if options.test else options.out  # the tables use only complete results
     write_result(place / f"multi30k_seed{options.seed}.json", seed=options.seed, results=results)

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.files import fingerprint
+from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.config import BASE, TINY
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus
@@ -68,6 +71,12 @@ def tries(folder: Path) -> list[dict]:
     return json.loads((folder / "results" / "tries_distill.json").read_text("utf-8"))["tries"]
 
 
+def trained_on(folder: Path) -> str:
+    """Return the fingerprint of the training pairs of the run in `folder`."""
+    with safe_open(folder / STATE_FILE, framework="pt") as file:
+        return json.loads(file.metadata()["state"])["identity"]["corpus"]
+
+
 def test_law_the_recipes_have_the_shapes_that_the_readme_promises():
     assert TEACHER.shape == replace(BASE, vocab_size=8000, max_length=256, dropout=0.3)
     assert {recipe.shape for recipe in (STUDENT, FURTHER, TUNING)} == {SHAPE}
@@ -94,6 +103,7 @@ def test_law_teachers_teach_a_student_that_is_fine_tuned_on_real_pairs(run, corp
     pairs = distill.with_pairs(corpus, zip(sources, expected, strict=True)).splits["train"]
     assert about["student"]["training_pairs"] == len(pairs) > len(real)
     assert results["training_pairs"] == len(real)
+    assert trained_on(out / "student") == fingerprint(pairs) != fingerprint(real) == trained_on(out / "tuned")
     student, tuned = (checkpoint.load(out / name)[0].state_dict() for name in ("student", "tuned"))
     moved = max(float((student[name] - tuned[name]).abs().max()) for name in student)
     assert 0 < moved < 0.03  # two steps of 0.01 at most
@@ -129,7 +139,7 @@ def test_law_a_run_that_was_killed_while_translating_resumes_with_the_next_part(
     translated = []
 
     class Killed(Translator):
-        def translate(self, texts: list[str], **search: int) -> list[str]:
+        def translate(self, texts: list[str], **search: object) -> list[str]:
             if translated:
                 raise KeyboardInterrupt
             translated.append(texts)
