@@ -9,28 +9,24 @@ from the forward teacher's weights and trains on the real pairs and these transl
 
 Give a folder that does not exist yet; an interrupted run resumes with the same command. The recipes were
 chosen on the validation set, with one exception for the model's shape, which the `README.md` beside this file
-explains. The test sets are translated only with `--test`. Only then is the result written to `results/`;
-otherwise, it is written to the folder.
+explains. Each complete run is added to `results/tries_multi30k.json`, with its validation BLEU. The test sets
+are translated only with `--test`. Only then is the result written to `results/`; otherwise, it is written to
+the folder.
 """
 
 import argparse
 import dataclasses
 import functools
-import json
 import multiprocessing
 import shutil
-import time
 from argparse import RawDescriptionHelpFormatter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
-from tqdm import tqdm
 
-from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import digest_tensors, write_together
-from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
@@ -38,11 +34,13 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
-from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
+from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from annotated_transformer.training.recipe import Recipe
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.teaching import cached, learn, minutes_trained, weights_digest, with_pairs
+from benchmarks.tries import add_try
 
 LANGUAGES = ("en", "de")
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
@@ -75,15 +73,6 @@ def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
     return list(zip(source, target, strict=True))
 
 
-def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
-    """Train from the recipe, and print the metrics of each epoch after the name of the folder."""
-
-    def say(report: object) -> None:
-        tqdm.write(f"{folder.name}: {report}")
-
-    train_from_recipe(recipe, corpus, folder, seed=seed, start=start, log=say)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Teacher:
     """A model to train in `folder`, which then translates the source sentences of its training set.
@@ -106,19 +95,17 @@ def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
     torch.set_num_threads(1)
     folder, corpus, drawn = teacher.folder, teacher.corpus, teacher.drawn
     learn(teacher.recipe, corpus, folder, seed=seed, start=teacher.start)
-    file, weights = folder / "translations.json", digest_tensors(checkpoint.load(folder)[0].state_dict())
-    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    if (known.get("weights"), known.get("drawn")) != (weights, drawn):
-        begun, sources = time.monotonic(), [source for source, _ in corpus.splits["train"]]
+
+    def translate() -> list[list[str]]:
+        sources = [source for source, _ in corpus.splits["train"]]
         translator, rng = Translator.from_folder(folder), torch.Generator().manual_seed(seed)
-        translations = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
-        translations += [
+        sampled = (
             translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(drawn)
-        ]
-        minutes = (time.monotonic() - begun) / 60
-        known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": translations}
-        write_together(folder, {file.name: json.dumps(known, ensure_ascii=False).encode()})
-    return known["translations"], known["minutes"]
+        )
+        return [translator.translate(sources, beam_size=5, length_penalty=PlainLength()), *sampled]
+
+    key = {"weights": weights_digest(folder), "drawn": drawn}
+    return cached(folder / "translations.json", key, translate)
 
 
 def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[str]]) -> Corpus:
@@ -127,13 +114,10 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
     Only new, usable pairs are added, each once. This is the data diversification of Nguyen et al. (2020),
     with several translations of each target.
     """
-    pairs = corpus.splits["train"]
-    sources, targets = zip(*pairs, strict=True)
+    sources, targets = zip(*corpus.splits["train"], strict=True)
     more = [pair for translations in forward for pair in zip(sources, translations, strict=True)]
     more += [pair for translations in backward for pair in zip(translations, targets, strict=True)]
-    there = set(pairs)
-    usable, _ = keep_usable([pair for pair in dict.fromkeys(more) if pair not in there])
-    return dataclasses.replace(corpus, splits=corpus.splits | {"train": pairs + usable})
+    return with_pairs(corpus, more)
 
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
@@ -151,7 +135,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     more = diversified(corpus, *translations)
     learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
     shared, forward, backward = (
-        trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
+        minutes_trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
     )
     teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
     return {
@@ -162,8 +146,14 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
         },
         "translating_minutes": [round(minutes, 1) for minutes in translating],
         "student": describe_training(STUDENT, more, student),
-        "minutes": round(teaching + trained(student), 1),
+        "minutes": round(teaching + minutes_trained(student), 1),
     }
+
+
+def settings() -> dict[str, object]:
+    """Return the settings of a run, for the list of all runs."""
+    recipes = {"bidirectional": BOTH_WAYS, "forward": FORWARD, "backward": BACKWARD, "student": STUDENT}
+    return {"drawn": DRAWN} | {part: dataclasses.asdict(recipe) for part, recipe in recipes.items()}
 
 
 def copy(training: Path, folder: Path) -> None:
@@ -174,12 +164,7 @@ def copy(training: Path, folder: Path) -> None:
         unfinished.rename(folder)
 
 
-def trained(folder: Path) -> float:
-    """Return the minutes that the training run in `folder` took, including validation."""
-    return read_progress(folder).seconds / 60
-
-
-def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, object]]]:
+def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the BLEU of the model in `folder` by both measures; its input is lowercased and tokenized.
 
     For the cased measure, Moses' recaser first restores the case of the translations.
@@ -194,6 +179,11 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
         for split in splits
     }
     return beam_scores(Translator.from_folder(folder), held_out, measures, length_penalty=PlainLength())
+
+
+def validation_bleu(scores: dict[str, dict[str, dict[str, Any]]]) -> float:
+    """Return the score by which runs are compared."""
+    return round(float(scores["multi30k"]["val, beam 5"]["bleu"]), 2)
 
 
 def main() -> None:
@@ -211,7 +201,15 @@ def main() -> None:
     splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=options.seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
-    results["scores"] = judge(options.out / "student", plain, judged)
+    student = options.out / "student"
+    results["scores"] = scores = judge(student, plain, judged)
+    add_try(
+        RESULTS / "tries_multi30k.json",
+        settings=settings(),
+        seed=options.seed,
+        weights=weights_digest(student),
+        validation={"student": validation_bleu(scores)},
+    )
     place = RESULTS if options.test else options.out  # the tables use only complete results
     write_result(place / f"multi30k_seed{options.seed}.json", seed=options.seed, results=results)
 

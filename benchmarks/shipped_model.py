@@ -43,6 +43,12 @@ FIRST = _recipes(TRAINING, epochs=9, average=3)
 FURTHER = _recipes(dataclasses.replace(TRAINING, warmup_steps=300, max_lr=1.5e-3), epochs=10, average=5)
 
 
+def before(name: str) -> tuple[Path, dict[str, object]]:
+    """Return the folder of the shipped model, and what to record about it when it is trained further."""
+    shipped = read_result(f"weights_{name}")
+    return checkpoint.PRETRAINED / name, {part: shipped[part] for part in ("files", "scores", "training")}
+
+
 def main() -> None:
     """Train and record the run; `benchmarks.ship` evaluates the model that it adds to the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
@@ -59,10 +65,7 @@ def main() -> None:
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     name = f"{options.source}-{options.target}"
     recipe = (FURTHER if options.further else FIRST)[options.source]
-    start, before = None, {}
-    if options.further:
-        start, shipped = checkpoint.PRETRAINED / name, read_result(f"weights_{name}")
-        before = {"before": {part: shipped[part] for part in ("files", "scores", "training")}}
+    start, shipped = before(name) if options.further else (None, None)
     train_from_recipe(
         recipe,
         corpus,
@@ -71,7 +74,7 @@ def main() -> None:
         start=start,
         log=lambda report: tqdm.write(str(report)),
     )
-    results = describe_training(recipe, corpus, options.out) | before
+    results = describe_training(recipe, corpus, options.out) | ({"before": shipped} if shipped else {})
     write_result(RESULTS / f"shipped_{name}.json", seed=options.seed, results=results)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import RESULTS
+from benchmarks.tries import changes
 
 README = Path(__file__).parent / "README.md"
 PUBLISHED = json.loads((RESULTS / "published.json").read_text("utf-8"))["multi30k"]["bleu"]
@@ -191,6 +192,34 @@ def lengths_rows(lengths: Record, write: Callable[[float], str]) -> str:
     return "\n".join(lines)
 
 
+def everyday_table(records: list[Record]) -> str:
+    """Return how many everyday sentences each search translates right, for each direction, and origins."""
+    searches = list(records[0]["results"]["right"])
+    lines = [row(["right", *searches, "of"]), row(["---", *["--:"] * (len(searches) + 1)])]
+    for found in (record["results"] for record in records):
+        lines.append(row([found["direction"], *map(str, (*found["right"].values(), found["sentences"]))]))
+    return "\n\n".join(["\n".join(lines), *map(origin, records)])
+
+
+def tries_table(records: list[Record]) -> str:
+    """Return a row for each complete run of each benchmark, in their order, or that there is none.
+
+    The settings of the first run are those that differ from the defaults; those of later ones, from it.
+    """
+    parts = []
+    for record in records:
+        name, tries = f"`benchmarks.{record['benchmark']}`", record["tries"]
+        head = ["try", "date", "seed", "validation BLEU", "settings"]
+        lines = [row(head), row(["--:", "---", "--:", "---", "---"])]
+        for place, each in enumerate(tries, start=1):
+            bleus = ", ".join(f"{model} {bleu:.2f}" for model, bleu in each["validation"].items())
+            settings = changes(each["settings"], {} if place == 1 else tries[0]["settings"])
+            settings = settings if place == 1 else f"as try 1{', but ' * bool(settings)}{settings}"
+            lines.append(row([str(place), each["date"][:10], str(each["seed"]), bleus, settings]))
+        parts.append("\n".join([f"{name}:", "", *lines]) if tries else f"{name} has no complete run yet.")
+    return "\n\n".join(parts)
+
+
 def percent(share: float) -> str:
     """Return a share in percent, without decimals."""
     return f"{100 * share:.0f}"
@@ -210,6 +239,8 @@ TABLES: dict[str, Callable[[list[Record]], str]] = {
     "recall": recall_table,
     "copying": copying_table,
     "lengths": lengths_table,
+    "everyday": everyday_table,
+    "tries": tries_table,
 }
 
 

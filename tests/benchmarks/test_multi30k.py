@@ -25,6 +25,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe
 from benchmarks import multi30k
 from benchmarks.multi30k import DRAWN, SHARPER, Teacher, diversified, judge, train
+from benchmarks.tables import PARTS
 
 ENGLISH = ["A man sees the dog's ball.", "Here a man watches the woman."]
 GERMAN = ["Der Mann sieht den Ball, der rollt.", "Hier sieht ein Mann der Frau zu."]
@@ -143,6 +144,11 @@ def test_law_diversifying_a_corpus_adds_only_new_and_plausible_pairs(corpus: Cor
     assert found.splits["train"] == pairs + list(zip(sources[2:], sources[2:], strict=True))
 
 
+def scores(splits: list[str]) -> dict:
+    """Return a different BLEU for each split and search."""
+    return {"multi30k": {f"{split}, beam 5": {"bleu": len(split)} for split in splits}}
+
+
 @pytest.mark.parametrize("test", [True, False])
 def test_law_only_a_complete_result_replaces_the_committed_one(tmp_path, monkeypatch, test):
     pairs = list(zip(ENGLISH, GERMAN, strict=True))
@@ -150,12 +156,17 @@ def test_law_only_a_complete_result_replaces_the_committed_one(tmp_path, monkeyp
     plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")
     monkeypatch.setattr(multi30k, "load_corpus", lambda name, folder: plain)
     monkeypatch.setattr(multi30k, "train", lambda corpus, out, seed: {"seen": list(corpus.splits)})
-    monkeypatch.setattr(multi30k, "judge", lambda folder, corpus, splits: splits)
+    monkeypatch.setattr(multi30k, "weights_digest", lambda folder: folder.name)
+    monkeypatch.setattr(multi30k, "judge", lambda folder, corpus, splits: scores(splits))
     monkeypatch.setattr(multi30k, "RESULTS", tmp_path / "results")
     options = ["--data", "data", "--out", str(tmp_path / "out"), "--seed", "7", "--threads", "1"]
     monkeypatch.setattr(sys, "argv", ["multi30k", *options, *(["--test"] if test else [])])
     multi30k.main()
-    (file,) = tmp_path.rglob("*.json")
-    assert file == tmp_path / ("results" if test else "out") / "multi30k_seed7.json"
+    (file,) = tmp_path.rglob("multi30k_seed7.json")
+    assert file.parent == tmp_path / ("results" if test else "out")
     judged = ["val", "test_2016_flickr"] if test else ["val"]
-    assert json.loads(file.read_text())["results"] == {"seen": ["train", "val"], "scores": judged}
+    assert json.loads(file.read_text())["results"] == {"seen": ["train", "val"], "scores": scores(judged)}
+    (kept,) = json.loads((tmp_path / "results" / "tries_multi30k.json").read_text())["tries"]
+    assert (kept["seed"], kept["weights"], kept["validation"]) == (7, "student", {"student": 3})
+    assert list(kept["settings"]) == ["drawn", *PARTS]
+    assert kept["settings"]["student"]["training"]["steps"] == multi30k.STUDENT.training.steps
