@@ -56,7 +56,8 @@ def generate(
     `choose` receives the logits of the next token. It may return `NO_TOKEN` for a row whose logits are NaN.
 
     A target has no BOS. It ends with EOS, or without EOS at its limit: `extra_tokens` more than its source,
-    or the number of positions of the model. Padding fills the rest. Results do not depend on batching. Dropout is off.
+    or the number of positions of the model. Padding fills the rest. Results do not depend on batching.
+    Dropout is off.
 
     A `TrainableModel` computes the steps itself (`decoder` is for a `Transformer`), and may give a target's
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.

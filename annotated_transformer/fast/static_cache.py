@@ -220,13 +220,13 @@ class Slots:
 
     @cached_property
     def step(self) -> Recorded:
-        """Compute a step at `position`, where each call writes, also those before the recording."""
-        return Recorded(self._step, (self.all_rows * 0,), device=self.all_rows.device)
+        """Compute a step at `position`."""
+        return Recorded(self._step, device=self.all_rows.device)
 
     @cached_property
     def reorder(self) -> Recorded:
-        """Select rows in place, which keeps all of them while it is recorded."""
-        return Recorded(self._reorder, (self.all_rows,), device=self.all_rows.device)
+        """Select rows in place."""
+        return Recorded(self._reorder, device=self.all_rows.device)
 
     def _reorder(self, rows: Tensor) -> tuple[()]:
         for own in (self.past, self.memory, self.memory_mask):
