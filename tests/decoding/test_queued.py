@@ -15,7 +15,7 @@ from annotated_transformer.decoding.greedy import generate, greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
-from annotated_transformer.fast import static_cache
+from annotated_transformer.fast import static_buffers
 from annotated_transformer.fast.static_cache import StaticCaches, StaticKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -43,7 +43,7 @@ def interval(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def caches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> StaticCaches:
     """Return decoders whose steps are called, as on a CPU, or replayed without their Python, as on a card."""
     if request.param == "replayed":
-        monkeypatch.setattr(static_cache, "Recorded", Replayed)
+        monkeypatch.setattr(static_buffers, "Recorded", Replayed)
     return StaticCaches()
 
 
@@ -115,6 +115,9 @@ class Watched:
         self.watching.close()
         self.watched, self.questions = False, self.questions + 1
         return ask(*answers)
+
+    def widen(self, beam_size: int) -> None:
+        self.targets.widen(beam_size)
 
     def select(self, rows: Tensor) -> None:
         self.targets.select(rows)

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
-from annotated_transformer.fast import static_cache
+from annotated_transformer.fast import static_buffers, static_cache
 from annotated_transformer.fast.recording import Recorded
-from annotated_transformer.fast.static_cache import Slots, StaticCaches
+from annotated_transformer.fast.static_buffers import Sizes, Slots
+from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import decode, some_targets
+from tests.decoder_steps import Operations, decode, some_targets
 from tests.replay import Replayed
 from tests.synchronization import no_synchronization
 
@@ -23,12 +24,12 @@ SRC = torch.tensor([[4, 5, 2]])
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Sizes]:
     """Return the sizes of all buffers that are made."""
-    made: list[tuple[int, int, int]] = []
+    made: list[Sizes] = []
     init = Slots.__init__
 
-    def count(self: Slots, decoder: object, sizes: tuple[int, int, int]) -> None:
+    def count(self: Slots, decoder: object, sizes: Sizes) -> None:
         made.append(sizes)
         init(self, decoder, sizes)
 
@@ -46,7 +47,7 @@ def test_oracle_longer_sources_and_targets_move_to_larger_buffers(stirred, made,
     tgt = torch.randint(3, 11, (rows, 130), generator=rng)
     expected = model.eval()(src, tgt)
     torch.testing.assert_close(decode(StaticCaches(), model, src, tgt), expected, rtol=0, atol=1e-10)
-    room = {1: 1, 5: 8, 8: 8}[rows], {16: 16, 17: 32, 33: 64}[longest]
+    room = {1: 1, 5: 8, 8: 8}[rows], 1, {16: 16, 17: 32, 33: 64}[longest]
     assert made == [(*room, tokens) for tokens in (32, 64, 128, 256)]
 
 
@@ -65,6 +66,52 @@ def test_law_a_step_and_a_selection_do_not_wait_for_the_device(stirred: Callable
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", [Recorded, Replayed])
+def test_law_the_targets_of_a_beam_share_their_source(stirred, sources, monkeypatch, kind: type[Recorded]):
+    monkeypatch.setattr(static_buffers, "Recorded", kind)
+    model, src, beam = stirred(max_length=71), pad(sources), 3
+    tgt = some_targets(beam * len(src)).repeat(1, 2)  # too long for the smallest buffers
+    rows = torch.arange(len(tgt)).unflatten(0, (-1, beam)).flip(1).flatten()  # each within its beam
+    with evaluating(model):
+        targets = StaticCaches()(model, src)
+        targets.widen(beam)
+        with no_synchronization():
+            for tokens in tgt[:, :-1].unbind(1):
+                targets.step(tokens)
+                targets.select(rows)
+            found = targets.step(tgt[:, -1])
+        assert targets.slots.sizes == (8, beam, 16, 64)
+        assert len(targets.slots.buffers.memory) == 8
+        moved = torch.arange(tgt.size(1)).flip(0) % 2 == 1  # once for each later token
+        turned = torch.where(moved, tgt[rows], tgt)
+        expected = model(src.repeat_interleave(beam, dim=0), turned)[:, -1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    assert (found[0] - found[1]).abs().max() > 1e-3
+
+
+def test_law_a_beam_of_1_moves_nothing(stirred: Callable[..., Transformer], sources):
+    with evaluating(model := stirred()):
+        targets = StaticCaches()(model, pad(sources))
+        targets.widen(1)
+        rows = torch.arange(len(sources))
+        targets.step(rows)
+        with Operations() as operations:
+            targets.select(rows)
+    assert operations.count == 0
+
+
+@pytest.mark.message
+def test_message_a_beam_keeps_its_size(stirred: Callable[..., Transformer], sources):
+    with evaluating(model := stirred()):
+        targets = StaticCaches()(model, pad(sources))
+        targets.widen(2)
+        sentence = (
+            f"^7 rows were selected, and there are {2 * len(sources)} in beams of 2; select as many, each"
+        )
+        with pytest.raises(ValueError, match=sentence):
+            targets.select(torch.arange(7))
+
+
 def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made, sources):
     model, caches = stirred(max_length=71), StaticCaches()
     tgt = some_targets(len(sources)).repeat(1, 2)  # too long for the smallest buffers
@@ -76,7 +123,7 @@ def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made,
             targets.close()
         both = [caches(model, pad(sources)) for _ in range(2)]  # as in two threads
         assert both[0].slots is not both[1].slots
-    assert made == [(8, 16, 32), (8, 16, 64), (8, 16, 32)]
+    assert made == [(8, 1, 16, 32), (8, 1, 16, 64), (8, 1, 16, 32)]
 
 
 def test_law_only_some_buffers_are_kept(stirred, made, monkeypatch):
@@ -136,7 +183,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whet
 def test_law_what_changes_between_batches_counts_in_the_next(
     stirred, made, monkeypatch, change, again, recorded
 ):
-    monkeypatch.setattr(static_cache, "Recorded", recorded)
+    monkeypatch.setattr(static_buffers, "Recorded", recorded)
     model, caches = stirred(tied_output=False, attention_bias=True), StaticCaches()
     tgt = some_targets(1)
 
