@@ -3,6 +3,7 @@
 Nobody has run this on a card yet; on a CPU, it is tested.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoder
+from annotated_transformer.fast.encoder import FastEncoder
 from annotated_transformer.fast.recording import Recorded
 
 
@@ -40,6 +42,18 @@ class Slots:
         device = self.buffers.position.device
         self.step = Recorded(self.buffers.step, device=device)
         self.reorder = Recorded(self.buffers.reorder, device=device)
+        self.encoding: Recorded | None = None
+
+    def encode(self, encoder: FastEncoder, src: Int[Tensor, "batch src_tokens"]) -> None:
+        """Encode sources, whose ids must be in the vocabulary, by a recording of the first `encoder`."""
+        config, sizes, batch = encoder.model.config, self.sizes, len(src)
+        room = 0, sizes.src_tokens - src.size(1), 0, sizes.sources - batch
+        ids = F.pad(src, room, value=config.pad_id)
+        ids[batch:, 0] = config.eos_id  # padding alone would have nothing to attend to
+        if self.encoding is None:
+            function = partial(self.buffers.encode, encoder)
+            self.encoding = Recorded(function, device=self.buffers.position.device)
+        self.encoding(ids)
 
 
 class StaticBuffers:
@@ -64,6 +78,11 @@ class StaticBuffers:
         self.tgt_mask = weight.new_full((1, 1, 1, sizes.tgt_tokens), self.lowest)
         self.memory_mask = weight.new_full((sizes.sources, 1, 1, sizes.src_tokens), self.lowest)
         self.position = torch.zeros(1, dtype=torch.int64, device=weight.device)
+
+    def encode(self, encoder: FastEncoder, ids: Int[Tensor, "sources src_tokens"]) -> tuple[()]:
+        """Encode sources, and do what `fill` does."""
+        self.fill(*encoder(ids))
+        return ()
 
     def fill(
         self,

@@ -4,20 +4,23 @@ A step on a card takes less time than launching its kernels one by one, and than
 Nobody has run this on a card yet; on a CPU, where it is slower than `FastKeyValueCache`, it is tested.
 """
 
+from contextlib import suppress
 from itertools import chain
 from operator import is_
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from annotated_transformer.fast.decoder import FastDecoder
+from annotated_transformer.fast.encoder import FastEncoder
 from annotated_transformer.fast.kv_cache import refuse_for_fast_cache
 from annotated_transformer.fast.recording import power_of_2
 from annotated_transformer.fast.static_buffers import Sizes, Slots
-from annotated_transformer.model.id_checks import check_step
+from annotated_transformer.model.id_checks import check_ids, check_step, foreign_ids
 from annotated_transformer.model.inference import encode_sources
+from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 
 SRC_TOKENS, TGT_TOKENS = 16, 32  # the smallest buffers; larger ones have 2, 4, 8 … times as many
@@ -25,15 +28,16 @@ KEPT = 24  # buffers, each with its recorded step
 
 
 class StaticCaches:
-    """Make a decoder for each batch; those of one model share buffers and recorded steps.
+    """Make a decoder for each batch; those of one model share buffers and what is recorded on them.
 
     The model is checked as `FastKeyValueCache` checks it: once, and again if a module was changed since.
-    Changed weights count from the next batch on. A copy starts with nothing recorded.
+    Changed weights count from the next batch on. If the encoder is not plain either, it is called, and
+    otherwise recorded. A copy starts with nothing recorded.
     """
 
     def __init__(self) -> None:
         """Record nothing yet."""
-        self.parts: DecoderParts | None = None
+        self.parts: ModelParts | None = None
 
     def __reduce__(self) -> tuple[type["StaticCaches"], tuple[()]]:
         return StaticCaches, ()
@@ -46,24 +50,42 @@ class StaticCaches:
             NotPlain: If the model computes a step in a different way; `refuse_for_fast_cache` lists the
                 conditions.
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
+            ValueError: If they do not have two dimensions, or the model lacks an id or a position of theirs.
         """
         if self.parts is None or self.parts.changed(model):
             refuse_for_fast_cache(model)
-            self.parts, self.shelf = DecoderParts(model), Shelf(FastDecoder(model))
+            encoder = _recordable_encoder(model)
+            self.parts = ModelParts(model, *[] if encoder else [model.encoder])
+            self.shelf = Shelf(FastDecoder(model), encoder)
         self.shelf.decoder.update()
-        return StaticKeyValueCache(self.shelf, *encode_sources(model, src))
+        check_ids(src, "source ids")
+        encoder = self.shelf.encoder
+        if encoder is None or src.size(1) > len(self.shelf.decoder.positions):
+            memory, src_mask = encode_sources(model, src)  # which refuses too many tokens
+            targets = StaticKeyValueCache(self.shelf, *src.shape)
+            targets.slots.buffers.fill(memory, src_mask)
+        else:
+            foreign_ids(model.embedding, src)
+            targets = StaticKeyValueCache(self.shelf, *src.shape)
+            targets.slots.encode(encoder, src)
+        return targets
 
 
-class DecoderParts:
-    """What a step of decoding depends on: classes, attributes, hooks and submodules, and where weights are.
+def _recordable_encoder(model: Transformer) -> FastEncoder | None:
+    with suppress(NotPlain):
+        return FastEncoder(model)
+    return None
+
+
+class ModelParts:
+    """What decoding depends on: classes, attributes, hooks and submodules, and where weights are.
 
     Comparing it takes a fraction of the time of the checks.
     """
 
-    def __init__(self, model: Transformer) -> None:
-        """Remember the parts of a model, except those of the encoder."""
-        stacks = (child.modules() for child in model.children() if child is not model.encoder)
+    def __init__(self, model: Transformer, *left_out: nn.Module) -> None:
+        """Remember the parts of a model, except those of the submodules that are left out."""
+        stacks = (child.modules() for child in model.children() if child not in left_out)
         self.modules = [model, *chain.from_iterable(stacks)]
         attributes = [vars(module) for module in self.modules]
         inner = [value for own in attributes for value in own.values() if isinstance(value, dict)]
@@ -94,19 +116,11 @@ class StaticKeyValueCache:
 
     interval = 8  # steps between questions to the device, in the searches
 
-    def __init__(
-        self,
-        shelf: "Shelf",
-        memory: Float[Tensor, "batch src_tokens d_model"],
-        src_mask: Bool[Tensor, "batch 1 1 src_tokens"],
-    ) -> None:
-        """Project the memory into buffers from the shelf."""
-        self.shelf, self.rows, self.length = shelf, len(memory), 0
+    def __init__(self, shelf: "Shelf", batch: int, src_tokens: int) -> None:
+        """Take buffers from the shelf, in which nothing is encoded yet."""
+        self.shelf, self.rows, self.length = shelf, batch, 0
         self.beam: int | None = None
-        self.slots = shelf.take(
-            Sizes(power_of_2(self.rows), 1, power_of_2(memory.size(1), SRC_TOKENS), TGT_TOKENS)
-        )
-        self.slots.buffers.fill(memory, src_mask)
+        self.slots = shelf.take(Sizes(power_of_2(batch), 1, power_of_2(src_tokens, SRC_TOKENS), TGT_TOKENS))
 
     @torch.inference_mode()
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -175,11 +189,11 @@ class StaticKeyValueCache:
 
 
 class Shelf:
-    """The weights of a model's decoder, and the buffers that no batch uses now."""
+    """The weights of a model, and the buffers that no batch uses now."""
 
-    def __init__(self, decoder: FastDecoder) -> None:
-        """Start without buffers."""
-        self.decoder = decoder
+    def __init__(self, decoder: FastDecoder, encoder: FastEncoder | None) -> None:
+        """Start without buffers; `encoder` is None if it cannot be recorded."""
+        self.decoder, self.encoder = decoder, encoder
         self.free: dict[Sizes, Slots] = {}
 
     def take(self, sizes: Sizes) -> Slots:

@@ -13,10 +13,10 @@ from annotated_transformer.fast import static_buffers, static_cache
 from annotated_transformer.fast.recording import Recorded
 from annotated_transformer.fast.static_buffers import Sizes, Slots
 from annotated_transformer.fast.static_cache import StaticCaches
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.inference import encode_sources, evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import Operations, decode, some_targets
+from tests.decoder_steps import KINDS, Operations, decode, some_targets
 from tests.replay import Replayed
 from tests.synchronization import no_synchronization
 
@@ -112,6 +112,66 @@ def test_message_a_beam_keeps_its_size(stirred: Callable[..., Transformer], sour
             targets.select(torch.arange(7))
 
 
+@pytest.mark.parametrize("kind", [Recorded, Replayed])
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_batches_of_a_similar_size_share_a_recorded_encoding(
+    stirred, made, monkeypatch, kind: type[Recorded], changes: dict[str, object]
+):
+    """Padding ends beyond the last position of the model."""
+    monkeypatch.setattr(static_buffers, "Recorded", kind)
+    model, caches, rng = stirred(max_length=20, **changes), StaticCaches(), torch.Generator().manual_seed(0)
+    for lengths in ([19, 3, 20], [17, 18, 19, 20], [1, 18, 4], [20, 20, 20, 1]):
+        src = pad([[*torch.randint(3, 11, (n - 1,), generator=rng).tolist(), 2] for n in lengths])
+        with evaluating(model):
+            targets = caches(model, src)
+            memory, src_mask = encode_sources(model, src)
+            for layer, (_, own) in zip(
+                caches.shelf.decoder.layers, targets.slots.buffers.layers, strict=True
+            ):
+                found = own.keys, own.values
+                for buffer, expected in zip(found, layer.project(memory, src_mask[:, 0]), strict=True):
+                    assert buffer.isfinite().all()
+                    actual = buffer[: len(src), :, : src.size(1)]
+                    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-10)
+            targets.close()
+    assert made == [(4, 1, 32, 32)]
+
+
+def test_law_a_recorded_encoding_does_not_wait_for_the_device(stirred, sources):
+    with evaluating(model := stirred()), torch.inference_mode():
+        src, caches = pad(sources), StaticCaches()
+        targets = caches(model, src)
+        with no_synchronization():
+            targets.slots.encode(caches.shelf.encoder, src)
+
+
+def test_law_an_encoder_that_is_not_plain_is_called_for_each_batch(stirred, made, monkeypatch):
+    monkeypatch.setattr(static_buffers, "Recorded", Replayed)
+    model, caches, calls = stirred(), StaticCaches(), []
+    model.encoder.register_forward_hook(lambda module, x, memory: calls.append(memory.shape))
+    for number in range(4):
+        model.encoder.number = number  # would count as a change of a plain encoder
+        with evaluating(model):
+            caches(model, SRC).close()
+    assert [shape[:2] for shape in calls] == [SRC.shape] * 4
+    assert len(made) == 1
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([[4, 5], [11, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
+        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.tensor([4, 2]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, 2]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+    ],
+)
+def test_message_sources_that_cannot_be_encoded(stirred, src: object, error: type[Exception], sentence: str):
+    with evaluating(model := stirred()), pytest.raises(error, match=sentence):
+        StaticCaches()(model, src)
+
+
 def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made, sources):
     model, caches = stirred(max_length=71), StaticCaches()
     tgt = some_targets(len(sources)).repeat(1, 2)  # too long for the smallest buffers
@@ -155,7 +215,17 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whet
     ),
     "the output": (lambda model: model.output.weight.data.neg_(), False),
     "the encoder": (lambda model: model.encoder.layers[0].feed_forward.expand.weight.data.neg_(), False),
-    "a hook on the encoder": (lambda model: model.encoder.register_forward_hook(lambda m, x, y: -y), False),
+    "a hook on the encoder": (lambda model: model.encoder.register_forward_hook(lambda m, x, y: -y), True),
+    "a module of the encoder": (
+        lambda model: setattr(model.encoder.layers[0].feed_forward, "activation", torch.nn.SiLU()),
+        True,
+    ),
+    "a weight of the encoder, elsewhere": (
+        lambda model: setattr(
+            (weight := model.encoder.layers[1].feed_forward.expand.weight), "data", -weight.data
+        ),
+        True,
+    ),
     "a weight, elsewhere": (
         lambda model: setattr(model.embedding.weight, "data", -model.embedding.weight.data),
         True,
@@ -194,7 +264,7 @@ def test_law_what_changes_between_batches_counts_in_the_next(
             targets.close()
             return found
 
-    before = logits()
+    before = [logits() for _ in range(3)][-1]  # called, recorded, and replayed
     change(model)
     after = logits()
     tolerance = 1e-10 if after.dtype == torch.float64 else 1e-3
