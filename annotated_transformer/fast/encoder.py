@@ -16,7 +16,7 @@ from annotated_transformer.model.transformer import Transformer
 class FastEncoder:
     """Encode sources as `encode_sources` does, so that it can be recorded.
 
-    It calls the encoder, but neither the positions nor the embedding, whose check of ids would wait for a GPU.
+    It calls the encoder, but neither the positions nor the embedding, whose check of ids waits for a GPU.
     """
 
     def __init__(self, model: Transformer) -> None:
