@@ -79,7 +79,7 @@ class StaticBuffers:
         self.memory_mask = weight.new_full((sizes.sources, 1, 1, sizes.src_tokens), self.lowest)
         self.position = torch.zeros(1, dtype=torch.int64, device=weight.device)
 
-    def encode(self, encoder: FastEncoder, ids: Int[Tensor, "sources src_tokens"]) -> tuple[()]:
+    def encode(self, encoder: FastEncoder, ids: Int[Tensor, "batch src_tokens"]) -> tuple[()]:
         """Encode sources, and do what `fill` does."""
         self.fill(*encoder(ids))
         return ()
@@ -115,7 +115,7 @@ class StaticBuffers:
         return ()
 
     def copy(
-        self, other: "StaticBuffers", rows: Int[Tensor, " kept"], sources: Int[Tensor, " kept_sources"]
+        self, other: "StaticBuffers", rows: Int[Tensor, " kept"], sources: Int[Tensor, " _sources"]
     ) -> None:
         """Copy these rows and these sources of other buffers, which have at most as many target tokens."""
         tokens = other.sizes.tgt_tokens
@@ -140,7 +140,7 @@ class StaticBuffer:
 
     def read(
         self, query: Float[Tensor, "_query_heads 1 d_k"], additive_mask: Float[Tensor, "#rows 1 1 keys"]
-    ) -> Float[Tensor, "rows beam heads d_v"]:
+    ) -> Float[Tensor, "rows _beam heads d_v"]:
         r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + M)\,V$ by PyTorch's fused attention.
 
         There may be several queries for each row of keys, side by side: those of a beam.
