@@ -31,8 +31,8 @@ class StaticCaches:
     """Make a decoder for each batch; those of one model share buffers and what is recorded on them.
 
     The model is checked as `FastKeyValueCache` checks it: once, and again if a module was changed since.
-    Changed weights count from the next batch on. If the encoder is not plain either, it is called, and
-    otherwise recorded. A copy starts with nothing recorded.
+    Changed weights count from the next batch on. An encoder that is plain, too, is recorded; another one is
+    called for each batch. A copy starts with nothing recorded.
     """
 
     def __init__(self) -> None:
