@@ -5,6 +5,7 @@ Nobody has recorded a peer on a card yet; on a CPU, `Recorded` only calls the fu
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -76,21 +77,18 @@ class RecordedPeer:
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the loss, which the next call may overwrite."""
         padded = with_few_shapes(batch)
-        shape = padded.src.shape, padded.tgt.shape
-        if shape not in self.recorded:
-            self.recorded[shape] = self._record(padded.to(self.device))
+        if (shape := (padded.src.shape, padded.tgt.shape)) not in self.recorded:
+            function = partial(self._compute, padded)
+            self.recorded[shape] = Recorded(function, device=self.device, pool=self.pool)
         on_cuda = self.pool is not None  # then, a copy from pinned memory need not wait
         (loss,) = self.recorded[shape](*(x.pin_memory() if on_cuda else x for x in (padded.src, padded.tgt)))
         return loss
 
-    def _record(self, batch: Batch) -> Recorded:
-        def compute(src: Tensor, tgt: Tensor) -> tuple[Tensor]:
-            torch._foreach_zero_(self.gradients)
-            loss = loss_of(self.model, replace(batch, src=src, tgt=tgt), bf16=self.bf16)
-            loss.backward()
-            return (loss,)
-
-        return Recorded(compute, (batch.src, batch.tgt), device=self.device, pool=self.pool)
+    def _compute(self, batch: Batch, src: Tensor, tgt: Tensor) -> tuple[Tensor]:
+        torch._foreach_zero_(self.gradients)
+        loss = loss_of(self.model, replace(batch, src=src, tgt=tgt), bf16=self.bf16)
+        loss.backward()
+        return (loss,)
 
 
 def with_few_shapes(batch: Batch) -> Batch:

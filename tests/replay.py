@@ -7,27 +7,26 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from annotated_transformer.fast.recording import Recorded
+from annotated_transformer.fast.recording import WARM_UP, Recorded
 
 
 class Replayed(Recorded):
     """Replay what was recorded: a number that Python computed keeps the value that it had then."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        with _Tape() as tape:
-            self.outputs = self._call(self.function)
-        self.calls = tape.calls
-
-    def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        for own, given in zip(self.inputs, inputs, strict=True):
-            own.copy_(given)
+    def _compute(self) -> None:
+        if self.calls < WARM_UP:
+            self.outputs = self._call()
+            return
+        if self.calls == WARM_UP:
+            with _Tape() as self.tape:
+                self.outputs = self._call()
+            del self.function
+            return
         with torch.no_grad():
             self._replay()
-        return self.outputs
 
     def _replay(self) -> None:
-        for operation, args, kwargs, results in self.calls:
+        for operation, args, kwargs, results in self.tape.calls:
             new = operation(*args, **kwargs)
             for result, value in zip(tree_leaves(results), tree_leaves(new), strict=True):
                 if isinstance(result, Tensor) and result is not value:

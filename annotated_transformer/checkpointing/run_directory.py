@@ -136,7 +136,7 @@ class RunDirectory:
         refuse_foreign_model(self.folder)
         metrics = self.folder / METRICS_FILE
         if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE_FILE).exists():
-            self._read_metrics()  # report damaged metrics first
+            self._read_metrics(0)  # report damaged metrics first
             raise ValueError(
                 f"{metrics} has no {STATE_FILE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"
@@ -145,11 +145,9 @@ class RunDirectory:
         saved = load_state(self.folder, self.identity) if exists else None
         if saved is None:
             save_state(self.folder, first, self.identity)
-        else:
-            self.progress = saved.progress
-            if saved.progress.step:
-                self.log(f"resuming at step {saved.progress.step}")
-        self._lines = self._read_metrics()
+        elif saved.progress.step:
+            self.log(f"resuming at step {saved.progress.step}")
+        self._lines = self._read_metrics((saved or first).progress.step)
         return saved
 
     @property
@@ -214,7 +212,7 @@ class RunDirectory:
             save_state(self.folder, state, self.identity)
         self.progress, self._saved = state.progress, time.monotonic()
 
-    def _read_metrics(self) -> list[str]:
+    def _read_metrics(self, last_step: int) -> list[str]:
         path = self.folder / METRICS_FILE
         refuse_special_files(self.folder, METRICS_FILE)
         raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
@@ -222,7 +220,7 @@ class RunDirectory:
             self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
         lines = decode_lines(raw, str(path))
         try:
-            return [line for line in lines if json.loads(line)["step"] <= self.progress.step]
+            return [line for line in lines if json.loads(line)["step"] <= last_step]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
                 f"{path} is damaged ({error!r}): each line must be JSON with a step; "

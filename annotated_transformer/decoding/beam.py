@@ -74,9 +74,8 @@ def beam_search(
         make: Callable[..., Beams] = Beams
         if isinstance(targets, QueuedDecoder):
             make = partial(FixedBeams, interval=targets.interval)
+            targets.widen(beam_size)
         beams = make(model.config, tokens, limit, (beam_size, nbest), penalty)
-        if len(beams.tokens) > len(src):
-            targets.select(beams.source)  # a row for each hypothesis
         while beams.grows():
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()

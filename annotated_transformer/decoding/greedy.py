@@ -11,7 +11,13 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.decoding.queued import generate_queued
 from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
+from annotated_transformer.model.inference import (
+    evaluating,
+    first_tokens,
+    refuse_nan,
+    refuse_no_token,
+    suppress_tokens,
+)
 from annotated_transformer.model.trainable import (
     AnyModel,
     QueuedDecoder,
@@ -47,9 +53,11 @@ def generate(
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, the target whose tokens `choose` chooses one by one.
 
-    `choose` receives the logits of the next token. A target has no BOS. It ends with EOS, or
-    without EOS at its limit: `extra_tokens` more than its source, or the number of positions of the
-    model. Padding fills the rest. Results do not depend on batching. Dropout is off.
+    `choose` receives the logits of the next token. It may return `NO_TOKEN` for a row whose logits are NaN.
+
+    A target has no BOS. It ends with EOS, or without EOS at its limit: `extra_tokens` more than its source,
+    or the number of positions of the model. Padding fills the rest. Results do not depend on batching.
+    Dropout is off.
 
     A `TrainableModel` computes the steps itself (`decoder` is for a `Transformer`), and may give a target's
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
@@ -70,6 +78,7 @@ def generate(
         while len(rows):
             logits = suppress_tokens(targets.step(tokens), config)
             tokens = choose(logits)
+            refuse_no_token(tokens)
             length += 1
             if length < prompt.size(1):
                 given = prompt[rows, length]

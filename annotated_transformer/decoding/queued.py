@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.inference import NAN, suppress_tokens
+from annotated_transformer.model.inference import NAN, NO_TOKEN, suppress_tokens
 from annotated_transformer.model.trainable import QueuedDecoder
 
 
@@ -24,7 +24,7 @@ def generate_queued(
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return the targets that `generate` returns, which begin after `tokens` and end at `limit`.
 
-    The GPU is asked after every `targets.interval` steps. `choose` may ask it, too, as that of `sample` does.
+    The GPU is asked after every `targets.interval` steps, and also in between if `choose` asks it.
 
     Raises:
         FloatingPointError: If the model's logits are NaN.
@@ -35,7 +35,8 @@ def generate_queued(
     for length in range(1, ids.size(1) + 1):
         logits = suppress_tokens(targets.step(tokens), config)
         tokens = choose(logits)
-        nan |= (running & logits.amax(dim=1).isnan()).any()
+        nan |= (running & ((tokens == NO_TOKEN) | logits.amax(dim=1).isnan())).any()
+        tokens = tokens.clamp(min=0)  # the decoder takes no other, and would not say so on a GPU
         ids[:, length - 1].index_copy_(0, rows, tokens.where(running, config.pad_id))
         running &= (tokens != config.eos_id) & (length < limit)
         if length % targets.interval == 0 or length == ids.size(1):

@@ -15,7 +15,7 @@ from torch import Tensor
 from annotated_transformer.argument_names import Message
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
-from annotated_transformer.model.inference import refuse_nan
+from annotated_transformer.model.inference import NO_TOKEN
 from annotated_transformer.model.trainable import AnyModel
 
 
@@ -101,7 +101,9 @@ def sample(
         for process in logits_processors:
             logits = process(logits)
         probabilities = logits.softmax(dim=-1)
-        refuse_nan(probabilities)
-        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
+        # What `torch.multinomial` computes once it has asked the device whether they are probabilities.
+        exponential = torch.empty_like(probabilities).exponential_(generator=generator)
+        tokens = (probabilities / exponential).argmax(dim=-1)
+        return tokens.masked_fill(probabilities.isnan().any(dim=-1), NO_TOKEN)
 
     return generate(model, src, draw, decoder, extra_tokens)

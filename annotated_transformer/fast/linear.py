@@ -19,8 +19,8 @@ def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tenso
     calls oneDNN itself.
 
     Args:
-        weight: The matrix $W$, which must not change.
-        bias: The vector $b$.
+        weight: The matrix $W$. If its numbers are changed in place, the new ones count at once.
+        bias: The vector $b$, likewise.
     """
     if not _onednn_is_faster(weight):
         return lambda x: F.linear(x, weight, bias)
@@ -47,7 +47,7 @@ class OutputProjection:
     """
 
     def __init__(self, weight: Float[Tensor, "vocab d_model"]) -> None:
-        """Copy nothing yet. The weight must not change."""
+        """Copy nothing yet. Once it was called, a changed weight needs another projection."""
         self.weight, self.linear = weight, onednn_linear(weight)
         self.copies = _onednn_is_faster(weight) and weight.numel() > CACHED
         self.single_rows = 0

@@ -245,10 +245,11 @@ def refuse_other_logits(model: Transformer) -> None:
 
 
 class RecordedGradients:
-    """Add up the gradients of `PackedLoss`, with one recording for each shape of a batch.
+    """Add up the gradients of `PackedLoss`, with one recording for each shape of a batch that comes again.
 
     A whole forward and backward pass is recorded, so its memory is free again for the next one, of any shape.
-    While it is recorded on a GPU, keep no loss of an earlier pass: its graph belongs to another stream.
+    On a GPU, keep no loss of another pass meanwhile: its graph belongs to another stream. A pass that is not
+    recorded yet should launch the same kernels as one that is, which nobody has checked on a card.
     """
 
     def __init__(self, loss: PackedLoss, *, unit: int) -> None:
@@ -271,27 +272,19 @@ class RecordedGradients:
         packed = pack(batch, unit=self.unit)
         inputs = *packed.tensors(), torch.tensor(weight, dtype=torch.float64)
         if (shape := packed.shape()) not in self.recorded:
-            self.recorded[shape] = self._record(packed)
+            function = partial(_add_gradients, self.loss, packed)
+            self.recorded[shape] = Recorded(function, device=self.gradients[0].device, pool=self.pool)
         (share,) = self.recorded[shape](*map(self._to_copy, inputs))
         return share
-
-    def _record(self, packed: PackedBatch) -> Recorded:
-        device = self.gradients[0].device
-
-        def add_gradients(*inputs: Tensor) -> tuple[Tensor]:
-            *tensors, weight = inputs
-            share = weight * self.loss(packed.with_tensors(tuple(tensors)))
-            share.backward()
-            return (share,)
-
-        inputs = *packed.to(device).tensors(), torch.zeros((), dtype=torch.float64, device=device)
-        # the calls before the recording leave no trace in dropout's generator and in the gradients
-        before = [gradient.clone() for gradient in self.gradients]
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
-            recorded = Recorded(add_gradients, inputs, device=device, pool=self.pool)
-        torch._foreach_copy_(self.gradients, before)
-        return recorded
 
     def _to_copy(self, x: Tensor) -> Tensor:
         """Return the tensor where a copy to the GPU need not wait for it."""
         return x.pin_memory() if self.pool is not None else x
+
+
+def _add_gradients(loss: PackedLoss, packed: PackedBatch, *inputs: Tensor) -> tuple[Tensor]:
+    """Add the gradients of a weighted loss of a batch like `packed`; the weight is the last input."""
+    *tensors, weight = inputs
+    share = weight * loss(packed.with_tensors(tuple(tensors)))
+    share.backward()
+    return (share,)

@@ -1,6 +1,5 @@
 """The encoder and the decoder on sentences side by side, for training on a GPU: the chapter on training."""
 
-import math
 from typing import cast
 
 import torch
@@ -9,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.fast.compilation import is_compiled
+from annotated_transformer.fast.encoder import embed_unchecked
 from annotated_transformer.fast.kv_cache import refuse_unknown_modules
 from annotated_transformer.fast.linear import biases_of
 from annotated_transformer.fast.packing import PackedBatch, Sequences, packed_attention
@@ -56,11 +56,7 @@ class PackedModel:
         return cast(Tensor, decoder.final_norm(x))[0]
 
     def _embed(self, sequences: Sequences) -> Float[Tensor, "1 tokens d_model"]:
-        model, table = self.model, cast(Tensor, self.model.positions.table)
-        embedded = F.embedding(sequences.ids, model.embedding.weight) * math.sqrt(model.config.d_model)
-        places = sequences.positions.clamp(max=len(table) - 1)  # padding may lie beyond the last position
-        embedded = embedded + F.embedding(places, table).to(embedded.dtype)
-        return cast(Tensor, model.dropout(embedded))[None]
+        return embed_unchecked(self.model, sequences.ids, sequences.positions)[None]
 
 
 def encoder_layer(

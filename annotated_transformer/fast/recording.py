@@ -5,89 +5,111 @@ that all of the bookkeeping around it is tested there.
 """
 
 from collections.abc import Callable
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor
 
 Function = Callable[..., tuple[Tensor, ...]]
-WARM_UP = 3  # calls before the recording, in which libraries allocate what they need
+WARM_UP = 1  # calls before the recording, in which libraries allocate what they need
+_ASIDE = Lock()  # PyTorch records one graph at a time, and whatever comes to its stream meanwhile
 
 
 class Recorded:
-    """A function of tensors that is recorded once, and then replayed on new values of its inputs.
+    """A function of tensors that is called at first, then recorded, and replayed on new values of its inputs.
 
     The function must do the same work at each call: no shape, and no branch in Python, may depend on values.
-    It is called `WARM_UP` times before that, so what it changes besides its outputs must be the same after
-    another call with the same inputs, or be restored by the caller.
+    The calls before the recording count like the others, so a function that is only called once, as for the
+    last batch of an epoch, takes no more time than without this.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        inputs: tuple[Tensor, ...],
-        *,
-        device: torch.device,
-        pool: Any = None,
-    ) -> None:
-        """Call the function on copies of `inputs`, and record it if `device` is CUDA.
+    def __init__(self, function: Function, *, device: torch.device, pool: Any = None) -> None:
+        """Call nothing yet.
 
         Args:
             function: What is recorded. It returns a tuple of tensors, which may be empty.
-            inputs: Tensors of the shapes and types that it will be called with.
-            device: Where they are.
+            device: Where it computes.
             pool: Memory to share with other recordings, from `torch.cuda.graph_pool_handle()`. They overwrite
-                each other's intermediate results and outputs, so use the outputs before the next replay.
+                each other's intermediate results and outputs, so use the outputs before the next call.
         """
-        self.inputs = tuple(given.detach().clone() for given in inputs)
-        self.shapes = [tuple(given.shape) for given in inputs]
+        self.function = function
+        self.device, self.pool = device, pool
+        self.calls = 0
+        self.inputs: tuple[Tensor, ...] = ()
+        self.outputs: tuple[Tensor, ...] = ()
         self.graph: torch.cuda.CUDAGraph | None = None
-        if device.type == "cuda":
-            with torch.cuda.device(device):
-                self.graph = torch.cuda.CUDAGraph()
-                self.outputs = self._record(self.graph, function, pool)
-        else:
-            self.function = function  # a graph needs it no longer, and a cycle would keep its memory
-            self.outputs = [self._call(function) for _ in range(WARM_UP)][-1]
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """Return the outputs for these inputs: the same tensors at each call, with new values.
+        """Return the outputs for these inputs, which the next call may overwrite.
 
         Raises:
-            ValueError: If the inputs have other shapes than those at the recording.
+            ValueError: If the inputs have other shapes than those of the first call.
         """
-        if (shapes := [tuple(given.shape) for given in inputs]) != self.shapes:
+        if not self.calls:
+            self.inputs = tuple(torch.empty_like(given, device=self.device) for given in inputs)
+        shapes, expected = ([tuple(x.shape) for x in each] for each in (inputs, self.inputs))
+        if shapes != expected:
             raise ValueError(
-                f"the inputs have the shapes {shapes}, and the function was recorded with {self.shapes}; "
+                f"the inputs have the shapes {shapes}, and the function was recorded with {expected}; "
                 f"record it again for these"
             )
         with torch.no_grad():
             for own, given in zip(self.inputs, inputs, strict=True):
                 own.copy_(given, non_blocking=True)
+        if self.device.type != "cuda":
+            self._compute()
+        elif self.graph is None:
+            self._compute_aside()
         if self.graph is not None:
             self.graph.replay()
-            return self.outputs
-        new = self._call(self.function)
+        self.calls += 1
+        return self.outputs
+
+    def _call(self) -> tuple[Tensor, ...]:
+        return tuple(output.detach() for output in self.function(*self.inputs))
+
+    def _compute(self) -> None:
+        """Call the function, and overwrite the outputs, as a replay does."""
+        new = self._call()
+        self.outputs = self.outputs or new
         with torch.no_grad():
             for output, value in zip(self.outputs, new, strict=True):
                 output.copy_(value)
-        return self.outputs
 
-    def _call(self, function: Function) -> tuple[Tensor, ...]:
-        return tuple(output.detach() for output in function(*self.inputs))
+    def _compute_aside(self) -> None:
+        """Call or record the function on a stream of its own, as PyTorch asks for."""
+        with _ASIDE, torch.cuda.device(self.device):
+            current, aside = torch.cuda.current_stream(), _stream_aside(self.device)
+            aside.wait_stream(current)
+            if self.calls < WARM_UP:
+                with torch.cuda.stream(aside):
+                    self.outputs = self._call()
+            else:
+                self._record(aside)
+            current.wait_stream(aside)
 
-    def _record(self, graph: torch.cuda.CUDAGraph, function: Function, pool: Any) -> tuple[Tensor, ...]:
-        """Warm up on a stream of its own, as PyTorch asks for, and record."""
-        current, aside = torch.cuda.current_stream(), torch.cuda.Stream()
-        aside.wait_stream(current)
-        with torch.cuda.stream(aside):
-            for _ in range(WARM_UP):
-                self._call(function)
-        current.wait_stream(aside)
-        # By default, it would record on a stream of the first device that recorded anything, and refuse what
-        # other threads do meanwhile.
-        with torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
-            return self._call(function)
+    def _record(self, aside: torch.cuda.Stream) -> None:
+        inference, grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+        graph = torch.cuda.CUDAGraph()
+        # By default, it would refuse what other threads do meanwhile. And the first graph of a process makes
+        # tensors for the random numbers of all: in inference mode, those of training could not change them.
+        with (
+            torch.inference_mode(False),
+            torch.cuda.graph(graph, pool=self.pool, stream=aside, capture_error_mode="thread_local"),
+            torch.inference_mode(inference),
+            torch.set_grad_enabled(grad),
+        ):
+            self.outputs = self._call()
+        self.graph = graph
+        del self.function  # which may keep memory that the graph does not need
+
+
+@cache
+def _stream_aside(device: torch.device) -> torch.cuda.Stream:
+    """Return the same stream for all recordings: memory is only shared on one stream."""
+    return torch.cuda.Stream(device)
 
 
 def power_of_2(number: int, least: int = 1) -> int:

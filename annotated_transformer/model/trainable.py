@@ -40,6 +40,9 @@ class QueuedDecoder(StepDecoder, Protocol):
 
     interval: int
 
+    def widen(self, beam_size: int) -> None:
+        """Repeat each target side by side. After that, `select` moves rows only within such a beam."""
+
     def close(self) -> None:
         """Give back what the search used; it has ended."""
 

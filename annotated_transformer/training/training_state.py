@@ -22,7 +22,7 @@ from annotated_transformer.training.late_numbers import LateNumbers
 class TrainingState:
     """Everything that later weights depend on, apart from the corpus.
 
-    Dropout draws from torch's global generators, whose states are saved, too.
+    Dropout draws from torch's global generator of the model's device: its state is saved, too, and the CPU's.
 
     Attributes:
         model: Trained in place.
@@ -79,8 +79,8 @@ class TrainingState:
         tensors["random.order"] = self.order
         for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
             tensors[f"random.cpu.{rank}"] = generator
-        if torch.cuda.is_available():
-            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state())):
+        if (device := self.diverged.device).type == "cuda":
+            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
                 tensors[f"random.cuda.{rank}"] = generator
         return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
 
@@ -98,5 +98,6 @@ class TrainingState:
         self.order = tensors["random.order"]
         self.generator.set_state(self.order)
         torch.set_rng_state(tensors[f"random.cpu.{self.group.rank}"])
-        if (cuda := f"random.cuda.{self.group.rank}") in tensors and torch.cuda.is_available():
-            torch.cuda.set_rng_state(tensors[cuda])
+        cuda, device = f"random.cuda.{self.group.rank}", self.diverged.device
+        if cuda in tensors and device.type == "cuda":
+            torch.cuda.set_rng_state(tensors[cuda], device)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.fast.recording import Function, power_of_2
+from annotated_transformer.fast.recording import power_of_2
 from annotated_transformer.text.batching import Batch
 from benchmarks import peer_training
 from benchmarks.peer_training import Gradients, RecordedPeer, plain, rounded, with_few_shapes
@@ -72,9 +72,9 @@ def test_law_what_is_recorded_asks_the_card_for_nothing(kind: type[nn.Module], b
     """In the tests, `Replayed` repeats the operations without Python, as a card does."""
 
     class Watched(Replayed):
-        def _call(self, function: Function) -> tuple[Tensor, ...]:
+        def _call(self) -> tuple[Tensor, ...]:
             with no_synchronization():
-                return super()._call(function)
+                return super()._call()
 
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)  # Marian asks
     monkeypatch.setattr(peer_training, "Recorded", Watched)

@@ -14,8 +14,8 @@ from annotated_transformer.decoding.beam import FixedBeams, beam_search
 from annotated_transformer.decoding.greedy import generate, greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
-from annotated_transformer.decoding.sampling import Temperature, sample
-from annotated_transformer.fast import static_cache
+from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
+from annotated_transformer.fast import static_buffers
 from annotated_transformer.fast.static_cache import StaticCaches, StaticKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -43,7 +43,7 @@ def interval(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def caches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> StaticCaches:
     """Return decoders whose steps are called, as on a CPU, or replayed without their Python, as on a card."""
     if request.param == "replayed":
-        monkeypatch.setattr(static_cache, "Recorded", Replayed)
+        monkeypatch.setattr(static_buffers, "Recorded", Replayed)
     return StaticCaches()
 
 
@@ -116,6 +116,9 @@ class Watched:
         self.watched, self.questions = False, self.questions + 1
         return ask(*answers)
 
+    def widen(self, beam_size: int) -> None:
+        self.targets.widen(beam_size)
+
     def select(self, rows: Tensor) -> None:
         self.targets.select(rows)
 
@@ -149,6 +152,22 @@ def test_law_greedy_search_asks_the_device_once_per_interval_and_drops_rows_by_h
     assert all(2 * after <= before for before, after in pairwise(sizes))
     running = torch.tensor([sum(len(ids) > step for ids in words(found)) for step in range(needed)])
     assert (torch.tensor(one.rows[:needed]) >= running).all()
+
+
+def test_law_a_sample_is_drawn_without_asking_the_device(stirred, batch, watched):
+    model, processors = stirred(25, max_length=71), [Temperature(0.7), TopK(9), TopP(0.9)]
+    for src in (batch, batch[1:2]):
+        found, expected = (
+            sample(model, src, generator=torch.Generator().manual_seed(5), **options)
+            for options in (
+                {"logits_processors": processors, "decoder": watched},
+                {"logits_processors": processors, "decoder": KeyValueCache},
+            )
+        )
+        one = watched.last
+        assert one.interval <= len(one.rows)
+        assert one.questions == math.ceil(len(one.rows) / one.interval)
+    assert torch.equal(found, expected)  # one row, so nothing is drawn for rows that have ended
 
 
 def test_law_beam_search_asks_the_device_once_per_interval_and_keeps_all_rows(stirred, batch, watched):

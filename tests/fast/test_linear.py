@@ -40,6 +40,16 @@ def test_oracle_onednn_products_match_pytorch(monkeypatch, large, dtype, biased,
         assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
 
 
+def test_law_a_weight_that_was_changed_in_place_counts_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(linear, "LARGE", 0)
+    x, weight, bias = operands(torch.float32, across=False)
+    product = onednn_linear(weight, bias)
+    before = product(x)
+    for given in (weight, bias):
+        given.neg_()
+    torch.testing.assert_close(product(x), -before)
+
+
 @pytest.mark.parametrize("cached", [0, INPUTS * OUTPUTS - 1, INPUTS * OUTPUTS])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("across", [False, True])

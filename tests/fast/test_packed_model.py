@@ -14,6 +14,7 @@ from annotated_transformer.fast import packing
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.loss import PackedLoss, RecordedGradients, loss_without_waiting
 from annotated_transformer.fast.packing import pack
+from annotated_transformer.fast.recording import Recorded
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, batch_of, make_batches
@@ -23,6 +24,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import PlainLoss, label_smoothed_cross_entropy
 from annotated_transformer.training.trainer import train
 from tests.decoder_steps import KINDS
+from tests.replay import Replayed
 from tests.synchronization import no_synchronization
 
 MakePairs = Callable[..., list[Pair]]
@@ -45,6 +47,10 @@ def batch() -> Batch:
 def loss_and_gradients(model: Transformer, loss: Callable[..., Tensor], batch: object) -> list[Tensor]:
     value = loss(batch)
     return [value.detach(), *torch.autograd.grad(value, list(model.parameters()))]
+
+
+def gradients(model: Transformer) -> list[Tensor]:
+    return [parameter.grad.clone() for parameter in model.parameters()]
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -188,6 +194,30 @@ def test_oracle_recordings_add_up_the_gradients_of_all_batches(stirred, copy_pai
         assert shares == pytest.approx([0.1 * i * loss.item() for i, loss in enumerate(losses)])
         assert [gradient.data_ptr() for gradient in recorded.gradients] == memory
     assert 1 < len(recorded.recorded) <= len(batches)
+
+
+@pytest.mark.parametrize("kind", [Recorded, Replayed])
+def test_law_recordings_change_no_draw_of_dropout_and_no_gradient(
+    stirred, copy_pairs: MakePairs, monkeypatch: pytest.MonkeyPatch, kind: type[Recorded]
+):
+    """Called, recorded, or replayed: each batch counts once."""
+    monkeypatch.setattr(fast_loss, "Recorded", kind)
+    model = stirred(vocab_size=17, dropout=0.3)
+    batches = make_batches(copy_pairs(43), batch_tokens=101)
+    loss = PackedLoss(model, smoothing=0.1, bf16=False)
+    recorded = RecordedGradients(loss, unit=16)
+    torch.manual_seed(0)
+    found = [(recorded(batch, 0.5).item(), gradients(model)) for batch in batches * 3]
+    state = torch.get_rng_state()
+    model.zero_grad()
+    torch.manual_seed(0)
+    for (share, ours), batch in zip(found, batches * 3, strict=True):
+        expected = 0.5 * loss(pack(batch, unit=16))
+        expected.backward()
+        assert share == expected.item()
+        torch.testing.assert_close(ours, gradients(model), rtol=1e-12, atol=1e-15)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert len({share for share, _ in found}) == len(found)
 
 
 @pytest.mark.usefixtures("unchecked")

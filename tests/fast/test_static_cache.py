@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
-from annotated_transformer.fast import static_cache
+from annotated_transformer.fast import static_buffers, static_cache
 from annotated_transformer.fast.recording import Recorded
-from annotated_transformer.fast.static_cache import Slots, StaticCaches
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.fast.static_buffers import Sizes, Slots
+from annotated_transformer.fast.static_cache import StaticCaches
+from annotated_transformer.model.inference import encode_sources, evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import decode, some_targets
+from tests.decoder_steps import KINDS, Operations, decode, some_targets
 from tests.replay import Replayed
 from tests.synchronization import no_synchronization
 
@@ -23,12 +24,12 @@ SRC = torch.tensor([[4, 5, 2]])
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Sizes]:
     """Return the sizes of all buffers that are made."""
-    made: list[tuple[int, int, int]] = []
+    made: list[Sizes] = []
     init = Slots.__init__
 
-    def count(self: Slots, decoder: object, sizes: tuple[int, int, int]) -> None:
+    def count(self: Slots, decoder: object, sizes: Sizes) -> None:
         made.append(sizes)
         init(self, decoder, sizes)
 
@@ -46,7 +47,7 @@ def test_oracle_longer_sources_and_targets_move_to_larger_buffers(stirred, made,
     tgt = torch.randint(3, 11, (rows, 130), generator=rng)
     expected = model.eval()(src, tgt)
     torch.testing.assert_close(decode(StaticCaches(), model, src, tgt), expected, rtol=0, atol=1e-10)
-    room = {1: 1, 5: 8, 8: 8}[rows], {16: 16, 17: 32, 33: 64}[longest]
+    room = {1: 1, 5: 8, 8: 8}[rows], 1, {16: 16, 17: 32, 33: 64}[longest]
     assert made == [(*room, tokens) for tokens in (32, 64, 128, 256)]
 
 
@@ -65,6 +66,112 @@ def test_law_a_step_and_a_selection_do_not_wait_for_the_device(stirred: Callable
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", [Recorded, Replayed])
+def test_law_the_targets_of_a_beam_share_their_source(stirred, sources, monkeypatch, kind: type[Recorded]):
+    monkeypatch.setattr(static_buffers, "Recorded", kind)
+    model, src, beam = stirred(max_length=71), pad(sources), 3
+    tgt = some_targets(beam * len(src)).repeat(1, 2)  # too long for the smallest buffers
+    rows = torch.arange(len(tgt)).unflatten(0, (-1, beam)).flip(1).flatten()  # each within its beam
+    with evaluating(model):
+        targets = StaticCaches()(model, src)
+        targets.widen(beam)
+        with no_synchronization():
+            for tokens in tgt[:, :-1].unbind(1):
+                targets.step(tokens)
+                targets.select(rows)
+            found = targets.step(tgt[:, -1])
+        assert targets.slots.sizes == (8, beam, 16, 64)
+        assert len(targets.slots.buffers.memory) == 8
+        moved = torch.arange(tgt.size(1)).flip(0) % 2 == 1  # once for each later token
+        turned = torch.where(moved, tgt[rows], tgt)
+        expected = model(src.repeat_interleave(beam, dim=0), turned)[:, -1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    assert (found[0] - found[1]).abs().max() > 1e-3
+
+
+def test_law_a_beam_of_1_moves_nothing(stirred: Callable[..., Transformer], sources):
+    with evaluating(model := stirred()):
+        targets = StaticCaches()(model, pad(sources))
+        targets.widen(1)
+        rows = torch.arange(len(sources))
+        targets.step(rows)
+        with Operations() as operations:
+            targets.select(rows)
+    assert operations.count == 0
+
+
+@pytest.mark.message
+def test_message_a_beam_keeps_its_size(stirred: Callable[..., Transformer], sources):
+    with evaluating(model := stirred()):
+        targets = StaticCaches()(model, pad(sources))
+        targets.widen(2)
+        sentence = (
+            f"^7 rows were selected, and there are {2 * len(sources)} in beams of 2; select as many, each"
+        )
+        with pytest.raises(ValueError, match=sentence):
+            targets.select(torch.arange(7))
+
+
+@pytest.mark.parametrize("kind", [Recorded, Replayed])
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_batches_of_a_similar_size_share_a_recorded_encoding(
+    stirred, made, monkeypatch, kind: type[Recorded], changes: dict[str, object]
+):
+    """Padding ends beyond the last position of the model."""
+    monkeypatch.setattr(static_buffers, "Recorded", kind)
+    model, caches, rng = stirred(max_length=20, **changes), StaticCaches(), torch.Generator().manual_seed(0)
+    for lengths in ([19, 3, 20], [17, 18, 19, 20], [1, 18, 4], [20, 20, 20, 1]):
+        src = pad([[*torch.randint(3, 11, (n - 1,), generator=rng).tolist(), 2] for n in lengths])
+        with evaluating(model):
+            targets = caches(model, src)
+            memory, src_mask = encode_sources(model, src)
+            for layer, (_, own) in zip(
+                caches.shelf.decoder.layers, targets.slots.buffers.layers, strict=True
+            ):
+                found = own.keys, own.values
+                for buffer, expected in zip(found, layer.project(memory, src_mask[:, 0]), strict=True):
+                    assert buffer.isfinite().all()
+                    actual = buffer[: len(src), :, : src.size(1)]
+                    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-10)
+            targets.close()
+    assert made == [(4, 1, 32, 32)]
+
+
+def test_law_a_recorded_encoding_does_not_wait_for_the_device(stirred, sources):
+    with evaluating(model := stirred()), torch.inference_mode():
+        src, caches = pad(sources), StaticCaches()
+        targets = caches(model, src)
+        with no_synchronization():
+            targets.slots.encode(caches.shelf.encoder, src)
+
+
+def test_law_an_encoder_that_is_not_plain_is_called_for_each_batch(stirred, made, monkeypatch):
+    monkeypatch.setattr(static_buffers, "Recorded", Replayed)
+    model, caches, calls = stirred(), StaticCaches(), []
+    model.encoder.register_forward_hook(lambda module, x, memory: calls.append(memory.shape))
+    for number in range(4):
+        model.encoder.number = number  # would count as a change of a plain encoder
+        with evaluating(model):
+            caches(model, SRC).close()
+    assert [shape[:2] for shape in calls] == [SRC.shape] * 4
+    assert len(made) == 1
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([[4, 5], [11, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
+        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.tensor([4, 2]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, 2]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+    ],
+)
+def test_message_sources_that_cannot_be_encoded(stirred, src: object, error: type[Exception], sentence: str):
+    with evaluating(model := stirred()), pytest.raises(error, match=sentence):
+        StaticCaches()(model, src)
+
+
 def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made, sources):
     model, caches = stirred(max_length=71), StaticCaches()
     tgt = some_targets(len(sources)).repeat(1, 2)  # too long for the smallest buffers
@@ -76,7 +183,7 @@ def test_law_batches_share_buffers_and_logits_stay_what_they_were(stirred, made,
             targets.close()
         both = [caches(model, pad(sources)) for _ in range(2)]  # as in two threads
         assert both[0].slots is not both[1].slots
-    assert made == [(8, 16, 32), (8, 16, 64), (8, 16, 32)]
+    assert made == [(8, 1, 16, 32), (8, 1, 16, 64), (8, 1, 16, 32)]
 
 
 def test_law_only_some_buffers_are_kept(stirred, made, monkeypatch):
@@ -108,7 +215,17 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whet
     ),
     "the output": (lambda model: model.output.weight.data.neg_(), False),
     "the encoder": (lambda model: model.encoder.layers[0].feed_forward.expand.weight.data.neg_(), False),
-    "a hook on the encoder": (lambda model: model.encoder.register_forward_hook(lambda m, x, y: -y), False),
+    "a hook on the encoder": (lambda model: model.encoder.register_forward_hook(lambda m, x, y: -y), True),
+    "a module of the encoder": (
+        lambda model: setattr(model.encoder.layers[0].feed_forward, "activation", torch.nn.SiLU()),
+        True,
+    ),
+    "a weight of the encoder, elsewhere": (
+        lambda model: setattr(
+            (weight := model.encoder.layers[1].feed_forward.expand.weight), "data", -weight.data
+        ),
+        True,
+    ),
     "a weight, elsewhere": (
         lambda model: setattr(model.embedding.weight, "data", -model.embedding.weight.data),
         True,
@@ -136,7 +253,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], bool]] = {  # and whet
 def test_law_what_changes_between_batches_counts_in_the_next(
     stirred, made, monkeypatch, change, again, recorded
 ):
-    monkeypatch.setattr(static_cache, "Recorded", recorded)
+    monkeypatch.setattr(static_buffers, "Recorded", recorded)
     model, caches = stirred(tied_output=False, attention_bias=True), StaticCaches()
     tgt = some_targets(1)
 
@@ -147,7 +264,7 @@ def test_law_what_changes_between_batches_counts_in_the_next(
             targets.close()
             return found
 
-    before = logits()
+    before = [logits() for _ in range(3)][-1]  # called, recorded, and replayed
     change(model)
     after = logits()
     tolerance = 1e-10 if after.dtype == torch.float64 else 1e-3

@@ -2,6 +2,7 @@
 
 import copy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,21 +15,27 @@ from annotated_transformer.training.training_state import TrainingState
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_law_each_process_resumes_with_the_generator_of_its_own_device(make_model, monkeypatch, rank: int):
-    """The devices are mocked: none is needed to see which state goes where."""
-    states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
+    """The devices are mocked: none is needed to see which state goes where. Device 0 is the current one."""
+    own, states = (
+        torch.device("cuda", 2 + rank),
+        [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)],
+    )
+    of = {own: states[rank], None: torch.zeros(5, dtype=torch.uint8)}
     group = ProcessGroup()
     group.rank, group.world_size = rank, 2
     group.all_gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states[rank])
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device=None: of[device])
     restored = []
-    monkeypatch.setattr(torch.cuda, "set_rng_state", restored.append)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *given: restored.append(given))
     model = make_model()
     state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
+    state.diverged = SimpleNamespace(device=own)
     saved = state.to_saved()
     assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
     state.restore(saved)
-    assert [found.tolist() for found in restored] == [[7 + rank] * 5]
+    ((found, device),) = restored
+    assert (found.tolist(), device) == ([7 + rank] * 5, own)
 
 
 def test_law_the_state_restored_is_the_state_saved(make_model):
