@@ -1,25 +1,29 @@
 """How the tests of the exercise checks judge a chapter's answers.
 
-The tests of a room, `tests/book/chapters/NAME/test_exercises.py`, list a check and what it is called with:
+The chapter's own solution is a right answer, and some solutions with mistakes are wrong ones. The tests of a
+room, `tests/book/chapters/NAME/test_exercises.py`, add what each check is called with otherwise:
 
-    RIGHT = {check_softmax: [softmax, by_hand], check_pointers: [(pointers, draw), (louder, draw)]}
+    RIGHT = {check_softmax: [by_hand], check_pointers: [(louder, draw)]}
     WRONG = {  # with what the verdict must contain
         check_softmax: [("without exponentials", proportions)],
-        check_pointers: [("With scores 100 times as large", lambda: pointers(loudness=1.0), draw)],
+        check_window: [("one too long", solved.edited("window", "-n", "-n - 1"))],
     }
 
-Each check has at least two right answers, written differently; a tuple holds all arguments of one call. Each
-entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong
-answer names the mistake: it doesn't only say which number is wrong. An answer that is empty, or that crashes,
-is no plausible mistake and is reported.
+Each function has at least two right answers, written differently; a tuple holds all arguments of one call.
+Whether a list or a tuple is given, and a number or a tensor, makes no difference. Each entry of a prediction,
+a dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong answer names the
+mistake: it doesn't only say which number is wrong. An answer that is empty, or that crashes, is no plausible
+mistake and is reported.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import wraps
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 NEEDED = 2  # right answers and plausible wrong ones for each check
 UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
@@ -62,6 +66,24 @@ def slips(answer: Any) -> Iterator[Any]:
         yield not answer if isinstance(answer, bool) else 5 * answer + 7
 
 
+def respelled(answer: Any) -> Any:
+    """Return an answer with other types: of a prediction, or of what a function returns."""
+    if callable(answer) and not isinstance(answer, nn.Module):
+        return wraps(answer)(lambda *given: _other_type(answer(*given)))
+    if isinstance(answer, dict):
+        return {key: respelled(entry) for key, entry in reversed(answer.items())}
+    if isinstance(answer, list | tuple):
+        entries = map(respelled, answer)
+        return [*entries] if isinstance(answer, tuple) else (*entries,)
+    return float(answer) if type(answer) is int else answer
+
+
+def _other_type(result: Any) -> Any:
+    if isinstance(result, float):
+        return torch.tensor(result, dtype=torch.float64)
+    return [*result] if isinstance(result, tuple) else result
+
+
 def each_call(right: Mapping[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:
     """Yield each check with what it is called with."""
     for check, cases in right.items():
@@ -72,12 +94,14 @@ def faults(right: Mapping[Any, list[Any]], wrong: Mapping[Any, list[tuple[Any, .
     """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
     found, counted = [], Counter(dict.fromkeys(right, 0))
     for check, cases in right.items():
-        if len(cases) < NEEDED:
+        _, answer, *_ = next(each_call({check: cases}))
+        if len(cases) < NEEDED and callable(answer):
             found.append(f"{check.__name__}: {len(cases)} right answer, written in one way")
     for check, *answers in each_call(right):
-        verdict, blank = check(*answers), check(*map(empty, answers))
-        if not verdict.passed or UNGRAMMATICAL.search(verdict.message):
-            found.append(f"{check.__name__}: the right answer: {verdict}")
+        for verdict in (check(*answers), check(*map(respelled, answers))):
+            if not verdict.passed or UNGRAMMATICAL.search(verdict.message):
+                found.append(f"{check.__name__}: the right answer: {verdict}")
+        blank = check(*map(empty, answers))
         if blank.passed or not UNANSWERED.search(blank.message):
             found.append(f"{check.__name__}: an empty answer: {blank}")
         if isinstance(answers[0], dict | list):

@@ -11,6 +11,7 @@ from annotated_transformer.book.exercises import judge
 from annotated_transformer.book.exercises.verdict import expect_number
 from builder.chapters import parsed, written
 from tests.answers import UNGRAMMATICAL, faults
+from tests.solutions import as_on_its_page, right_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "chapters").glob("*/exercises.py"))
@@ -26,15 +27,15 @@ def checks():
 
 
 def test_law_every_check_has_answers():
-    right = [check for path in MODULES for check in runpy.run_path(str(path))["RIGHT"]]
+    right = [check for path in MODULES for check in right_answers(path)]
     assert {f"{check.__module__.split('.')[-2]}.{check.__name__}" for check in right} == checks()
     assert len(checks()) > 100
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.parent.name)
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason(path):
-    answers = runpy.run_path(str(path))
-    assert faults(answers["RIGHT"], answers["WRONG"]) == []
+    with as_on_its_page(path):
+        assert faults(right_answers(path), runpy.run_path(str(path))["WRONG"]) == []
 
 
 def test_law_every_exercise_has_a_check_of_the_package():

@@ -13,22 +13,10 @@ from annotated_transformer.book.chapters.why_attention.exercises import (
     check_last_state,
     check_rnn,
 )
+from tests.solutions import Solutions
 
-
-def rnn(x, w, u, b, *, reset=False):
-    state, states = torch.zeros(len(x), len(u), dtype=x.dtype), []
-    for word in x.unbind(dim=1):
-        before = torch.zeros_like(state) if reset else state
-        state = torch.tanh(word @ w.T + before @ u.T + b)
-        states.append(state)
-    return torch.stack(states, dim=1)
-
-
-def capacity(vocab, numbers, bits):
-    length = 0
-    while vocab ** (length + 1) <= 2 ** (numbers * bits):
-        length += 1
-    return length
+solved = Solutions("why_attention")
+edited = solved.edited
 
 
 def rnn_with_a_cell(x, w, u, b):
@@ -41,58 +29,35 @@ def rnn_with_a_cell(x, w, u, b):
     return states
 
 
-def by_division(vocab, numbers, bits):
-    length, left = 0, 2 ** (numbers * bits)
-    while left >= vocab:
-        left, length = left // vocab, length + 1
+def capacity(vocab, numbers, bits):
+    length = 0
+    while vocab ** (length + 1) <= 2 ** (numbers * bits):
+        length += 1
     return length
 
 
 RIGHT = {
-    check_gradient_predictions: [dict(PREDICTIONS), {**PREDICTIONS, "weight 2, 10 words back": 1000}],
-    check_rnn: [rnn, rnn_with_a_cell],
-    check_average: [
-        lambda states, scores: scores.softmax(dim=-1) @ states,
-        lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states),
+    check_gradient_predictions: [
+        PREDICTIONS | {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000},
     ],
-    check_last_state: [lambda rnn, x: rnn(x)[0][:, -1], lambda rnn, x: rnn(x)[1][0][-1]],
-    check_half_life: [
-        lambda distance: 0.5 ** (1 / distance),
-        lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance),
-    ],
-    check_capacity: [capacity, by_division],
+    check_rnn: [rnn_with_a_cell],
+    check_average: [lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states)],
+    check_last_state: [lambda rnn, x: rnn(x)[1][0][-1]],
+    check_half_life: [lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance)],
+    check_capacity: [capacity],
 }
-
-
-def test_law_rounded_predictions_pass():
-    rounded = {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000}
-    assert check_gradient_predictions(PREDICTIONS | rounded).passed
-
-
 WRONG = {
     check_gradient_predictions: [
-        (
-            "for 'weight 0.5, 10 words back' the gradient is not",
-            PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9},
-        ),
-        (
-            "Each step multiplies the gradient by the weight, and this",
-            PREDICTIONS | {"weight 2, 10 words back": 2**-10},
-        ),
-        (
-            "for 'average of 10 words, each' the gradient is not 1e-10",
-            PREDICTIONS | {"average of 10 words, each": 0.1**10},
-        ),
+        ("for 'weight 0.5, 10 words back'", PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9}),
+        ("Each step multiplies the gradient", PREDICTIONS | {"weight 2, 10 words back": 2**-10}),
+        ("the gradient is not 1e-10", PREDICTIONS | {"average of 10 words, each": 0.1**10}),
     ],
     check_rnn: [
-        ("each word begins with a state of zeros", lambda *inputs: rnn(*inputs, reset=True)),
-        ("only the last state is returned", lambda *inputs: rnn(*inputs)[:, -1]),
+        ("each word begins with a state of zeros", edited("rnn", "state @ u.T", "0 * state @ u.T")),
+        ("only the last state is returned", lambda *given: solved.rnn(*given)[:, -1]),
     ],
     check_average: [
-        (
-            "the weights of each state sum to 1, not those of each",
-            lambda states, scores: scores.softmax(dim=0) @ states,
-        ),
+        ("the weights of each state sum to 1", edited("average", "dim=1", "dim=0")),
         ("the scores are used as weights, without exponentials", lambda states, scores: scores @ states),
     ],
     check_last_state: [
@@ -104,7 +69,7 @@ WRONG = {
         ("1/e of the gradient is left instead of one half", lambda distance: math.exp(-1 / distance)),
     ],
     check_capacity: [
-        ("the length is rounded up", lambda *given: capacity(*given) + 1),
+        ("the length is rounded up", lambda *given: solved.longest(*given) + 1),
         (
             "logarithms are compared, which are rounded",
             lambda vocab, numbers, bits: int(numbers * bits * math.log(2) / math.log(vocab)),

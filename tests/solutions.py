@@ -1,0 +1,119 @@
+"""The solutions of the chapters' exercises, from which the tests of the checks make most wrong answers.
+
+    solved = Solutions("masking")
+    solved.local_mask  # the function `local_mask_solution` of that room's chapter
+    solved.edited("local_mask", "-window", "-window - 1")  # the same with a mistake
+
+A solution that needs more of its chapter than imports and functions is left out; nbval runs it, too.
+"""
+
+import ast
+import builtins
+import runpy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.book.grading.dependencies import names_in, parse_cell
+from builder.chapters import parsed, written
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class Page:
+    """What the solutions of a chapter define, with the code of each, and what each gives to which check."""
+
+    dtype: torch.dtype
+    names: dict[str, Any] = field(default_factory=dict)
+    codes: dict[str, str] = field(default_factory=dict)
+    calls: dict[Any, tuple[Any, ...]] = field(default_factory=dict)
+
+
+def run(body: Iterable[ast.stmt], names: dict[str, Any]) -> None:
+    exec(compile(ast.Module([*body], []), "solution", "exec"), names)
+
+
+def imported(page: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return a statement that imports each name."""
+    return {
+        alias.asname or alias.name: type(node)(**{**vars(node), "names": [alias]})
+        for node in page
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@cache
+def read(room: str) -> Page:
+    """Execute the solutions of a room's chapter, with the imports and functions that they need."""
+    (path,) = written(ROOT, f"[0-9]*_{room}")
+    text = path.read_text("utf-8")
+    page = Page(torch.float64 if "set_default_dtype(torch.float64)" in text else torch.float32)
+    cells = [cell for cell in parsed(text).cells if cell.cell_type == "code"]
+    statements = [node for cell in cells for node in parse_cell(cell.source).body]
+    functions = {node.name: node for node in statements if isinstance(node, ast.FunctionDef)}
+    imports = imported(statements)
+    for cell in (cell for cell in cells if "solution" in cell.metadata.get("tags", [])):
+        *body, last = parse_cell(cell.source).body
+        used = names_in(ast.Module([*body, last], [])).needs
+        needed = [functions[name] for name in used if name in functions]
+        missing = names_in(ast.Module([*needed, *body, last], [])).needs - {*dir(builtins)}
+        if missing <= imports.keys():
+            run([*(imports[name] for name in missing), *needed, *body], page.names)
+            check, *given = (
+                eval(ast.unparse(node), page.names) for node in (last.value.func, *last.value.args)
+            )
+            page.calls[check] = tuple(given)
+            page.codes |= dict.fromkeys(names_in(ast.Module(body, [])).defines, cell.source)
+    return page
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """The solutions of a room's chapter, which are executed when the first of them is needed."""
+
+    room: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return read(self.room).names[f"{name}_solution"]
+
+    def edited(self, name: str, *changes: str) -> Callable[..., Any]:
+        """Return a solution in whose code each second text replaces the one before it, which occurs once."""
+
+        @cache
+        def made() -> Callable[..., Any]:
+            page, name_here = read(self.room), f"{name}_solution"
+            code = page.codes[name_here]
+            for old, new in zip(changes[::2], changes[1::2], strict=True):
+                assert code.count(old) == 1, f"{old!r} occurs {code.count(old)} times in {name}"
+                code = code.replace(old, new)
+            names = {**page.names}
+            run(parse_cell(code).body[:-1], names)
+            return names[name_here]
+
+        return lambda *given: made()(*given)
+
+
+@cache
+def right_answers(path: Path) -> dict[Any, list[Any]]:
+    """Return the right answers to each check of a room: the chapter's solution, and those of the test."""
+    calls, own = read(path.parent.name).calls, runpy.run_path(str(path))["RIGHT"]
+    solution = {check: [given] for check, given in calls.items()}
+    return {check: solution.get(check, []) + own.get(check, []) for check in {**calls, **own}}
+
+
+@contextmanager
+def as_on_its_page(path: Path) -> Iterator[None]:
+    """Set PyTorch's default type of floats to that of a room's chapter."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(read(path.parent.name).dtype)
+    yield
+    torch.set_default_dtype(before)
