@@ -1,8 +1,6 @@
 """The checks of the exercises on Add & Norm reject wrong answers."""
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from annotated_transformer.book.chapters.add_and_norm.exercises import (
     check_add_and_norm,
@@ -20,28 +18,9 @@ ROW = [1.67, -1, -0.33, -0.33]
 SCALES = [ROW, [-number for number in ROW], [0, 0, 0, 0]]
 
 
-def by_variance(x, sublayer, gain, bias, eps):
-    y = x + sublayer(x)
-    centered = y - y.mean(-1, keepdim=True)
-    return centered * (centered.var(-1, correction=0, keepdim=True) + eps).rsqrt() * gain + bias
-
-
-def norm_derivative(x: Tensor) -> Tensor:
-    return torch.autograd.functional.jacobian(lambda x: F.layer_norm(x, x.shape, eps=0.0), x)
-
-
-def last_token_by_line(x: Tensor, y: Tensor) -> Tensor:
-    """Fit a line through the points of each feature; where y is 0, x is the mean of all tokens."""
-    slope = ((x - x.mean(0)) * (y - y.mean(0))).sum(0) / (y - y.mean(0)).square().sum(0)
-    return (len(x) + 1) * (x.mean(0) - slope * y.mean(0)) - x.sum(0)
-
-
 RIGHT = {
     check_scales: [SCALES, torch.tensor(SCALES)],
-    check_add_and_norm: [by_variance],
     check_pre_norm: [lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)],
-    check_norm_derivative: [norm_derivative],
-    check_last_token: [last_token_by_line],
     check_folded: [lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]],
 }
 SAMPLE = "y.square().mean(dim=-1, keepdim=True)", "y.var(dim=-1, keepdim=True)"

@@ -39,19 +39,6 @@ def all_at_once(query, key, value, block):
     return solved.fused(query, key, value, len(key))
 
 
-def int8_by_rows(weight):
-    steps = [max(abs(number) for number in row) / 127 for row in weight.tolist()]
-    numbers = [[round(x / s) for x in row] for row, s in zip(weight.tolist(), steps, strict=True)]
-    return torch.tensor(numbers, dtype=torch.int8), torch.tensor(steps, dtype=weight.dtype)[:, None]
-
-
-def merge_by_difference(one, other):
-    if one[0] < other[0]:
-        one, other = other, one
-    factor = torch.exp(other[0] - one[0])
-    return [one[0], one[1] + factor * other[1], one[2] + factor * other[2]]
-
-
 def averaged(one, other):
     total = one[1] + other[1]
     return torch.maximum(one[0], other[0]), total, total * (one[2] / one[1] + other[2] / other[1]) / 2
@@ -65,10 +52,8 @@ def normalized(one, other):
 
 RIGHT = {
     check_fused: [two_passes],
-    check_int8: [int8_by_rows],
     check_crossing: [lambda d_model, d_ff: (8 * d_model**2 + 4 * d_model * d_ff) / 4 / d_model],
     check_days: [lambda w, t, c, p, u: 2 * w * t / (c * p * u) / 28_800],
-    check_merge: [merge_by_difference],
 }
 LARGEST = "torch.maximum(m, scores.amax(dim=1, keepdim=True))", "torch.zeros_like(m)"
 WRONG = {

@@ -1,7 +1,6 @@
 """The checks of the exercises on cross-attention reject wrong answers."""
 
 import torch
-import torch.nn.functional as F
 
 from annotated_transformer.book.chapters.cross_attention.exercises import (
     SHAPES,
@@ -31,11 +30,6 @@ def added(attend, x, first, second, first_mask, second_mask, weight=1.0):
     return weight * (attend(x, first, first, first_mask) + attend(x, second, second, second_mask))
 
 
-def by_kernel(x, z, w_query, w_key, w_value, is_word):
-    hides = is_word[:, None].expand(-1, x.size(1), -1)
-    return F.scaled_dot_product_attention(x @ w_query, z @ w_key, z @ w_value, attn_mask=hides)
-
-
 def prepared_by_products(attend, memory):
     """Multiply by the matrices, without calling the modules; return the values first."""
     projected = (memory @ linear.weight.T for linear in (attend.to_value, attend.to_key))
@@ -53,7 +47,6 @@ def two_sources_projected(attend, x, first, second, first_mask, second_mask):
 
 
 RIGHT = {
-    check_cross_attention: [by_kernel],
     check_read_source: [lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])],
     check_prepared: [(prepared_by_products, step_with_values_first)],
     check_multiplications: [lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))],

@@ -1,7 +1,6 @@
 """The checks of the exercises on the decoder reject wrong answers."""
 
 import torch
-import torch.nn.functional as F
 
 from annotated_transformer.book.chapters.decoder.exercises import (
     SHIFTED,
@@ -22,26 +21,6 @@ def one_step_more(decode, limit):
     written = solved.write_greedily(decode, limit)
     decode(torch.tensor([[1, *written]]))
     return written
-
-
-def layer_by_kernel(x, z, w):
-    def read(kind, asking, source, causal):
-        query = asking @ w[f"{kind}_query"]
-        key, value = (source @ w[f"{kind}_{name}"] for name in ("key", "value"))
-        return F.scaled_dot_product_attention(query, key, value, is_causal=causal) @ w[f"{kind}_output"]
-
-    x = F.layer_norm(read("self", x, x, True) + x, x.shape[1:])
-    x = F.layer_norm(read("cross", x, z, False) + x, x.shape[1:])
-    return F.layer_norm((x @ w["expand"]).clamp(min=0) @ w["contract"] + x, x.shape[1:])
-
-
-def writer_of_tensors(decode, limit):
-    ids = torch.tensor([[1]])
-    for _ in range(limit):
-        ids = torch.cat([ids, decode(ids)[:, -1].argmax(dim=-1, keepdim=True)], dim=1)
-        if ids[0, -1] == 2:
-            break
-    return ids[0, 1:]
 
 
 def leak_by_each_slot(decode, n, vocab):
@@ -71,8 +50,7 @@ def two_apart(tgt):
 
 RIGHT = {
     check_shifted: [{**SHIFTED, "labels": torch.tensor(SHIFTED["labels"])}],
-    check_decoder_layer: [layer_by_kernel],
-    check_write: [writer_of_tensors],
+    check_write: [lambda *given: torch.tensor(solved.write_greedily(*given))],
     check_inputs_and_labels: [lambda tgt: (tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1])],
     check_allowed: [lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))],
     check_leak_test: [leak_by_each_slot],

@@ -39,17 +39,6 @@ def divided(*given):
     return tokens, log_p / len(tokens)
 
 
-def top_p_by_rows(logits, p):
-    result = torch.full_like(logits, -math.inf)
-    for row, new in zip(logits, result, strict=True):
-        total = 0.0
-        for token in row.argsort(descending=True).tolist():
-            if total >= p:
-                break
-            new[token], total = row[token], total + row.softmax(0)[token].item()
-    return result
-
-
 def each_alone(logits, p):
     return logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf)
 
@@ -79,7 +68,6 @@ def difference(log_p_short, short, log_p_long, long):
 RIGHT = {
     check_search_texts: [["Go on ", "Come in", "No", "Come in"]],
     check_beam: [beam_of_lists],
-    check_top_p: [top_p_by_rows],
     check_cached_step: [step_in_a_dictionary],
     check_alpha: [
         lambda p, short, q, long: (math.log(-q) - math.log(-p)) / math.log((5 + long) / (5 + short))

@@ -32,23 +32,12 @@ def by_matrices(x, expand, contract):
     return inner.clamp(min=0) @ contract.weight[..., 0].T + contract.bias
 
 
-def largest_by_direction(w1, b1, gain, bias):
-    values = []
-    for column, own in zip(w1.T, b1, strict=True):
-        direction = gain * column
-        direction = direction - direction.mean()
-        x_hat = direction / direction.norm() * len(gain) ** 0.5
-        values.append((gain * x_hat + bias) @ column + own)
-    return torch.stack(values)
-
-
 RIGHT = {
     check_identities: [((1, 0, 0, 1),)],
     check_feed_forward: [lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
     check_convolutions: [by_matrices],
     check_width: [lambda share, a: 2 * a / (1 / share - 1)],
     check_maximum: [weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))],
-    check_largest_value: [largest_by_direction],
 }
 WRONG = {
     check_identities: [

@@ -41,12 +41,6 @@ def not_interleaved(*given):
     return torch.cat([turned[:, 0::2], turned[:, 1::2]], dim=1)
 
 
-def grouped_by_einsum(query, key, value):
-    split = query.unflatten(0, (key.size(0), -1))
-    scores = torch.einsum("kgqd,knd->kgqn", split, key) * query.size(-1) ** -0.5
-    return torch.einsum("kgqn,knd->kgqd", scores.softmax(-1), value).flatten(0, 1)
-
-
 def ring(query, key, value, past, window):
     past = past or {"keys": [], "values": [], "next": [0]}
     place = past["next"].pop()
@@ -65,19 +59,10 @@ def masked(query, key, value, past, window):
     return weights @ after[1][-window:], after
 
 
-def seen_by_steps(windows, n):
-    first = n - 1
-    for window in windows:
-        first = max(0, first - window + 1) if window else 0
-    return n - first
-
-
 RIGHT = {
     check_cache: [((96.0, 24.0, torch.tensor(6)),)],
     check_rotary: [rotary],
-    check_grouped: [grouped_by_einsum],
     check_gated_width: [lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d],
-    check_seen: [seen_by_steps],
     check_rolling: [ring],
 }
 IN_TURN = "x.repeat_interleave(group, dim=0)", "x.repeat(group, 1, 1)"

@@ -28,18 +28,6 @@ def zeroed_rows(attention, x, head, mean):
     return output.flatten(-2)
 
 
-def multiplied(maps):
-    return torch.linalg.multi_dot(
-        [*reversed([(m + torch.eye(len(m))) / 2 for m in maps]), torch.eye(len(maps[0])).double()]
-    )
-
-
-def entropy_by_where(weights, real):
-    logs = torch.where(weights > 0, weights, 1.0).log()
-    entropy = -(weights * logs).sum(-1)
-    return (entropy * real[:, None]).sum(dim=(0, 2)) / real.sum()
-
-
 def without_head_by_hand(attention, x, head, mean):
     query, (key, value) = attention.project_query(x), attention.project_memory(x, x)
     heads = attention.attention(query, key, value).clone()
@@ -56,10 +44,8 @@ def split_by_permutation(words, rng):
 
 RIGHT = {
     check_map: [torch.tensor([True, True, False, True])],
-    check_entropy: [entropy_by_where],
     check_switch_off: [without_head_by_hand],
     check_word_split: [split_by_permutation],
-    check_rollout: [multiplied],
     check_other_map: [edited("other_weights", ".clamp(min=0)", "")],
 }
 SOFT, HOOKED = "torch.special.entr(weights)", "with attention.to_output.register_forward_pre_hook(replace):"

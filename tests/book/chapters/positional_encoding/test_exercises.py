@@ -62,24 +62,6 @@ def in_place(layer):
     return layer
 
 
-def plain_sinusoids(length, d_model):
-    table = torch.zeros(length, d_model, dtype=torch.float64)
-    for column in range(d_model):
-        wave = math.cos if column % 2 else math.sin
-        rate = 10_000 ** (-(column - column % 2) / d_model)
-        table[:, column] = torch.tensor([wave(place * rate) for place in range(length)])
-    return table
-
-
-def filled_turn(offset, d_model):
-    matrix = torch.zeros(d_model, d_model, dtype=torch.float64)
-    for even in range(0, d_model, 2):
-        angle = offset * 10_000 ** (-even / d_model)
-        matrix[even, even] = matrix[even + 1, even + 1] = math.cos(angle)
-        matrix[even, even + 1], matrix[even + 1, even] = math.sin(angle), -math.sin(angle)
-    return matrix
-
-
 def split_layer(layer):
     """Read sines and cosines with a matrix each."""
     even, odd, bias = layer.weight[:, 0::2], layer.weight[:, 1::2], layer.bias
@@ -88,11 +70,9 @@ def split_layer(layer):
 
 RIGHT = {
     check_origin: [ORIGIN | {"first row": torch.tensor([0.0, 1, 0, 1, 0, 1])}],
-    check_sinusoids: [plain_sinusoids],
     check_input: [
         lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5)
     ],
-    check_turn: [filled_turn],
     check_look_back: [head(looking_back), head(looking_back, loudness=30.0)],
     check_halves: [split_layer],
 }

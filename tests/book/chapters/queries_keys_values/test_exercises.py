@@ -27,27 +27,6 @@ def matrices_by_word():
     return w_query, w_key, w_value
 
 
-def by_numpy(query, keys, values, width):
-    exponents = -((np.array(keys) - query) ** 2) / (2 * width**2)
-    raised = np.exp(exponents - exponents.max())
-    return np.dot(raised, values) / raised.sum()
-
-
-def additive_by_loops(query, key, value, w_query, w_key, w_score):
-    rows = []
-    for q in (query @ w_query).unbind(dim=1):
-        scores = torch.stack([torch.tanh(q + k) @ w_score for k in (key @ w_key).unbind(dim=1)], dim=1)
-        rows.append((scores.softmax(dim=1)[..., None] * value).sum(dim=1))
-    return torch.stack(rows, dim=1)
-
-
-def writer_into_a_tensor(captioner, cells, start, length):
-    said = torch.full((len(cells), length + 1), start)
-    for place in range(length):
-        said[:, place + 1] = captioner(said[:, place : place + 1], cells)[:, -1].argmax(dim=-1)
-    return said[:, 1:]
-
-
 def halves(query, key, width):
     """Give the queries a constant, and the keys the other half of the distance."""
     constant = -torch.ones(len(query), 1, dtype=query.dtype)
@@ -56,9 +35,7 @@ def halves(query, key, width):
 
 
 RIGHT = {
-    check_soft_lookup: [by_numpy],
-    check_additive: [additive_by_loops],
-    check_writer: [writer_into_a_tensor],
+    check_soft_lookup: [lambda *given: np.float64(solved.soft_lookup(*given))],
     check_extended: [halves],
     check_matrices: [lambda: [1000 * matrix.double() for matrix in solved.matrices()]],
 }

@@ -1,7 +1,5 @@
 """The checks of chapter 3's exercises accept right answers and reject plausible mistakes."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 
@@ -43,17 +41,6 @@ def hard_when_cold(query, key, value, temperature):
     return value.gather(1, (query @ key.mT).argmax(-1, keepdim=True).expand(-1, -1, 6))
 
 
-def softmax_by_logarithms(scores):
-    top = max(scores)
-    total = math.log(math.fsum(math.exp(score - top) for score in scores))
-    return [math.exp(score - top - total) for score in scores]
-
-
-def attend_by_exponentials(query, key, value):
-    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
-    return torch.exp(scores - scores.logsumexp(dim=-1, keepdim=True)) @ value
-
-
 def by_scaled_keys(query, key, value, temperature):
     if not temperature > 0:
         raise ValueError("the temperature must be positive")
@@ -62,8 +49,6 @@ def by_scaled_keys(query, key, value, temperature):
 
 RIGHT = {
     check_predictions: [{change: f" {word.title()} " for change, word in PREDICTIONS.items()}],
-    check_softmax: [softmax_by_logarithms],
-    check_attention: [attend_by_exponentials],
     check_debugged: [F.scaled_dot_product_attention],
     check_scale: [lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt()],
     check_gradient: [lambda w: torch.eye(len(w), dtype=w.dtype) * w - w[:, None] * w],

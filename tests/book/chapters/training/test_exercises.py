@@ -25,15 +25,6 @@ def optimum_without_own_share(classes, smoothing):
     return 1 - smoothing, math.log((1 - smoothing) / other), loss
 
 
-def smoothed_targets(logits, labels, smoothing, pad_id):
-    classes = logits.shape[-1]
-    target = torch.full_like(logits, smoothing / classes)
-    target.scatter_add_(-1, labels.unsqueeze(-1), torch.full_like(target[..., :1], 1 - smoothing))
-    log_p = logits - torch.logsumexp(logits, -1, keepdim=True)
-    kept = labels.ne(pad_id)
-    return float(-(target * log_p).sum(-1).mul(kept).sum() / kept.sum())
-
-
 def adam_in_place(w, g, m, v, step, lr, betas, eps):
     m.lerp_(g, 1 - betas[0])
     v.mul_(betas[1]).addcmul_(g, g, value=1 - betas[1])
@@ -59,7 +50,7 @@ def accumulate_means(model, parts, *, weigh=lambda part, labels: part / sum(labe
 
 
 RIGHT = {
-    check_smoothed_loss: [smoothed_targets],
+    check_smoothed_loss: [lambda *given: solved.smoothed_loss(*given).item()],
     check_adam: [adam_in_place],
     check_update: [update_by_rows],
     check_optimum: [lambda *given: torch.tensor(solved.optimum(*given), dtype=torch.float64)],
