@@ -3,10 +3,10 @@
 The chapter's own solution is a right answer, and some solutions with mistakes are wrong ones. The tests of a
 room, `tests/book/chapters/NAME/test_exercises.py`, add other answers, and what each check says to wrong ones:
 
-    RIGHT = {check_softmax: [by_hand], check_pointers: [(louder, draw)]}
+    RIGHT = {"softmax": [by_hand], "pointers": [(louder, draw)]}  # for check_softmax and check_pointers
     WRONG = {  # with what the verdict must contain
-        check_softmax: [("without exponentials", proportions)],
-        check_window: [("one too long", solved.edited("window", "-n", "-n - 1"))],
+        "softmax": [("without exponentials", proportions)],
+        "window": [("one too long", solved.edited("window", "-n", "-n - 1"))],
     }
 
 A tuple holds all arguments of one call. Right answers are listed where a check looks at more than results,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,16 @@ class Solutions:
 
 
 @cache
-def right_answers(path: Path) -> dict[Any, list[Any]]:
-    """Return the right answers to each check of a room: the chapter's solution, and those of the test."""
-    calls, own = read(path.parent.name).calls, runpy.run_path(str(path))["RIGHT"]
-    solution = {check: [given] for check, given in calls.items()}
-    return {check: solution.get(check, []) + own.get(check, []) for check in {**calls, **own}}
+def answers_of(path: Path) -> tuple[dict[Any, list[Any]], dict[Any, list[Any]]]:
+    """Return the right and the wrong answers to each check of a room, the chapter's solution first."""
+    lists, room = runpy.run_path(str(path)), path.parent.name
+    checks = import_module(f"annotated_transformer.book.chapters.{room}.exercises")
+    own, wrong = (
+        {getattr(checks, f"check_{name}"): answers for name, answers in lists[kind].items()}
+        for kind in ("RIGHT", "WRONG")
+    )
+    right = {check: [given] for check, given in read(room).calls.items()}
+    return {check: right.get(check, []) + own.get(check, []) for check in {**right, **own}}, wrong
 
 
 @contextmanager

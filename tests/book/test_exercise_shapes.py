@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from builder.chapters import parsed, written
 from tests.answers import each_call
-from tests.solutions import as_on_its_page, right_answers
+from tests.solutions import answers_of, as_on_its_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
@@ -130,7 +130,7 @@ def complaints(starter, calls):
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.parent.name)
 def test_law_a_check_calls_an_answer_with_the_shapes_that_its_exercise_promises(path):
     found = []
-    for check, *answers in each_call(right_answers(path)):
+    for check, *answers in each_call(answers_of(path)[0]):
         name = f"{check.__module__.split('.')[-2]}.{check.__name__}"
         calls = [[] for _ in answers]
         with as_on_its_page(path):

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from annotated_transformer.book.exercises import expect, judge
 from annotated_transformer.book.exercises.verdict import expect_number
 from builder.chapters import parsed, written
 from tests.answers import UNGRAMMATICAL, faults
-from tests.solutions import Solutions, as_on_its_page, read, right_answers
+from tests.solutions import Solutions, answers_of, as_on_its_page, read
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "chapters").glob("*/exercises.py"))
@@ -27,7 +26,7 @@ def checks():
 
 
 def test_law_every_check_has_answers():
-    right = [check for path in MODULES for check in right_answers(path)]
+    right = [check for path in MODULES for check in answers_of(path)[0]]
     assert {f"{check.__module__.split('.')[-2]}.{check.__name__}" for check in right} == checks()
     assert len(checks()) > 100
 
@@ -35,7 +34,7 @@ def test_law_every_check_has_answers():
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.parent.name)
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason(path):
     with as_on_its_page(path):
-        assert faults(right_answers(path), runpy.run_path(str(path))["WRONG"]) == []
+        assert faults(*answers_of(path)) == []
 
 
 def test_law_every_exercise_has_a_check_of_the_package():

@@ -2,14 +2,6 @@
 
 import torch
 
-from annotated_transformer.book.chapters.add_and_norm.exercises import (
-    check_add_and_norm,
-    check_folded,
-    check_last_token,
-    check_norm_derivative,
-    check_pre_norm,
-    check_scales,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("add_and_norm")
@@ -19,38 +11,38 @@ SCALES = [ROW, [-number for number in ROW], [0, 0, 0, 0]]
 
 
 RIGHT = {
-    check_scales: [SCALES, torch.tensor(SCALES)],
-    check_pre_norm: [lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)],
-    check_folded: [lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]],
+    "scales": [SCALES, torch.tensor(SCALES)],
+    "pre_norm": [lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)],
+    "folded": [lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]],
 }
 SAMPLE = "y.square().mean(dim=-1, keepdim=True)", "y.var(dim=-1, keepdim=True)"
 MEAN, DEVIATION = " - 1 / d", " - torch.outer(hat, hat) / d"
 WRONG = {
-    check_scales: [
+    "scales": [
         ("nothing is divided by the deviation", [[10 * number for number in ROW], *SCALES[1:]]),
         ("the sign is lost", [ROW, ROW, SCALES[2]]),
         ("the variance is divided by 3 instead of 4", [[0.87 * number for number in row] for row in SCALES]),
     ],
-    check_add_and_norm: [
+    "add_and_norm": [
         ("the variance is divided by d − 1 instead of d", edited("add_and_norm", *SAMPLE)),
         (
             "ε is added to the root instead of the variance",
             edited("add_and_norm", "(variance + eps).sqrt()", "(variance.sqrt() + eps)"),
         ),
     ],
-    check_pre_norm: [
+    "pre_norm": [
         ("the stream itself is normalized", edited("repaired", "return x +", "return norm(x) +")),
         ("the sub-layer's input is not normalized", edited("repaired", "norm(x)", "x")),
     ],
-    check_norm_derivative: [
+    "norm_derivative": [
         ("the mean and the deviation are taken as", edited("norm_derivative", MEAN, "", DEVIATION, "")),
         ("the deviation is taken as a constant", edited("norm_derivative", DEVIATION, "")),
     ],
-    check_last_token: [
+    "last_token": [
         ("the mean is multiplied by the number of given", edited("last_token", "(len(x) + 1)", "len(x)")),
         ("this is the last token's output", lambda x, y: -y.sum(dim=0)),  # makes the outputs sum to 0
     ],
-    check_folded: [
+    "folded": [
         ("β is not folded into the bias", edited("folded", " + linear.weight @ norm.bias", "")),
         ("the weight is scaled by the mean of γ", edited("folded", "norm.gain", "norm.gain.mean()")),
     ],

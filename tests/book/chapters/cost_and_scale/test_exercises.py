@@ -4,14 +4,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.book.chapters.cost_and_scale.exercises import (
-    check_crossing,
-    check_days,
-    check_fused,
-    check_growth,
-    check_int8,
-    check_merge,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("cost_and_scale")
@@ -51,17 +43,17 @@ def normalized(one, other):
 
 
 RIGHT = {
-    check_fused: [two_passes],
-    check_crossing: [lambda d_model, d_ff: (8 * d_model**2 + 4 * d_model * d_ff) / 4 / d_model],
-    check_days: [lambda w, t, c, p, u: 2 * w * t / (c * p * u) / 28_800],
+    "fused": [two_passes],
+    "crossing": [lambda d_model, d_ff: (8 * d_model**2 + 4 * d_model * d_ff) / 4 / d_model],
+    "days": [lambda w, t, c, p, u: 2 * w * t / (c * p * u) / 28_800],
 }
 LARGEST = "torch.maximum(m, scores.amax(dim=1, keepdim=True))", "torch.zeros_like(m)"
 WRONG = {
-    check_growth: [
+    "growth": [
         ("There are n² scores", GROWTH | {"scores and averages, n doubled": 2}),
         ("Each head has its own", GROWTH | {"kept attention weights, heads doubled": 1}),
     ],
-    check_fused: [
+    "fused": [
         ("the sum is not rescaled", edited("fused", "total * old", "total")),
         ("the output is not rescaled", edited("fused", "output * old", "output")),
         ("largest score so far begin at 0", edited("fused", "-math.inf", "0.0")),
@@ -70,7 +62,7 @@ WRONG = {
         ("subtract the largest score first", edited("fused", *LARGEST, "-math.inf", "0.0")),
         ("rules out", lambda q, k, v, block: F.scaled_dot_product_attention(q, k, v)),
     ],
-    check_int8: [
+    "int8": [
         ("without its sign being dropped", edited("quantized", ".abs()", "")),
         ("for 128", edited("quantized", "127", "128", ".round()", ".round().clamp(max=127)")),
         (
@@ -80,16 +72,16 @@ WRONG = {
         ("cut off the digits", edited("quantized", ".round()", "")),
         ("Convert them to torch.int8", edited("quantized", ".to(torch.int8)", "")),
     ],
-    check_crossing: [
+    "crossing": [
         ("the feed-forward network is left out", lambda d_model, d_ff: 2 * d_model),
         ("only the scores count", lambda d_model, d_ff: 2 * (2 * d_model + d_ff)),
     ],
-    check_days: [
+    "days": [
         ("only the forward pass", edited("days", "6 *", "2 *")),
         ("in hours", edited("days", "24 * ", "")),
         ("reach their peak", edited("days", " * utilization", "")),
     ],
-    check_merge: [
+    "merge": [
         ("without rescaling", edited("merged", "(part[0] - m).exp()", "1.0")),
         ("the two outputs are averaged", averaged),
         ("relative to 0", edited("merged", "torch.maximum(one[0], other[0])", "torch.zeros_like(one[0])")),

@@ -2,15 +2,7 @@
 
 import torch
 
-from annotated_transformer.book.chapters.cross_attention.exercises import (
-    SHAPES,
-    check_cross_attention,
-    check_multiplications,
-    check_prepared,
-    check_read_source,
-    check_rectangle,
-    check_two_sources,
-)
+from annotated_transformer.book.chapters.cross_attention import exercises as checks
 from annotated_transformer.model.masks import padding_mask
 from tests.solutions import Solutions
 
@@ -47,31 +39,34 @@ def two_sources_projected(attend, x, first, second, first_mask, second_mask):
 
 
 RIGHT = {
-    check_read_source: [lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])],
-    check_prepared: [(prepared_by_products, step_with_values_first)],
-    check_multiplications: [lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))],
-    check_two_sources: [two_sources_projected],
+    "read_source": [lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])],
+    "prepared": [(prepared_by_products, step_with_values_first)],
+    "multiplications": [lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))],
+    "two_sources": [two_sources_projected],
 }
 MASKED = "scores = scores.masked_fill(~is_word[:, None], -torch.inf)"
 WRONG = {
-    check_rectangle: [
-        ("There is a row for each query, which is a target token", SHAPES | {"weights": (2, 8, 4, 4)}),
-        ("the shape is not (2, 8, 4, 64)", SHAPES | {"keys": (2, 8, 4, 64)}),
-        ("The mask hides source tokens, whichever token asks", SHAPES | {"mask": (2, 1, 1, 4)}),
-        ("There is one output for each query, which is a target token", SHAPES | {"output": (2, 7, 512)}),
-        ("'mask' should be a shape, such as (2, 3), not str.", SHAPES | {"mask": "(2, 1, 1, 7)"}),
+    "rectangle": [
+        ("There is a row for each query, which is a target token", checks.SHAPES | {"weights": (2, 8, 4, 4)}),
+        ("the shape is not (2, 8, 4, 64)", checks.SHAPES | {"keys": (2, 8, 4, 64)}),
+        ("The mask hides source tokens, whichever token asks", checks.SHAPES | {"mask": (2, 1, 1, 4)}),
+        (
+            "There is one output for each query, which is a target token",
+            checks.SHAPES | {"output": (2, 7, 512)},
+        ),
+        ("'mask' should be a shape, such as (2, 3), not str.", checks.SHAPES | {"mask": "(2, 1, 1, 7)"}),
     ],
-    check_cross_attention: [
+    "cross_attention": [
         ("the mask is not used", edited("cross_attention", MASKED, "pass")),
         ("x and z are swapped", lambda x, z, *others: solved.cross_attention(z, x, *others)),
     ],
-    check_read_source: [
+    "read_source": [
         ("the mask is that of the target", edited("read_source", "padding_mask(src", "padding_mask(tgt")),
         ("neither bug is repaired", lambda attend, x, z, src, tgt: attend(z, x, x, padding_mask(tgt, 0))),
         ("the padding of the source is not hidden", lambda attend, x, z, src, tgt: attend(x, z, z)),
         ("the values are those of the target", edited("read_source", "memory, memory, p", "memory, x, p")),
     ],
-    check_prepared: [
+    "prepared": [
         (
             "over four steps, 56 rows passed to_key and to_value;",
             lambda attend, memory: memory,
@@ -79,11 +74,11 @@ WRONG = {
         ),
         ("the mask is not used", prepare, step_without_mask),
     ],
-    check_multiplications: [
+    "multiplications": [
         ("keys and values are always computed", lambda n, m, d, _: solved.multiplications(n, m, d, True)),
         ("the projection of the queries", edited("multiplications", "2 * d_model**2 +", "d_model**2 +")),
     ],
-    check_two_sources: [
+    "two_sources": [
         ("two attentions are added", added),
         ("two attentions are averaged", lambda *given: added(*given, weight=0.5)),
     ],

@@ -2,15 +2,7 @@
 
 import torch
 
-from annotated_transformer.book.chapters.decoder.exercises import (
-    SHIFTED,
-    check_allowed,
-    check_decoder_layer,
-    check_inputs_and_labels,
-    check_leak_test,
-    check_shifted,
-    check_write,
-)
+from annotated_transformer.book.chapters.decoder import exercises as checks
 from tests.solutions import Solutions
 
 solved = Solutions("decoder")
@@ -49,33 +41,33 @@ def two_apart(tgt):
 
 
 RIGHT = {
-    check_shifted: [{**SHIFTED, "labels": torch.tensor(SHIFTED["labels"])}],
-    check_write: [lambda *given: torch.tensor(solved.write_greedily(*given))],
-    check_inputs_and_labels: [lambda tgt: (tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1])],
-    check_allowed: [lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))],
-    check_leak_test: [leak_by_each_slot],
+    "shifted": [{**checks.SHIFTED, "labels": torch.tensor(checks.SHIFTED["labels"])}],
+    "write": [lambda *given: torch.tensor(solved.write_greedily(*given))],
+    "inputs_and_labels": [lambda tgt: (tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1])],
+    "allowed": [lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))],
+    "leak_test": [leak_by_each_slot],
 }
 GAP = "decode(mixed)[:, :cut] - decode(ids)[:, :cut]"
 NEXT_GAP = "(decode(mixed) - decode(ids))[:, cut - 1]"
 NEXT_ONLY = "other[:, cut:]", "other[:, cut : cut + 1], ids[:, cut + 1 :]"
 WRONG = {
-    check_shifted: [
-        ("each slot's input is the label", SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
-        ("</s> is one, too", SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
-        ("Labels that are padding do not count", SHIFTED | {"counted": 8}),
+    "shifted": [
+        ("each slot's input is the label", checks.SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
+        ("</s> is one, too", checks.SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
+        ("Labels that are padding do not count", checks.SHIFTED | {"counted": 8}),
     ],
-    check_decoder_layer: [
+    "decoder_layer": [
         ("self-attention is not masked", edited("decoder_layer", "x, x, future", "x, x")),
         ("cross-attention takes its queries from x", edited("decoder_layer", '"cross", a', '"cross", x')),
     ],
-    check_write: [
+    "write": [
         ("writing begins with padding", edited("write_greedily", "ids = [1]", "ids = [0]")),
         ("the first row of the logits is read", edited("write_greedily", "[0, -1]", "[0, 0]")),
         ("the limit is passed by one word", edited("write_greedily", "<= limit", "<= limit + 1")),
         ("</s> is left out", lambda *given: [token for token in solved.write_greedily(*given) if token != 2]),
         ("after the last word, no more step is needed", one_step_more),
     ],
-    check_inputs_and_labels: [
+    "inputs_and_labels": [
         ("it is a column too short", lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
         ("it is that of the labels", lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
         ("</s> is removed from the shorter rows", without_ends),
@@ -83,11 +75,11 @@ WRONG = {
         ("a token is left out, so that an input is no longer the", two_apart),
         ("it begins with padding", lambda tgt: (tgt[:, :-1].where(tgt[:, :-1] != 1, 0), tgt[:, 1:])),
     ],
-    check_allowed: [
+    "allowed": [
         ("the mask is not used", edited("allowed_pairs", "n * (n + 1) // 2", "n**2")),
         ("each pass is taken to have all n", lambda n, w: solved.allowed_pairs(n, True) * (1 if w else n)),
     ],
-    check_leak_test: [
+    "leak_test": [
         ("a decoder whose first row reads the last word leaks", edited("leaks", *NEXT_ONLY, GAP, NEXT_GAP)),
         ("a decoder that reads the past does not leak", edited("leaks", GAP, "decode(mixed) - decode(ids)")),
         ("a decoder that reads the next word leaks", lambda *given: False),

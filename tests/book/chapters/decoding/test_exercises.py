@@ -4,14 +4,6 @@ import math
 
 import torch
 
-from annotated_transformer.book.chapters.decoding.exercises import (
-    check_alpha,
-    check_beam,
-    check_cached_step,
-    check_exact,
-    check_search_texts,
-    check_top_p,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("decoding")
@@ -66,25 +58,23 @@ def difference(log_p_short, short, log_p_long, long):
 
 
 RIGHT = {
-    check_search_texts: [["Go on ", "Come in", "No", "Come in"]],
-    check_beam: [beam_of_lists],
-    check_cached_step: [step_in_a_dictionary],
-    check_alpha: [
-        lambda p, short, q, long: (math.log(-q) - math.log(-p)) / math.log((5 + long) / (5 + short))
-    ],
-    check_exact: [exact_by_list],
+    "search_texts": [["Go on ", "Come in", "No", "Come in"]],
+    "beam": [beam_of_lists],
+    "cached_step": [step_in_a_dictionary],
+    "alpha": [lambda p, short, q, long: (math.log(-q) - math.log(-p)) / math.log((5 + long) / (5 + short))],
+    "exact": [exact_by_list],
 }
 APPENDED = "keys, values = torch.cat([keys, key]), torch.cat([values, value])"
 TOO_LATE = (
     "later = torch.cat([keys, key]), torch.cat([values, value])\n    keys, values = past or (key, value)"
 )
 WRONG = {
-    check_search_texts: [
+    "search_texts": [
         ("It keeps the two most likely first words, and multiplies", ["Go on", "No", "No", "Come in"]),
         ("Divide the logarithm by the number of tokens, with the", ["Go on", "Come in", "No", "No"]),
         ("greedy, beam of 2, exhaustive, and exhaustive with the mean", ["Go on", "Come in", "No"]),
     ],
-    check_beam: [
+    "beam": [
         ("or your beam kept its full size", edited("beam", "size - len(finished)", "size")),
         ("lost its place: likelier prefixes took it", lambda *a: beam_of_lists(*a, lasting=False)),
         ("only the last step counts", edited("beam", "log_p + more", "more")),
@@ -92,7 +82,7 @@ WRONG = {
         ("the log-probability is divided by the number of tokens", divided),
         ("one prefix, whatever its size", lambda after, end, size, limit: solved.beam(after, end, 1, limit)),
     ],
-    check_top_p: [
+    "top_p": [
         (
             "the sum reaches p is dropped",
             edited("top_p", " - falling\n", "\n", ">= p).", "> p).", ">= p)\n", "> p)\n"),
@@ -101,7 +91,7 @@ WRONG = {
         ("these are log-probabilities", lambda logits, p: solved.top_p(logits.log_softmax(dim=-1), p)),
         ("each token is judged alone", each_alone),
     ],
-    check_cached_step: [
+    "cached_step": [
         (
             "the new key comes after the attention",
             edited("cached_step", APPENDED, TOO_LATE, "values, (keys, values)", "values, later"),
@@ -109,11 +99,11 @@ WRONG = {
         ("the softmax runs over the queries", edited("cached_step", "dim=-1", "dim=0")),
         ("the scores are not divided by √d_k", edited("cached_step", " / math.sqrt(x.size(-1))", "")),
     ],
-    check_alpha: [
+    "alpha": [
         ("without GNMT's 5 + length", edited("turning_point", "(5 + long) / (5 + short)", "long / short")),
         ("log-probabilities are subtracted", difference),
     ],
-    check_exact: [
+    "exact": [
         ("you continued (5,), whose", lambda following, end, limit: solved.beam(following, end, 4, limit)),
         ("the result should be the tokens and their log-prob", lambda *given: solved.exact(*given)[0]),
     ],

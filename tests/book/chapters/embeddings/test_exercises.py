@@ -2,14 +2,6 @@
 
 import torch
 
-from annotated_transformer.book.chapters.embeddings.exercises import (
-    check_embed_and_logits,
-    check_gradient_rows,
-    check_grow,
-    check_lookup_gradient,
-    check_rms_ratio,
-    check_tie,
-)
 from annotated_transformer.model.embeddings import TokenEmbedding
 from tests.solutions import Solutions
 
@@ -56,19 +48,19 @@ def grown_by_rows(embedding, extra):
 
 
 RIGHT = {
-    check_lookup_gradient: [lambda ids, g, vocab: (torch.arange(vocab)[:, None] == ids).double() @ g],
-    check_tie: [lambda embedding, output: output.register_parameter("weight", embedding.weight)],
-    check_rms_ratio: [lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()],
-    check_grow: [grown_by_rows],
+    "lookup_gradient": [lambda ids, g, vocab: (torch.arange(vocab)[:, None] == ids).double() @ g],
+    "tie": [lambda embedding, output: output.register_parameter("weight", embedding.weight)],
+    "rms_ratio": [lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()],
+    "grow": [grown_by_rows],
 }
 MEAN, PARAMETER = "old.mean(dim=0)", "torch.cat([old, new])"
 WRONG = {
-    check_gradient_rows: [
+    "gradient_rows": [
         ("4 is not the number of rows with a gradient in the source", ROWS | {"source": 4}),
         ("3 is not the number of rows with a gradient in the output", ROWS | {"output": 3}),
         ("5 is not the number of rows with a gradient in the shared", ROWS | {"shared": 5}),
     ],
-    check_embed_and_logits: [
+    "embed_and_logits": [
         ("factor √d_model is missing", lambda ids, table: table[ids], lambda *given: solved.logits(*given)),
         (
             "the factor √d_model is used here, too",
@@ -76,20 +68,20 @@ WRONG = {
             lambda hidden, table: solved.logits(hidden, table) * table.size(1) ** 0.5,
         ),
     ],
-    check_lookup_gradient: [
+    "lookup_gradient": [
         ("only one of several updates of a row is kept", last_one_wins),
         ("these are the gradients of the rows that were read, not", lambda ids, gradient, vocab: gradient),
     ],
-    check_tie: [
+    "tie": [
         ("after one update, the two matrices differ by 0.20, so", copy),
         ("the two modules share memory, but they have 56 parameters;", share_memory),
         ("the output's matrix is kept instead of the embedding's", tie_to_the_output),
     ],
-    check_rms_ratio: [
+    "rms_ratio": [
         ("the RMS of a position is taken to be 1", edited("ratio", " * math.sqrt(2)", "")),
         ("the word is divided by √d_model instead", edited("ratio", "std * (", "std / (")),
     ],
-    check_grow: [
+    "grow": [
         ("the new rows are zeros", edited("grow", MEAN, f"0 * {MEAN}")),
         ("not a parameter", edited("grow", PARAMETER, f"{PARAMETER}, requires_grad=False")),
         ("the old matrix has changed", grow_in_place),

@@ -5,14 +5,6 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.chapters.encoder.exercises import (
-    check_best_accuracy,
-    check_change,
-    check_count,
-    check_encoder_layer,
-    check_mean_of_words,
-    check_stack,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("encoder")
@@ -34,13 +26,13 @@ def same_input(x, layers, mask):
 
 
 RIGHT = {
-    check_change: [torch.tensor([ALL, LATER, ONE])],
-    check_mean_of_words: [
+    "change": [torch.tensor([ALL, LATER, ONE])],
+    "mean_of_words": [
         lambda z, is_word: torch.stack([row[keep].mean(0) for row, keep in zip(z, is_word, strict=True)]),
     ],
-    check_stack: [lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)],
-    check_count: [lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)],
-    check_best_accuracy: [
+    "stack": [lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)],
+    "count": [lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)],
+    "best_accuracy": [
         edited("best_accuracy", "sorted(text)", "sorted((word, text.count(word)) for word in {*text})"),
     ],
 }
@@ -53,30 +45,30 @@ PRE_NORM = (
     ),
 )
 WRONG = {
-    check_change: [
+    "change": [
         ("for the layer with a causal mask, position 0 does not", [ALL, [True, True, True, False], ONE]),
         ("for the layer without a mask, position 0 changes", [ONE, ONE, ONE]),
         ("for the feed-forward network, position 0 does not change", [ALL, LATER, ALL]),
         ("give three rows of four, one for each stack", [ALL, LATER]),
     ],
-    check_encoder_layer: [
+    "encoder_layer": [
         ("the norms come before the sub-layers", edited("encoder_layer", *PRE_NORM)),
         ("connections are missing", edited("encoder_layer", "(x + att", "(att", "(a + (a", "((a")),
     ],
-    check_mean_of_words: [
+    "mean_of_words": [
         ("padding is averaged, too", lambda z, is_word: z.mean(dim=1)),
         ("0 · NaN is NaN, so a product does not remove it", by_product),
     ],
-    check_stack: [
+    "stack": [
         ("a layer did not get the mask", lambda x, layers, mask: solved.repaired(x, layers, None)),
         ("each layer reads the embeddings", same_input),
         ("three layers were called 4 times;", one_call_more),
     ],
-    check_count: [
+    "count": [
         ("the biases of the feed-forward network are missing", edited("count", " + d_ff + d_model", "")),
         ("half of the norms' parameters are missing: two norms", edited("count", "2 * 2 * d", "2 * d")),
     ],
-    check_best_accuracy: [
+    "best_accuracy": [
         ("how often a word occurs is lost, as", edited("best_accuracy", "sorted(text)", "sorted({*text})")),
         ("the order of the words is used", edited("best_accuracy", "sorted(text)", "text")),
     ],

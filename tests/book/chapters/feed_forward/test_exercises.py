@@ -2,14 +2,6 @@
 
 import torch
 
-from annotated_transformer.book.chapters.feed_forward.exercises import (
-    check_convolutions,
-    check_feed_forward,
-    check_identities,
-    check_largest_value,
-    check_maximum,
-    check_width,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("feed_forward")
@@ -33,38 +25,38 @@ def by_matrices(x, expand, contract):
 
 
 RIGHT = {
-    check_identities: [((1, 0, 0, 1),)],
-    check_feed_forward: [lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
-    check_convolutions: [by_matrices],
-    check_width: [lambda share, a: 2 * a / (1 / share - 1)],
-    check_maximum: [weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))],
+    "identities": [((1, 0, 0, 1),)],
+    "feed_forward": [lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
+    "convolutions": [by_matrices],
+    "width": [lambda share, a: 2 * a / (1 / share - 1)],
+    "maximum": [weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))],
 }
 WRONG = {
-    check_identities: [
+    "identities": [
         ("your prediction for FFN(−X) = −FFN(X) is wrong:", [True, True, False, True]),
         ("what does ReLU do to a number that is three times as large?", [False, False, False, True]),
         ("your prediction for the reversed sentence is wrong:", [True, False, False, False]),
         ("give four answers, one for each identity", [True, False, False]),
     ],
-    check_feed_forward: [
+    "feed_forward": [
         ("the ReLU is missing", edited("feed_forward", ".clamp(min=0)", "")),
         ("the ReLU comes last", lambda x, w1, b1, w2, b2: ((x @ w1 + b1) @ w2 + b2).relu()),
     ],
-    check_convolutions: [
+    "convolutions": [
         ("the last word of the sentence changed, and the output of", reshaped),
         ("the ReLU comes last", lambda x, e, c: c(e(x.transpose(1, 2))).relu().transpose(1, 2)),
         ("the ReLU is missing", edited("repaired", ".relu()", "")),
         ("the axes are not swapped back", lambda x, e, c: c(e(x.transpose(1, 2)).relu())),
     ],
-    check_width: [
+    "width": [
         ("the number of attentions is not used", edited("ratio", "attentions * ", "")),
         ("one of the network's two matrices is left out", edited("ratio", "2 *", "4 *")),
     ],
-    check_maximum: [
+    "maximum": [
         ("a ReLU alone gives back the second number", weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
         ("(3, 2) and (2, 3), are transposed;", lambda: [w.T for w in solved.maximum_weights()]),
     ],
-    check_largest_value: [
+    "largest_value": [
         ("the mean of γ ⊙ k", edited("largest_value", "scaled - scaled.mean(dim=0)", "scaled")),
         ("the gain is not used", edited("largest_value", "gain[:, None] * w1", "w1")),
     ],

@@ -4,14 +4,6 @@ import math
 
 import torch
 
-from annotated_transformer.book.chapters.from_here_to_modern_models.exercises import (
-    check_cache,
-    check_gated_width,
-    check_grouped,
-    check_rolling,
-    check_rotary,
-    check_seen,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("from_here_to_modern_models")
@@ -60,10 +52,10 @@ def masked(query, key, value, past, window):
 
 
 RIGHT = {
-    check_cache: [((96.0, 24.0, torch.tensor(6)),)],
-    check_rotary: [rotary],
-    check_gated_width: [lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d],
-    check_rolling: [ring],
+    "cache": [((96.0, 24.0, torch.tensor(6)),)],
+    "rotary": [rotary],
+    "gated_width": [lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d],
+    "rolling": [ring],
 }
 IN_TURN = "x.repeat_interleave(group, dim=0)", "x.repeat(group, 1, 1)"
 BY_HEADS = "query.size(-1)", "query.size(0)"
@@ -72,7 +64,7 @@ KEYS, VALUES = "keys, key[None]])", "values, value[None]])"
 WINDOW, ONE_MORE = "[-window:]", "[-window - 1 :]"
 PAST = "weights = (keys", "read = past or (keys, values)\n    weights = (read[0]", "@ values,", "@ read[1],"
 WRONG = {
-    check_cache: [
+    "cache": [
         ("or values are left out", [48, 12, 3]),
         ("only one layer is counted", [4, 1, 0.25]),
         ("these are bytes; a KiB is 1,024 of them", [98304, 24576, 6144]),
@@ -80,7 +72,7 @@ WRONG = {
         ("give three numbers", 96),
         ("a KiB is 1,024 bytes, not 1,000", [98.304, 24.576, 6.144]),
     ],
-    check_rotary: [
+    "rotary": [
         ("it turns in the other direction", edited("rotary", "positions.to", "-positions.to")),
         ("features i and i + d/2 are taken as a pair", lambda *given: rotary(*given, halves=True)),
         ("the first feature of a pair is overwritten", rotary_in_place),
@@ -88,22 +80,22 @@ WRONG = {
         ("the exponent is i/d instead of 2i/d", edited("rotary", "/ d)", "/ d / 2)")),
         ("the given positions are not used", edited("rotary", "positions.to", "torch.arange(len(x)).to")),
     ],
-    check_grouped: [
+    "grouped": [
         ("neither bug is repaired", edited("grouped", *IN_TURN, *BY_HEADS)),
         ("the heads are still repeated as a, b, a, b", edited("grouped", *IN_TURN)),
         ("divided by the root of the number of heads", edited("grouped", *BY_HEADS)),
     ],
-    check_gated_width: [
+    "gated_width": [
         ("what grouped queries save is not used", lambda d, f, g: 2 / 3 * f),
         ("the gate is not counted", lambda d, f, g: f + (1 - g) * d),
     ],
-    check_seen: [
+    "seen": [
         ("each window counts the token itself again", edited("seen", SUM, "min(n, sum(windows))")),
         ("the result can be larger than n", edited("seen", SUM, "1 + sum(window - 1 for window in windows)")),
         ("only the largest window is counted", edited("seen", SUM, "min(n, max(windows))")),
         ("a window of 0 is counted as −1 token", edited("seen", "if 0 in windows:", "if False:")),
     ],
-    check_rolling: [
+    "rolling": [
         ("the window is not applied", edited("rolling", KEYS + WINDOW, KEYS, VALUES + WINDOW, VALUES)),
         (
             "one token too many is kept",

@@ -2,14 +2,6 @@
 
 import torch
 
-from annotated_transformer.book.chapters.looking_inside.exercises import (
-    check_entropy,
-    check_map,
-    check_other_map,
-    check_rollout,
-    check_switch_off,
-    check_word_split,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("looking_inside")
@@ -43,39 +35,39 @@ def split_by_permutation(words, rng):
 
 
 RIGHT = {
-    check_map: [torch.tensor([True, True, False, True])],
-    check_switch_off: [without_head_by_hand],
-    check_word_split: [split_by_permutation],
-    check_other_map: [edited("other_weights", ".clamp(min=0)", "")],
+    "map": [torch.tensor([True, True, False, True])],
+    "switch_off": [without_head_by_hand],
+    "word_split": [split_by_permutation],
+    "other_map": [edited("other_weights", ".clamp(min=0)", "")],
 }
 SOFT, HOOKED = "torch.special.entr(weights)", "with attention.to_output.register_forward_pre_hook(replace):"
 WRONG = {
-    check_map: [
+    "map": [
         ("your prediction about two heads with the same map is wrong:", [True, True, True, True]),
         ("your prediction about a different map with the same", [True, True, False, False]),
         ("give four answers, one for each statement", [True, True, False]),
     ],
-    check_entropy: [
+    "entropy": [
         ("attends to one token gives NaN;", edited("mean_entropy", SOFT, "-(weights * weights.log())")),
         ("padding is averaged, too", edited("mean_entropy", "[:, real].mean(dim=1)", ".mean(dim=(1, 2))")),
         ("logarithm has the base 2", lambda *given: solved.mean_entropy(*given) / torch.tensor(2.0).log()),
     ],
-    check_switch_off: [
+    "switch_off": [
         ("a hook is still registered", edited("without_head", HOOKED, f"if {HOOKED[5:]}")),
         ("the weights are not the same as before the call;", zeroed_weights),
         ("columns of the output are replaced", zeroed_rows),
         ("the mean is taken over each sentence", edited("without_head", "dim=(0, 1)", "dim=1, keepdim=True")),
     ],
-    check_word_split: [
+    "word_split": [
         ("on both sides of the split", lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3),
         ("the split does not depend on the generator, so it is the", lambda words, rng: words < 100),
         ("the held-out share should be about a third", lambda *given: ~solved.held_out_samples(*given)),
     ],
-    check_rollout: [
+    "rollout": [
         ("the maps are multiplied from the last layer to the first", lambda maps: solved.rollout(maps[::-1])),
         ("the residual connections", edited("rollout", "(weights + torch.eye(len(weights))) / 2", "weights")),
     ],
-    check_other_map: [
+    "other_map": [
         ("orthogonal to a column of ones", edited("other_weights", "[v, torch.ones(len(v), 1)]", "[v]")),
         ("find others with the same output", lambda w, v: w),
         (

@@ -5,17 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.chapters.masking.exercises import (
-    check_decoder_mask,
-    check_local_mask,
-    check_low_enough,
-    check_masked_attention,
-    check_packed_mask,
-    check_reads,
-    check_weights,
-    count_leaks,
-    influence,
-)
+from annotated_transformer.book.chapters.masking import exercises as checks
 from annotated_transformer.model.masks import causal_mask, decoder_mask
 from tests.solutions import Solutions
 
@@ -91,25 +81,25 @@ def reads_by_noise(layer, x: Tensor) -> Tensor:
 
 WEIGHTS = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.33, 0.33, 0.33, 0], [1 / 3, 1 / 3, 1 / 3, 0]]
 RIGHT = {
-    check_weights: [torch.tensor(WEIGHTS)],
-    check_local_mask: [lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()],
-    check_masked_attention: [in_place_attention],
-    check_decoder_mask: [decoder_mask],
-    check_low_enough: [lambda a, h, s, p: s + math.log(a / h) + math.log(p) - math.log1p(-p)],
-    check_packed_mask: [lambda s: torch.stack([(s == number) for number in s]).tril()],
-    check_reads: [reads_by_noise],
+    "weights": [torch.tensor(WEIGHTS)],
+    "local_mask": [lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()],
+    "masked_attention": [in_place_attention],
+    "decoder_mask": [decoder_mask],
+    "low_enough": [lambda a, h, s, p: s + math.log(a / h) + math.log(p) - math.log1p(-p)],
+    "packed_mask": [lambda s: torch.stack([(s == number) for number in s]).tril()],
+    "reads": [reads_by_noise],
 }
 WRONG = {
-    check_weights: [
+    "weights": [
         ("query 3 gives key 0 a weight other than your 0.25 (both", [*WEIGHTS[:3], [0.25] * 4]),
         ("your weights should have shape (4, 4), not (3, 4)", WEIGHTS[:3]),
     ],
-    check_local_mask: [
+    "local_mask": [
         ("the window is one too long", edited("local_mask", "(-window", "(-window - 1")),
         ("it is inverted: True should mean", lambda n, w: ~solved.local_mask(n, w)),
         ("for 7 tokens and a window of 3 should have the", lambda n, w: solved.local_mask(n, w).long()),
     ],
-    check_masked_attention: [
+    "masked_attention": [
         ("hidden scores are set to a number that is larger than this", filled(-1e9, zero=True)),
         ("a query that may read no key gives NaN;", filled(-math.inf)),
         ("to repair what comes out of it is too late for the gradient", nan_to_zero),
@@ -118,20 +108,20 @@ WRONG = {
         ("the mask is inverted: it is True where a query may look", only_four_axes),
         ("the mask of the first sentence is used for all", one_mask_for_all),
     ],
-    check_decoder_mask: [
+    "decoder_mask": [
         ("a pair needs only one of the two masks", edited("repaired_mask", "real & past", "real | past")),
         ("0 is taken for padding, whatever `pad_id` is", lambda ids, pad: decoder_mask(ids, 0)),
         ("the rows of padding are hidden", edited("repaired_mask", "real & past", "real.mT & past")),
     ],
-    check_low_enough: [
+    "low_enough": [
         ("the allowed keys' own score is not used", edited("low_enough", "score + ", "")),
         ("the allowed keys keep a share of 1", edited("low_enough", "(hidden * (1 - share))", "hidden")),
     ],
-    check_packed_mask: [
+    "packed_mask": [
         ("later positions of the own sentence", edited("packed_mask", "& causal_mask(len(sentence))", "")),
         ("earlier sentences may be read", lambda sentence: causal_mask(len(sentence))),
     ],
-    check_reads: [
+    "reads": [
         ("the outputs are summed over their features, where", by_slopes_of_the_sum),
         ("you look at derivatives, which are 0 where the layer is", by_slopes),
         ("the inputs never become large", edited("reads", "(-1, 2, 1e6)", "(-1,)")),
@@ -152,15 +142,15 @@ def attend_below(number: float):
 
 
 def test_law_changed_inputs_find_a_leak_that_derivatives_miss():
-    assert [count_leaks(attend_below(-math.inf), scale) for scale in (1.0, 1e3, 1e6)] == [0, 0, 0]
-    assert count_leaks(attend_below(-1e9)) == 0
-    assert count_leaks(attend_below(-1e9), 1e6) > 0
-    assert count_leaks(attend_below(-1.0)) == 20
+    assert [checks.count_leaks(attend_below(-math.inf), scale) for scale in (1.0, 1e3, 1e6)] == [0, 0, 0]
+    assert checks.count_leaks(attend_below(-1e9)) == 0
+    assert checks.count_leaks(attend_below(-1e9), 1e6) > 0
+    assert checks.count_leaks(attend_below(-1.0)) == 20
     x = torch.randn(1, 6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert (influence(attend_below(-1e9), x)[~causal_mask(6)] == 0).all()
+    assert (checks.influence(attend_below(-1e9), x)[~causal_mask(6)] == 0).all()
 
 
 def test_law_influence_is_the_sum_of_absolute_derivatives():
     x = torch.randn(1, 3, 2, dtype=torch.float64)
     shift = torch.tensor([[0.0, 0, 0], [2, 0, 0], [0, -3, 0]], dtype=torch.float64)
-    torch.testing.assert_close(influence(lambda x: shift @ x, x), 2 * shift.abs())
+    torch.testing.assert_close(checks.influence(lambda x: shift @ x, x), 2 * shift.abs())

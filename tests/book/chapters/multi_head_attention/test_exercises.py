@@ -2,15 +2,6 @@
 
 import torch
 
-from annotated_transformer.book.chapters.multi_head_attention.exercises import (
-    check_contributions,
-    check_multi_head,
-    check_one_head_errors,
-    check_pointers,
-    check_repaired,
-    check_shapes,
-    check_split_heads,
-)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from tests.solutions import Solutions
 
@@ -77,51 +68,51 @@ def contributions_by_silence(layer, x):
 
 
 RIGHT = {
-    check_shapes: [SHAPES | {"output": torch.Size([2, 4, 12])}],
-    check_split_heads: [lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)],
-    check_one_head_errors: [lambda w: (w.square().sum() - w**2) / (w @ w)],
-    check_contributions: [contributions_by_silence],
-    check_pointers: [(lambda: pointers().double(), draw_batch)],
+    "shapes": [SHAPES | {"output": torch.Size([2, 4, 12])}],
+    "split_heads": [lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)],
+    "one_head_errors": [lambda w: (w.square().sum() - w**2) / (w @ w)],
+    "contributions": [contributions_by_silence],
+    "pointers": [(lambda: pointers().double(), draw_batch)],
 }
 NOT_SWAPPED_BACK = "read.transpose(1, 2).flatten(2)", "read.reshape(read.size(0), read.size(2), -1)"
 VIEWED = "x.unflatten(-1, (num_heads, -1)).transpose(1, 2)", "x.view(len(x), num_heads, x.size(1), -1)"
 WRONG = {
-    check_shapes: [
+    "shapes": [
         ("The axis of the heads comes before that of the queries", SHAPES | {"queries": (2, 4, 3, 5)}),
         ("how wide are all queries, keys, and values together?", SHAPES | {"parameters": 576}),
         ("the predictions should be a dictionary, not list", [1, 2]),
     ],
-    check_split_heads: [
+    "split_heads": [
         ("mixes the columns of several heads", lambda x, h: x.view(x.size(0), h, x.size(1), -1)),
         ("in the result for shape (2, 5, 21) and 3 heads, a head's", strided),
         ("for shape (2, 5, 21) and 3 heads has the axes", edited("split", ".transpose(1, 2)", "")),
         ("only the first sentence is returned", lambda x, h: solved.split(x, h)[:1]),
         ("is something rounded, or is a small term", lambda x, h: solved.split(x, h) + 1e-3),
     ],
-    check_multi_head: [
+    "multi_head": [
         ("divided by √d_model", edited("multi_head", "q.size(-1)", "query.size(-1)")),
         ("the axes are not swapped back", edited("multi_head", *NOT_SWAPPED_BACK)),
         ("one sentence depends on the other", mixed_sentences),
         ("your function, for 1 head with d_k=12 and d_v=12, 4", lambda query, *_: query[:, :2]),
     ],
-    check_repaired: [
+    "repaired": [
         ("neither bug is repaired", edited("repaired", *VIEWED, *NOT_SWAPPED_BACK)),
         ("the axes are not swapped back", edited("repaired", *NOT_SWAPPED_BACK)),
     ],
-    check_one_head_errors: [
+    "one_head_errors": [
         ("the error is taken to be one minus the weight", lambda w: 1 - w),
         ("the formula is that for two items", lambda w: (1 - w) ** 2 / (w**2 + (1 - w) ** 2)),
         ("is something rounded, or is a small term", lambda w: solved.errors_of_read_outs(w) + 1e-6),
         ("the mean of the errors is returned", lambda w: solved.errors_of_read_outs(w).mean()),
     ],
-    check_contributions: [
+    "contributions": [
         ("divided evenly among the heads", lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3)),
         ("these are the heads themselves", edited("contributions", "head @ block for", "head for")),
         ("with biases has the bias of the output map in each term", with_bias),
         ("the biases of queries, keys, and values are left out", without_any_bias),
         ("changed the layer's parameters", by_damage),
     ],
-    check_pointers: [
+    "pointers": [
         ("error should be less than 0.01", lambda: pointers(loudness=1.0), draw_batch),
         ("0.00 for the first item named", lambda: pointers(second=0), draw_batch),
         ("return a MultiHeadAttention, not Linear", lambda: torch.nn.Linear(10, 10), draw_batch),

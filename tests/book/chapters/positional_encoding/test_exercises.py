@@ -5,14 +5,6 @@ import math
 
 import torch
 
-from annotated_transformer.book.chapters.positional_encoding.exercises import (
-    check_halves,
-    check_input,
-    check_look_back,
-    check_origin,
-    check_sinusoids,
-    check_turn,
-)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation
 from tests.solutions import Solutions
@@ -69,38 +61,36 @@ def split_layer(layer):
 
 
 RIGHT = {
-    check_origin: [ORIGIN | {"first row": torch.tensor([0.0, 1, 0, 1, 0, 1])}],
-    check_input: [
-        lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5)
-    ],
-    check_look_back: [head(looking_back), head(looking_back, loudness=30.0)],
-    check_halves: [split_layer],
+    "origin": [ORIGIN | {"first row": torch.tensor([0.0, 1, 0, 1, 0, 1])}],
+    "input": [lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5)],
+    "look_back": [head(looking_back), head(looking_back, loudness=30.0)],
+    "halves": [split_layer],
 }
 WRONG = {
-    check_origin: [
+    "origin": [
         ("write down sine and cosine of each angle at position 0", ORIGIN | {"first row": [0] * 6}),
         ("add up the squares of the first row", ORIGIN | {"squared length": 6}),
         ("add up the squares of sine and cosine for each pair", ORIGIN | {"product with itself": 1}),
         ("the whole table follows from a formula", ORIGIN | {"learned numbers": 6}),
     ],
-    check_sinusoids: [
+    "sinusoids": [
         ("all sines come first, and all cosines after them", halved),
         ("positions are columns", lambda n, d: solved.positions(n, d).T),
     ],
-    check_input: [
+    "input": [
         ("positions are counted along the batch, not along the tokens", along_the_batch),
         ("the positions are scaled, too", scaled_sum),
     ],
-    check_turn: [
+    "turn": [
         ("the offset has the wrong sign", edited("turn", "[c, s], [-s, c]", "[c, -s], [s, c]")),
         ("for d_model=6, the answer should be a 6 × 6 tensor, not one", lambda k, d: solved.turn(k, 2)),
     ],
-    check_look_back: [
+    "look_back": [
         ("each weight on the position 1 before should be above 0.9", head(rotation)),
         ("The largest weight is the right one;", head(looking_back, loudness=1.0)),
         ("the text asks for one head, whose weights are read here;", head(looking_back, num_heads=2)),
     ],
-    check_halves: [
+    "halves": [
         ("the columns are still in the old order", copy.deepcopy),
         ("the layer that you were given was changed;", in_place),
     ],

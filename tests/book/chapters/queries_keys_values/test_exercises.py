@@ -3,15 +3,7 @@
 import numpy as np
 import torch
 
-from annotated_transformer.book.chapters.queries_keys_values.exercises import (
-    ANSWERS,
-    check_additive,
-    check_answers,
-    check_extended,
-    check_matrices,
-    check_soft_lookup,
-    check_writer,
-)
+from annotated_transformer.book.chapters.queries_keys_values import exercises as checks
 from annotated_transformer.book.chapters.queries_keys_values.scenes import SCENE_WORDS, VERBS
 from tests.solutions import Solutions
 
@@ -35,37 +27,43 @@ def halves(query, key, width):
 
 
 RIGHT = {
-    check_soft_lookup: [lambda *given: np.float64(solved.soft_lookup(*given))],
-    check_extended: [halves],
-    check_matrices: [lambda: [1000 * matrix.double() for matrix in solved.matrices()]],
+    "soft_lookup": [lambda *given: np.float64(solved.soft_lookup(*given))],
+    "extended": [halves],
+    "matrices": [lambda: [1000 * matrix.double() for matrix in solved.matrices()]],
 }
 NOT_FED = (
     "last = captioner(last, cells).argmax(dim=-1)\n        said.append(last)",
     "said.append(captioner(last, cells).argmax(dim=-1))",
 )
 WRONG = {
-    check_answers: [
-        ("Which key is closest, and how much weight is left for the", ANSWERS | {"narrow, query 9.4": 12}),
-        ("The query lies outside all keys, but one of them is closest", ANSWERS | {"narrow, query 13": 0}),
+    "answers": [
+        (
+            "Which key is closest, and how much weight is left for the",
+            checks.ANSWERS | {"narrow, query 9.4": 12},
+        ),
+        (
+            "The query lies outside all keys, but one of them is closest",
+            checks.ANSWERS | {"narrow, query 13": 0},
+        ),
     ],
-    check_soft_lookup: [
+    "soft_lookup": [
         ("for query 9, keys [8.0, 10.0, 12.0] and width 1, the", edited("soft_lookup", " / sum(raised)", "")),
         ("for query 500, keys [8.0, 10.0, 12.0] and width", edited("soft_lookup", " - max(exponents)", "")),
         ("the width is not squared", edited("soft_lookup", "width**2", "width")),
     ],
-    check_additive: [
+    "additive": [
         ("tanh is missing", edited("additive", "pairs.tanh()", "pairs")),
         ("the scores are divided by a root", edited("additive", "@ w_score", "@ w_score / 11**0.5")),
     ],
-    check_writer: [
+    "writer": [
         ("no word becomes the next query", edited("repaired", *NOT_FED)),
         ("should have the shape (6, 3), not (6, 39)", edited("repaired", "dim=-1", "dim=1")),
     ],
-    check_extended: [
+    "extended": [
         ("half of the keys' squared length is enough", edited("extended", "-norms / 2", "-norms")),
         ("the width is not squared", edited("extended", "width**2", "width")),
     ],
-    check_matrices: [
+    "matrices": [
         ("57 captions of 300 should be different, such as 'dog cat", edited("matrices", "] = 20", "] = 2")),
         ("300 captions of 300 should be different, such as 'lamp", matrices_by_word),
     ],

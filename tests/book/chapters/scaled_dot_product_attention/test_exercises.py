@@ -3,15 +3,6 @@
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.book.chapters.scaled_dot_product_attention.exercises import (
-    check_attention,
-    check_debugged,
-    check_gradient,
-    check_predictions,
-    check_scale,
-    check_softmax,
-    check_temperature,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("scaled_dot_product_attention")
@@ -48,46 +39,46 @@ def by_scaled_keys(query, key, value, temperature):
 
 
 RIGHT = {
-    check_predictions: [{change: f" {word.title()} " for change, word in PREDICTIONS.items()}],
-    check_debugged: [F.scaled_dot_product_attention],
-    check_scale: [lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt()],
-    check_gradient: [lambda w: torch.eye(len(w), dtype=w.dtype) * w - w[:, None] * w],
-    check_temperature: [at_temperature, by_scaled_keys],
+    "predictions": [{change: f" {word.title()} " for change, word in PREDICTIONS.items()}],
+    "debugged": [F.scaled_dot_product_attention],
+    "scale": [lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt()],
+    "gradient": [lambda w: torch.eye(len(w), dtype=w.dtype) * w - w[:, None] * w],
+    "temperature": [at_temperature, by_scaled_keys],
 }
 SCALE, MAXIMUM = " / math.sqrt(key.size(-1))", "(scores - scores.amax(dim=-1, keepdim=True))"
 WRONG = {
-    check_predictions: [
+    "predictions": [
         ("By what are all exponentials multiplied then?", PREDICTIONS | {"add 5 to every score": "sharper"}),
         ("From what are the weights computed?", PREDICTIONS | {"replace the values": "other"}),
         ("Which score is the largest afterwards?", PREDICTIONS | {"scale one key": "sharper"}),
         ("there is no prediction for 'add 5 to every score', 'halve", {"double the query": "sharper"}),
     ],
-    check_softmax: [
+    "softmax": [
         ("too large for a float", edited("softmax", "score - largest", "score")),
         ("the scores are divided by their sum, without exponentials", divided),
     ],
-    check_attention: [
+    "attention": [
         ("the scores are not divided by √d_k", edited("attention", SCALE, "")),
         ("an axis was added", lambda q, k, v: solved.attention(q[None], k[None], v)),
         ("scores in the thousands give NaN or infinity:", edited("attention", MAXIMUM, "scores")),
         ("scores beyond 10 are cut off", edited("attention", MAXIMUM, "scores.clamp(-50, 50)")),
     ],
-    check_debugged: [
+    "debugged": [
         ("divided by √4, whatever the width", edited("repaired", "math.sqrt(key.size(-1))", "2")),
         (
             "the softmax runs over the queries instead of the keys",
             edited("repaired", "math.sqrt(key.size(-1))", "2", "dim=-1", "dim=1 if query.ndim == 3 else -1"),
         ),
     ],
-    check_scale: [
+    "scale": [
         ("d_k=64 and standard deviations 3 and 1", edited("scale", " * query_std * key_std", "")),
         ("for d_k=64 and standard deviations 1 and 1", lambda *given: -solved.scale(*given)),
     ],
-    check_gradient: [
+    "gradient": [
         ("only the entries on the diagonal are filled", lambda w: torch.diag(w * (1 - w))),
         ("the sign is reversed", lambda w: -solved.softmax_derivatives(w)),
     ],
-    check_temperature: [
+    "temperature": [
         ("multiplied by the temperature", lambda *given: at_temperature(*given, scale=given[3] ** 2)),
         (
             "the temperature is never below 0.1",

@@ -6,14 +6,6 @@ from itertools import pairwise
 
 import torch
 
-from annotated_transformer.book.chapters.text_to_batches.exercises import (
-    check_encoding,
-    check_learning,
-    check_padding_count,
-    check_pools,
-    check_share,
-    check_split,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("text_to_batches")
@@ -83,29 +75,29 @@ def split_by_search(pairs, share, seed):
 
 
 RIGHT = {
-    check_padding_count: [torch.tensor([22, 8, 8, 1])],
-    check_learning: [lambda counts, number: [[*pair] for pair in solved.learn(counts, number)]],
-    check_encoding: [lambda *given: tuple(solved.pieces_of(*given))],
-    check_split: [split_by_search],
-    check_share: [lambda batch: 0.5 - 0.5 / batch],
-    check_pools: [lambda *given: [torch.tensor(rows) for rows in solved.pooled(*given)]],
+    "padding_count": [torch.tensor([22, 8, 8, 1])],
+    "learning": [lambda counts, number: [[*pair] for pair in solved.learn(counts, number)]],
+    "encoding": [lambda *given: tuple(solved.pieces_of(*given))],
+    "split": [split_by_search],
+    "share": [lambda batch: 0.5 - 0.5 / batch],
+    "pools": [lambda *given: [torch.tensor(rows) for rows in solved.pooled(*given)]],
 }
 REPEATED = "randint(len(lengths), (len(lengths),)"
 ALWAYS = "(len(lengths), generator=torch.Generator().manual_seed(0))"
 WRONG = {
-    check_padding_count: [
+    "padding_count": [
         ("a batch has as many columns as its longest sentence", [22, 8, 2, 1]),
         ("that is what the longest sentences take;", [10, 10, 10, 0]),
     ],
-    check_learning: [
+    "learning": [
         ("each word counts once, however often it occurs", edited("learn", "+= count", "+= 1")),
         ("pairs are counted once", learn_once),
     ],
-    check_encoding: [
+    "encoding": [
         ("the longest piece is taken first", longest_first),
         ("from the last to the first", lambda word, merges: solved.pieces_of(word, merges[::-1])),
     ],
-    check_split: [
+    "split": [
         ("162 target sentences, such as 'de 1008'", split_by_side(0)),
         ("157 source sentences, such as 'chain 10'", split_by_side(1)),
         ("each pair must be in one of the splits, once", split_and_drop),
@@ -113,12 +105,12 @@ WRONG = {
         ("two seeds give the same split", edited("repaired", "Random(seed)", "Random(0)")),
         ("The training pairs come first", lambda *given: solved.repaired(*given)[::-1]),
     ],
-    check_share: [
+    "share": [
         ("the size of the batch is not used", lambda batch: 0.5),
         ("the mean length is compared with the sum of all lengths", lambda batch: 1 - 1 / batch),
         ("the expected maximum is taken to be 1 − 2⁻ⁿ instead of n", lambda batch: 0.5 - 0.5**batch),
     ],
-    check_pools: [
+    "pools": [
         ("the latter should waste much less", edited("pooled", "lengths[row])", "0)")),
         ("all sentences are sorted together", sorted_at_once),
         ("`pool` is used as a number of batches", with_pool(lambda lengths, batch, pool: batch * pool)),

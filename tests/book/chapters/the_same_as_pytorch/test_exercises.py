@@ -3,15 +3,6 @@
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.book.chapters.the_same_as_pytorch.exercises import (
-    check_copies,
-    check_equal,
-    check_first_difference,
-    check_stall,
-    check_suspects,
-    check_test,
-    check_ulps,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("the_same_as_pytorch")
@@ -90,12 +81,12 @@ def rows_sum(attend):
 
 
 RIGHT = {
-    check_equal: [torch.tensor([False, True, True, False, False])],
-    check_first_difference: [first_by_list],
-    check_copies: [KERNELS],
-    check_suspects: [PLACES],
-    check_stall: [lambda digits: 1 << digits],
-    check_test: [many_cases],
+    "equal": [torch.tensor([False, True, True, False, False])],
+    "first_difference": [first_by_list],
+    "copies": [KERNELS],
+    "suspects": [PLACES],
+    "stall": [lambda digits: 1 << digits],
+    "test": [many_cases],
 }
 HEADS = ".unflatten(-1, (theirs.num_heads, -1)).transpose(1, 2)\n", ".reshape(*cut)\n"
 CUT = "qkv = ", "cut = len(x), theirs.num_heads, x.size(1), -1\n    qkv = "
@@ -103,7 +94,7 @@ OPPOSITE = "(hidden[", "(~hidden["
 DEVIATION = "(variance + theirs.eps).sqrt()", "(variance.sqrt() + theirs.eps)"
 SAMPLE = "correction=0", "correction=1"
 WRONG = {
-    check_equal: [
+    "equal": [
         ("your prediction about 0.1 + 0.2 == 0.3 is wrong", [True, True, True, False, False]),
         ("the first roundings are of different sums", [False, True, True, True, False]),
         ("give five answers, one for each statement", [False, True, True, False]),
@@ -111,20 +102,20 @@ WRONG = {
         ("give five times True or False", [5, 1, 1, 0, 0]),
         ("give five times True or False, not a text", "FTTFF"),
     ],
-    check_ulps: [
+    "ulps": [
         ("2^−23 is taken as the distance everywhere", lambda a, b: (b - a).abs() * 2**23),
         ("the relative difference is divided by 2^−23", lambda a, b: ((b - a).abs() / a * 2**23).double()),
         ("take absolute values", lambda a, b: b.view(torch.int32).long() - a.view(torch.int32).long()),
         ("the number of steps has no sign", edited("ulps", ").abs()", ")")),
     ],
-    check_first_difference: [
+    "first_difference": [
         ("It is the last step that differs, not the first", last),
         ("It is the step with the largest gap", largest),
         ("No NaN is > a number", edited("first", "not (a - b).abs().max() <=", "(a - b).abs().max() >")),
         ("use the tolerance", edited("first", "tolerance * b", "0.0 * b")),
         ("a hook is still registered after the call", edited("first", "in handles", "in handles[1:]")),
     ],
-    check_copies: [
+    "copies": [
         ("the heads are cut out of the rows", *copies(attention=edited("attention", *CUT, *HEADS))),
         ("the mask is inverted", *copies(attention=edited("attention", *OPPOSITE))),
         ("the mask is not used", *copies(attention=lambda t, x, mask: solved.attention(t, x, mask & False))),
@@ -144,18 +135,18 @@ WRONG = {
         ("the norm is that of the copy as it was given", *copies(norm=edited("norm", *SAMPLE, *DEVIATION))),
         ("eps is added to the deviation", *copies(norm=edited("norm", *DEVIATION))),
     ],
-    check_suspects: [
+    "suspects": [
         ("differs, too, but an earlier step does already", {**PLACES, 2: "encoder: final norm"}),
         ("agrees with PyTorch's", {**PLACES, 3: "encoder 1: norm 1"}),
         ("keep the dictionary", list(PLACES.values())),
         ("is not the label of a step", {**PLACES, 4: "decoder.layers.1"}),
     ],
-    check_stall: [
+    "stall": [
         ("One digit more", lambda digits: 2 ** (digits - 1)),
         ("is a power of 2", lambda digits: 2**digits - 1),
         ("the even one is taken", lambda digits: 2 ** (digits + 1)),
     ],
-    check_test: [
+    "test": [
         ("5 of 6 wrong programs pass your test: the scores are not divided by √d_k", rows_sum),
         ("the test fails for the package's attention", edited("test", "1e-9", "0.0")),
     ],

@@ -5,14 +5,6 @@ import math
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.book.chapters.training.exercises import (
-    check_accumulate,
-    check_adam,
-    check_optimum,
-    check_schedule,
-    check_smoothed_loss,
-    check_update,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("training")
@@ -50,24 +42,24 @@ def accumulate_means(model, parts, *, weigh=lambda part, labels: part / sum(labe
 
 
 RIGHT = {
-    check_smoothed_loss: [lambda *given: solved.smoothed_loss(*given).item()],
-    check_adam: [adam_in_place],
-    check_update: [update_by_rows],
-    check_optimum: [lambda *given: torch.tensor(solved.optimum(*given), dtype=torch.float64)],
-    check_accumulate: [accumulate_means],
+    "smoothed_loss": [lambda *given: solved.smoothed_loss(*given).item()],
+    "adam": [adam_in_place],
+    "update": [update_by_rows],
+    "optimum": [lambda *given: torch.tensor(solved.optimum(*given), dtype=torch.float64)],
+    "accumulate": [accumulate_means],
 }
 OTHERS = "log_p.mean(dim=-1)", "(log_p.sum(dim=-1) - of_label) / (logits.size(-1) - 1)"
 UNCORRECTED = "m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)", "m, v"
 SHIFT = "model(src, tgt[:, :-1])", "model(src, tgt)", "tgt[:, 1:]", "tgt"
 WRONG = {
-    check_schedule: [
+    "schedule": [
         ("at step 8000, after the peak, the rate is not half of its", [2000, 8000, 0.5, 0.5]),
         ("the peak of a model four times as wide does not change by a", [2000, 16_000, 2.0, 0.5]),
         ("step 2000 is not after the peak, which is at step 4,000", [2000, 2000, 0.5, 0.5]),
         ("with a warm-up four times as long, the peak does not", [2000, 16_000, 0.5, 0.25]),
         ("give four numbers, one for each question", [2000, 16_000]),
     ],
-    check_smoothed_loss: [
+    "smoothed_loss": [
         ("padding counts as a label", edited("smoothed_loss", "losses[labels != pad_id]", "losses")),
         ("the other classes share the smoothing", edited("smoothed_loss", *OTHERS)),
         (
@@ -77,23 +69,23 @@ WRONG = {
             ),
         ),
     ],
-    check_adam: [
+    "adam": [
         ("the means are not corrected for their start at 0", edited("adam_step", *UNCORRECTED)),
         ("corrected as at the first step", lambda *given: solved.adam_step(*given[:4], 1, *given[5:])),
         ("ε is inside the root", edited("adam_step", "v_hat.sqrt() + eps", "(v_hat + eps).sqrt()")),
     ],
-    check_update: [
+    "update": [
         ("the gradients of the first update are added", edited("repaired", "optimizer.zero_grad()", "pass")),
         ("the shift is missing", edited("repaired", *SHIFT)),
         ("padding counts as a label", edited("repaired", ", ignore_index=0", "")),
     ],
-    check_optimum: [
+    "optimum": [
         ("the label has no part in the smoothing", optimum_without_own_share),
         ("the label's target is taken to be 1 − ε", lambda n, e: (1 - e, math.log((1 - e) * n / e), 0.0)),
         ("the label's own share ε / n is missing", lambda n, e: (1 - e, *solved.optimum(n, e)[1:])),
         ("this is the perplexity", lambda *n: (*solved.optimum(*n)[:2], math.exp(solved.optimum(*n)[2]))),
     ],
-    check_accumulate: [
+    "accumulate": [
         (
             "the means of the parts are averaged",
             lambda *given: accumulate_means(*given, weigh=lambda part, labels: 1 / len(labels)),

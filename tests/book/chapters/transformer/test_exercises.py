@@ -2,14 +2,7 @@
 
 import torch
 
-from annotated_transformer.book.chapters.transformer.exercises import (
-    PREDICTED,
-    check_assembled,
-    check_decoder_only,
-    check_interval,
-    check_pass_shapes,
-    check_unique_count,
-)
+from annotated_transformer.book.chapters.transformer import exercises as checks
 from tests.solutions import Solutions
 
 solved = Solutions("transformer")
@@ -25,34 +18,34 @@ def by_state(model):
 
 
 RIGHT = {
-    check_unique_count: [lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))],
-    check_decoder_only: [lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))],
+    "unique_count": [lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))],
+    "decoder_only": [lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))],
 }
 LOW, HIGH = "-(-low // d)", "-(-high // d) - 1"
 PAIRED = "z = layer(z)", "z = [*z, layer(z[-1])] if isinstance(z, list) else [layer(z)]"
 WRONG = {
-    check_pass_shapes: [
-        ("There is one row for each source token", PREDICTED | {"z": (5, 512)}),
-        ("rows are queries, from the target", PREDICTED | {"cross-attention weights": (8, 7, 5)}),
-        ("'z' should be a shape, such as (2, 3), not str.", PREDICTED | {"z": "(7, 512)"}),
-        ("'z' should be a shape, such as (2, 3), not int.", PREDICTED | {"z": 512}),
+    "pass_shapes": [
+        ("There is one row for each source token", checks.PREDICTED | {"z": (5, 512)}),
+        ("rows are queries, from the target", checks.PREDICTED | {"cross-attention weights": (8, 7, 5)}),
+        ("'z' should be a shape, such as (2, 3), not str.", checks.PREDICTED | {"z": "(7, 512)"}),
+        ("'z' should be a shape, such as (2, 3), not int.", checks.PREDICTED | {"z": 512}),
     ],
-    check_assembled: [
+    "assembled": [
         ("the encoder layer beside it", edited("assemble", *PAIRED, "layer(y, z)", "layer(y, z.pop(0))")),
         ("the decoder reads the embeddings of the source", edited("assemble", "y, z)", "y, embed(src))")),
     ],
-    check_unique_count: [
+    "unique_count": [
         ("buffers count", with_buffers),
         ("a shared matrix counts once for each of its names", by_state),
     ],
-    check_interval: [
+    "interval": [
         ("A part of a token is not enough:", edited("fitting", LOW, "low // d", HIGH, "high // d")),
         ("which rounds to 2", edited("fitting", LOW, "(low + 1) // d + 1")),
         ("A part of a token is not enough:", edited("fitting", LOW, f"{LOW} - 1")),
         ("41,794 tokens make 65,500,160 parameters, which does", edited("fitting", HIGH, "-(-high // d)")),
         ("41,793 tokens make 65,499,648 parameters, which rounds to", edited("fitting", HIGH, f"{HIGH} - 1")),
     ],
-    check_decoder_only: [
+    "decoder_only": [
         ("the output has a matrix of its own", edited("gpt_size", "(vocab + pos", "(2 * vocab + pos")),
         ("the biases of the linear maps are missing", edited("gpt_size", "13 * d", "4 * d")),
     ],

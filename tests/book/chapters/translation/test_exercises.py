@@ -2,13 +2,6 @@
 
 import random
 
-from annotated_transformer.book.chapters.translation.exercises import (
-    check_bleu,
-    check_chrf,
-    check_one_word,
-    check_statements,
-    check_wins,
-)
 from tests.solutions import Solutions
 
 solved = Solutions("translation")
@@ -38,18 +31,18 @@ def wins_one_system_after_the_other(first, second, references, picks, bleu):
 
 
 RIGHT = {
-    check_wins: [wins_one_system_after_the_other],
+    "wins": [wins_one_system_after_the_other],
 }
 UNCLIPPED = "(a & b).total() for", "sum(a[g] for g in a if g in b) for"
 SPOILED = "min(place, windows - 1) - max(0, place - n + 1) + 1"
 PRODUCT = "product *= matches / max(1, sum(a.total() for a in ours))"
 NEGATIVE = "product *= matches / sum(len(text.split()) - n + 1 for text in hypotheses)"
 WRONG = {
-    check_statements: [
+    "statements": [
         ("how many of the four precisions change, and does the", [True, True, False, False]),
         ("which side does the brevity penalty look at, and which", [True, False, True, False]),
     ],
-    check_bleu: [
+    "bleu": [
         ("matches are not clipped to how often a word occurs in the", edited("bleu", *UNCLIPPED)),
         ("the brevity penalty is missing", edited("bleu", "min(1, math.exp(1 - r / c)) * ", "")),
         ("rewards longer", edited("bleu", "min(1, math.exp(1 - r / c))", "math.exp(1 - r / c)")),
@@ -58,16 +51,16 @@ WRONG = {
         ("BLEU is averaged over sentences", mean_bleu),
         ("only words and pairs of words", edited("bleu", "range(1, 5)", "(1, 2)", "0.25", "0.5")),
     ],
-    check_chrf: [
+    "chrf": [
         ("β² is at the recall instead of the precision", edited("repaired", "(4 * p + r)", "(p + 4 * r)")),
         ("spaces are counted", edited("repaired", 'text.replace(" ", "")', "text")),
         ("precision and recall have the same weight", edited("repaired", "5 * p", "2 * p", "4 * p", "p")),
     ],
-    check_one_word: [
+    "one_word": [
         ("the token is taken to be in n windows, as one far", edited("one_word", SPOILED, "min(n, windows)")),
         ("the token is taken to be in one window, as one at the", edited("one_word", SPOILED, "1")),
     ],
-    check_wins: [
+    "wins": [
         ("both systems should be scored on the same draws", wins_of_other_draws),
         ("a tie counts as a win", edited("wins", "drawn[2]) >", "drawn[2]) >=")),
         ("the share of the second system is subtracted from 1", lambda *given: 1 - solved.wins(*given)),
