@@ -26,15 +26,6 @@ def test_law_a_step_shows_its_tokens_the_triangle_and_the_probabilities(step):
     assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the likeliest word
 
 
-def test_law_the_block_has_three_sublayers_three_norms_and_the_source_at_one_of_them():
-    fig = figures.draw_decoder_block()
-    found = texts(fig)
-    assert {"self-attention", "cross-attention", "feed-forward", "$z$", r"$N\,\times$"} <= set(found)
-    assert found.count("LayerNorm") == 3
-    assert [found.count(name) for name in ("$Q$", "$K$", "$V$")] == [2, 2, 2]
-    assert r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$" in found
-
-
 def test_law_inputs_omit_the_last_column_and_labels_omit_the_first():
     fig = figures.draw_inputs_and_labels([["<s>", "a", "b", "</s>"], ["<s>", "a", "</s>", "<pad>"]])
     assert texts(fig).count("</s>") == 4

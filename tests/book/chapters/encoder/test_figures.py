@@ -14,15 +14,6 @@ def stop(station="add 1", **inputs):
     return figures.Stop(station, "Add", "2 × 4", inputs or {"x": X, "output": 2 * X}, 3 * X, "sum")
 
 
-def test_law_the_block_names_its_parts_and_the_shape_at_each_place():
-    fig = figures.draw_encoder_block()
-    written = texts(fig)
-    assert written.count(figures.WIDE) == 6
-    assert {"self-attention", "feed-forward", "positions", "$Q$", "$K$", "$V$", "$z$"} <= set(written)
-    assert written.count("LayerNorm") == 2
-    assert written.count("+") == 3
-
-
 def test_law_a_stop_shows_what_arrives_and_what_leaves():
     written = texts(figures.draw_walk(stop(), words=WORDS, features=FEATURES))
     assert written.count("3") == 4

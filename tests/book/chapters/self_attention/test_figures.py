@@ -66,26 +66,19 @@ def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
 
 
 def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
-    fig = figures.draw_own_map(torch.eye(4), words=WORDS)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_own_map(torch.eye(4), words=WORDS).axes
     assert [label.get_text() for label in ax.get_xticklabels()] == WORDS
     assert [label.get_text() for label in ax.get_yticklabels()] == WORDS
 
 
-def test_law_shares_have_a_row_for_each_head_and_adjective():
-    shares = torch.tensor([[[0.7, 0.1, 0.2, 0.0], [0.3, 0.0, 0.6, 0.1]], [[0.0, 0.0, 1.0, 0.0]] * 2])
-    (ax,) = figures.draw_word_shares(shares).axes
-    rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
-    assert [label.get_text() for label in ax.get_yticklabels()] == rows
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
-    assert {"0.70", "0.60", "1.00"} <= set(texts(ax.figure))
-
-
 @pytest.mark.parametrize("heads", [1, 3])
 def test_law_shares_of_any_number_of_heads_are_drawn(heads):
-    (ax,) = figures.draw_word_shares(torch.full((heads, 2, 4), 0.25)).axes
-    rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows[-2:] == [f"head {heads}, hungry", f"head {heads}, tasty"]
+    shares = torch.arange(8.0 * heads).view(heads, 2, 4) / 100
+    (ax,) = figures.draw_word_shares(shares).axes
+    rows = [f"head {head}, {word}" for head in range(1, heads + 1) for word in ("hungry", "tasty")]
+    assert [label.get_text() for label in ax.get_yticklabels()] == rows
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
+    assert {"0.01", "0.03", "0.06", f"{shares.max():.2f}"} <= set(texts(ax.figure))
 
 
 def test_law_each_map_stands_below_its_name():
@@ -94,7 +87,7 @@ def test_law_each_map_stands_below_its_name():
     assert texts(fig) == ["1.00", "0.00", "0.00", "1.00", "0.00", "1.00", "1.00", "0.00"]
 
 
-@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1), (4, 12, 30)])
+@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1)])
 def test_law_a_batch_is_drawn_with_a_sheet_of_the_right_shape_for_each_sentence(sentences, words, width):
     fig = figures.draw_batch(sentences, words, width)
     assert {"weights", "output", "$X$", r"$X^\top$"} <= set(texts(fig))

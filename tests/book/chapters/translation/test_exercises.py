@@ -30,9 +30,7 @@ def wins_one_system_after_the_other(first, second, references, picks, bleu):
     return sum(theirs > ours for ours, theirs in pairs) / len(pairs)
 
 
-RIGHT = {
-    "wins": [wins_one_system_after_the_other],
-}
+RIGHT = {"wins": [wins_one_system_after_the_other]}
 UNCLIPPED = "(a & b).total() for", "sum(a[g] for g in a if g in b) for"
 SPOILED = "min(place, windows - 1) - max(0, place - n + 1) + 1"
 PRODUCT = "product *= matches / max(1, sum(a.total() for a in ours))"

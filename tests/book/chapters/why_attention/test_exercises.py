@@ -13,7 +13,7 @@ edited = solved.edited
 
 RIGHT = {
     "gradient_predictions": [
-        checks.PREDICTIONS | {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000},
+        checks.PREDICTIONS | {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000}
     ],
     "average": [lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states)],
     "last_state": [lambda rnn, x: rnn(x)[1][0][-1]],
