@@ -50,6 +50,15 @@ def imported(page: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
     }
 
 
+def requirements(body: list[ast.stmt], page: Iterable[ast.stmt]) -> list[ast.stmt] | None:
+    """Return the imports and the functions of a page that a solution needs, or None if it needs more."""
+    functions = {node.name: node for node in page if isinstance(node, ast.FunctionDef)}
+    needed = [functions[name] for name in names_in(ast.Module(body, [])).needs if name in functions]
+    missing = names_in(ast.Module([*needed, *body], [])).needs - {*dir(builtins)}
+    imports = imported(page)
+    return [*(imports[name] for name in missing), *needed] if missing <= imports.keys() else None
+
+
 @cache
 def read(room: str) -> Page:
     """Execute the solutions of a room's chapter, with the imports and functions that they need."""
@@ -58,18 +67,13 @@ def read(room: str) -> Page:
     page = Page(torch.float64 if "set_default_dtype(torch.float64)" in text else torch.float32)
     cells = [cell for cell in parsed(text).cells if cell.cell_type == "code"]
     statements = [node for cell in cells for node in parse_cell(cell.source).body]
-    functions = {node.name: node for node in statements if isinstance(node, ast.FunctionDef)}
-    imports = imported(statements)
     for cell in (cell for cell in cells if "solution" in cell.metadata.get("tags", [])):
         *body, last = parse_cell(cell.source).body
-        used = names_in(ast.Module([*body, last], [])).needs
-        needed = [functions[name] for name in used if name in functions]
-        missing = names_in(ast.Module([*needed, *body, last], [])).needs - {*dir(builtins)}
-        if missing <= imports.keys():
-            run([*(imports[name] for name in missing), *needed, *body], page.names)
-            check, *given = (
-                eval(ast.unparse(node), page.names) for node in (last.value.func, *last.value.args)
-            )
+        before = requirements([*body, last], statements)
+        if before is not None:
+            run([*before, *body], page.names)
+            called = [ast.unparse(node) for node in (last.value.func, *last.value.args)]
+            check, *given = (eval(code, page.names) for code in called)
             page.calls[check] = tuple(given)
             page.codes |= dict.fromkeys(names_in(ast.Module(body, [])).defines, cell.source)
     return page
@@ -121,5 +125,7 @@ def as_on_its_page(path: Path) -> Iterator[None]:
     """Set PyTorch's default type of floats to that of a room's chapter."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(read(path.parent.name).dtype)
-    yield
-    torch.set_default_dtype(before)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
