@@ -27,8 +27,7 @@ def test_law_the_steps_show_each_number_and_note():
 
 
 def test_law_post_norm_has_its_norms_on_the_stream_and_pre_norm_on_the_branch():
-    fig = figures.draw_wiring()
-    (ax,) = fig.axes
+    (ax,) = figures.draw_wiring().axes
     places = {}
     for text in ax.texts:
         places.setdefault(text.get_text(), []).append(text.get_position()[0])

@@ -41,7 +41,6 @@ def two_sources_projected(attend, x, first, second, first_mask, second_mask):
 RIGHT = {
     "read_source": [lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])],
     "prepared": [(prepared_by_products, step_with_values_first)],
-    "multiplications": [lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))],
     "two_sources": [two_sources_projected],
 }
 MASKED = "scores = scores.masked_fill(~is_word[:, None], -torch.inf)"

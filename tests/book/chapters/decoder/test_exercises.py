@@ -43,8 +43,6 @@ def two_apart(tgt):
 RIGHT = {
     "shifted": [{**checks.SHIFTED, "labels": torch.tensor(checks.SHIFTED["labels"])}],
     "write": [lambda *given: torch.tensor(solved.write_greedily(*given))],
-    "inputs_and_labels": [lambda tgt: (tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1])],
-    "allowed": [lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))],
     "leak_test": [leak_by_each_slot],
 }
 GAP = "decode(mixed)[:, :cut] - decode(ids)[:, :cut]"

@@ -36,11 +36,10 @@ def test_law_inputs_omit_the_last_column_and_labels_omit_the_first():
 
 
 def test_law_each_run_starts_one_word_after_the_exchanged_one():
-    fig = figures.draw_recovery({"wrong": [[0.1, 0.8], [0.2, 0.7]], "plain": [[0.9, 0.9]]})
-    (ax,) = fig.axes
+    (ax,) = figures.draw_recovery({"wrong": [[0.1, 0.8], [0.2, 0.7]], "plain": [[0.9, 0.9]]}).axes
     assert curves(ax) == [[0.1, 0.8], [0.2, 0.7], [0.9, 0.9]]
     assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2]] * 3
-    assert texts(fig) == ["wrong", "plain"]
+    assert texts(ax.figure) == ["wrong", "plain"]
 
 
 def test_law_correct_words_go_in_above_and_the_models_own_below():

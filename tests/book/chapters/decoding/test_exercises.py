@@ -61,7 +61,6 @@ RIGHT = {
     "search_texts": [["Go on ", "Come in", "No", "Come in"]],
     "beam": [beam_of_lists],
     "cached_step": [step_in_a_dictionary],
-    "alpha": [lambda p, short, q, long: (math.log(-q) - math.log(-p)) / math.log((5 + long) / (5 + short))],
     "exact": [exact_by_list],
 }
 APPENDED = "keys, values = torch.cat([keys, key]), torch.cat([values, value])"

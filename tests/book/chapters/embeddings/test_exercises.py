@@ -48,9 +48,7 @@ def grown_by_rows(embedding, extra):
 
 
 RIGHT = {
-    "lookup_gradient": [lambda ids, g, vocab: (torch.arange(vocab)[:, None] == ids).double() @ g],
     "tie": [lambda embedding, output: output.register_parameter("weight", embedding.weight)],
-    "rms_ratio": [lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()],
     "grow": [grown_by_rows],
 }
 MEAN, PARAMETER = "old.mean(dim=0)", "torch.cat([old, new])"

@@ -27,14 +27,7 @@ def same_input(x, layers, mask):
 
 RIGHT = {
     "change": [torch.tensor([ALL, LATER, ONE])],
-    "mean_of_words": [
-        lambda z, is_word: torch.stack([row[keep].mean(0) for row, keep in zip(z, is_word, strict=True)])
-    ],
     "stack": [lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)],
-    "count": [lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)],
-    "best_accuracy": [
-        edited("best_accuracy", "sorted(text)", "sorted((word, text.count(word)) for word in {*text})")
-    ],
 }
 PRE_NORM = (
     *("n, width = x.shape", "n, width = x.shape\n    stream, x = x, F.layer_norm(x, x.shape[1:])"),

@@ -26,9 +26,7 @@ def by_matrices(x, expand, contract):
 
 RIGHT = {
     "identities": [((1, 0, 0, 1),)],
-    "feed_forward": [lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
     "convolutions": [by_matrices],
-    "width": [lambda share, a: 2 * a / (1 / share - 1)],
     "maximum": [weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))],
 }
 WRONG = {

@@ -51,12 +51,7 @@ def masked(query, key, value, past, window):
     return weights @ after[1][-window:], after
 
 
-RIGHT = {
-    "cache": [((96.0, 24.0, torch.tensor(6)),)],
-    "rotary": [rotary],
-    "gated_width": [lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d],
-    "rolling": [ring],
-}
+RIGHT = {"cache": [((96.0, 24.0, torch.tensor(6)),)], "rotary": [rotary], "rolling": [ring]}
 IN_TURN = "x.repeat_interleave(group, dim=0)", "x.repeat(group, 1, 1)"
 BY_HEADS = "query.size(-1)", "query.size(0)"
 SUM = "min(n, 1 + sum(window - 1 for window in windows))"

@@ -82,11 +82,7 @@ def reads_by_noise(layer, x: Tensor) -> Tensor:
 WEIGHTS = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.33, 0.33, 0.33, 0], [1 / 3, 1 / 3, 1 / 3, 0]]
 RIGHT = {
     "weights": [torch.tensor(WEIGHTS)],
-    "local_mask": [lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()],
     "masked_attention": [in_place_attention],
-    "decoder_mask": [decoder_mask],
-    "low_enough": [lambda a, h, s, p: s + math.log(a / h) + math.log(p) - math.log1p(-p)],
-    "packed_mask": [lambda s: torch.stack([(s == number) for number in s]).tril()],
     "reads": [reads_by_noise],
 }
 WRONG = {

@@ -48,10 +48,9 @@ def test_law_a_slot_reads_up_to_itself_and_predicts_the_next_word(slot):
 
 def test_law_all_runs_are_drawn_and_named():
     runs = {"one": [[3.0, 2.0], [3.0, 2.1]], "two": [[3.0, 1.0]], "three": [[3.0, 0.0]]}
-    fig = figures.draw_losses(runs, chance=math.log(10), places=[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)])
-    (ax,) = fig.axes
+    (ax,) = figures.draw_losses(runs, chance=math.log(10), places=[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)]).axes
     assert [list(line.get_ydata()) for line in ax.lines[1:]] == [run for r in runs.values() for run in r]
-    assert texts(fig) == list(runs)
+    assert texts(ax.figure) == list(runs)
     assert ax.lines[0].get_ydata()[0] == math.log(10)
     looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines[1:]}
     assert len(looks) == len(runs)  # so that they can be distinguished without color

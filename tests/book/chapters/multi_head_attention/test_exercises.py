@@ -69,8 +69,6 @@ def contributions_by_silence(layer, x):
 
 RIGHT = {
     "shapes": [SHAPES | {"output": torch.Size([2, 4, 12])}],
-    "split_heads": [lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)],
-    "one_head_errors": [lambda w: (w.square().sum() - w**2) / (w @ w)],
     "contributions": [contributions_by_silence],
     "pointers": [(lambda: pointers().double(), draw_batch)],
 }

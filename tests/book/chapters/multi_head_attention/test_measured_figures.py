@@ -16,8 +16,7 @@ def test_law_the_markers_of_the_error_figure_show_the_measured_values():
 
 def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
     errors = {"one": [0.5, 0.51, 0.49, 0.5, 0.5], "two": [0.0, 0.0, 0.0]}
-    fig = measured_figures.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"])
-    (ax,) = fig.axes
+    (ax,) = measured_figures.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"]).axes
     marks = {line.get_marker(): list(line.get_xdata()) for line in ax.lines if line.get_marker() in "os"}
     zero, one = next(list(line.get_xdata()) for line in ax.lines if line.get_xdata()[-1] > max(marks["s"]))
     assert marks["o"] == [zero] * 3
@@ -28,7 +27,7 @@ def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
     assert heads == pytest.approx([heads[0], heads[0] / 4, heads[0] / 4])
     assert sum(len(line.get_xdata()) == 4 for line in ax.lines) == 1  # the residual of the first kind
     assert {"one", "two", "0.49 to 0.51", "0.00", "out of reach\nfor one head\nin one layer"} <= set(
-        texts(fig)
+        texts(ax.figure)
     )
 
 

@@ -62,7 +62,6 @@ def split_layer(layer):
 
 RIGHT = {
     "origin": [ORIGIN | {"first row": torch.tensor([0.0, 1, 0, 1, 0, 1])}],
-    "input": [lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5)],
     "look_back": [head(looking_back), head(looking_back, loudness=30.0)],
     "halves": [split_layer],
 }

@@ -45,10 +45,9 @@ def test_law_each_model_has_its_map_under_its_name():
 
 def test_law_each_run_is_drawn_over_the_windows():
     runs = {"one": [[1.0, 0.5], [1.0, 0.25]], "two": [[1.0, 1.0]]}
-    fig = figures.draw_windows(runs, [0, 8], trained=7, places=[(1.0, 0.4), (1.0, 0.9)])
-    (ax,) = fig.axes
+    (ax,) = figures.draw_windows(runs, [0, 8], trained=7, places=[(1.0, 0.4), (1.0, 0.9)]).axes
     assert curves(ax) == [[1.0, 0.5], [1.0, 0.25], [1.0, 1.0]]
-    assert texts(fig) == ["trained", "one", "two"]
+    assert texts(ax.figure) == ["trained", "one", "two"]
 
 
 def test_law_words_are_above_and_positions_below():

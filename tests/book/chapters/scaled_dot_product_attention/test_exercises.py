@@ -42,7 +42,6 @@ RIGHT = {
     "predictions": [{change: f" {word.title()} " for change, word in PREDICTIONS.items()}],
     "debugged": [F.scaled_dot_product_attention],
     "scale": [lambda d_k, s, t: torch.tensor(d_k * s**2 * t**2).rsqrt()],
-    "gradient": [lambda w: torch.eye(len(w), dtype=w.dtype) * w - w[:, None] * w],
     "temperature": [at_temperature, by_scaled_keys],
 }
 SCALE, MAXIMUM = " / math.sqrt(key.size(-1))", "(scores - scores.amax(dim=-1, keepdim=True))"

@@ -16,8 +16,7 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
     first, second = torch.full((2, 4, 4), 0.05)
     first[2, 3], first[1, 0], second[2, 0], second[1, 3] = 0.5, 0.9, 0.8, 0.7
     first[0, 1] = 0.25
-    fig = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"])
-    (ax,) = fig.axes
+    (ax,) = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"]).axes
     heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
     lines = [line for line in ax.lines if line.get_color() == VALUE]
     drawn = {
@@ -31,7 +30,7 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
         (left, place["tasty"], place["it"]): pytest.approx(4.5),
         (left, place["chased"], place["fox"]): pytest.approx(2.25),  # "it" reads fox, which reads this
     }  # but not what "chased" reads: no route leads from there to "it"
-    assert "= fox" in texts(fig)
+    assert "= fox" in texts(ax.figure)
 
 
 def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column():
@@ -58,8 +57,7 @@ def test_law_the_cycle_figure_shows_the_inequality_that_each_word_needs():
 
 def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
     ratios = torch.tensor([[1.0, 1.0], [0.8, 1.25]])
-    fig = figures.draw_ratios(ratios)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_ratios(ratios).axes
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert [list(line.get_ydata()) for line in marks] == [[1.0, 1.0], [0.8, 1.25]]
     assert [sum(line.get_xdata()) / 2 for line in marks] == pytest.approx([1, 2])

@@ -79,7 +79,6 @@ RIGHT = {
     "learning": [lambda counts, number: [[*pair] for pair in solved.learn(counts, number)]],
     "encoding": [lambda *given: tuple(solved.pieces_of(*given))],
     "split": [split_by_search],
-    "share": [lambda batch: 0.5 - 0.5 / batch],
     "pools": [lambda *given: [torch.tensor(rows) for rows in solved.pooled(*given)]],
 }
 REPEATED = "randint(len(lengths), (len(lengths),)"

@@ -85,7 +85,6 @@ RIGHT = {
     "first_difference": [first_by_list],
     "copies": [KERNELS],
     "suspects": [PLACES],
-    "stall": [lambda digits: 1 << digits],
     "test": [many_cases],
 }
 HEADS = ".unflatten(-1, (theirs.num_heads, -1)).transpose(1, 2)\n", ".reshape(*cut)\n"

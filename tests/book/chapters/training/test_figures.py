@@ -138,9 +138,8 @@ def test_law_losses_and_copies_stand_at_their_updates():
 
 
 def test_law_the_arrow_points_to_the_large_gradient():
-    fig = figures.draw_steps({"clipped": [1.0] * 12, "not clipped": [1.0] + [0.25] * 11}, 2)
-    (ax,) = fig.axes
-    assert texts(fig) == ["one huge gradient", "clipped", "not clipped"]
+    (ax,) = figures.draw_steps({"clipped": [1.0] * 12, "not clipped": [1.0] + [0.25] * 11}, 2).axes
+    assert texts(ax.figure) == ["one huge gradient", "clipped", "not clipped"]
     assert curves(ax) == [[1.0] * 12, [1.0] + [0.25] * 11]
     assert list(ax.lines[0].get_xdata()) == list(range(1, 13))
     assert ax.texts[0].xy[0] == 2

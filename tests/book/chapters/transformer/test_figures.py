@@ -74,12 +74,11 @@ def test_law_a_block_is_as_wide_as_its_number_of_parameters():
 
 
 def test_law_intervals_stand_at_their_sizes_beside_the_stated_one():
-    fig = figures.draw_intervals({"a": (40, 60), "b": (50, 70), "big": (10, 20)}, stated=30)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_intervals({"a": (40, 60), "b": (50, 70), "big": (10, 20)}, stated=30).axes
     bars = [(bar.get_x(), bar.get_width(), bar.get_hatch()) for bar in ax.patches[:3]]
     assert bars == [(40, 20, ""), (50, 20, ""), (10, 10, "////")]
     assert list(ax.lines[0].get_xdata()) == [30, 30]
-    assert texts(fig) == ["fits 2", "stated: 30"]
+    assert texts(ax.figure) == ["fits 2", "stated: 30"]
 
 
 def test_law_the_costliest_removal_comes_first_beside_the_whole_models_loss():
