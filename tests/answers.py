@@ -1,27 +1,32 @@
 """How the tests of the exercise checks judge a chapter's answers.
 
-The tests of a room, `tests/book/chapters/NAME/test_exercises.py`, list a check and what it is called with:
+The chapter's own solution is a right answer, and some solutions with mistakes are wrong ones. The tests of a
+room, `tests/book/chapters/NAME/test_exercises.py`, add other answers, and what each check says to wrong ones:
 
-    RIGHT = {check_softmax: [softmax, by_hand], check_pointers: [(pointers, draw), (louder, draw)]}
+    RIGHT = {"softmax": [by_hand], "pointers": [(louder, draw)]}  # for check_softmax and check_pointers
     WRONG = {  # with what the verdict must contain
-        check_softmax: [("without exponentials", proportions)],
-        check_pointers: [("With scores 100 times as large", lambda: pointers(loudness=1.0), draw)],
+        "softmax": [("without exponentials", proportions)],
+        "window": [("one too long", solved.edited("window", "-n", "-n - 1"))],
     }
 
-Each check has at least two right answers, written differently; a tuple holds all arguments of one call. Each
-entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong
-answer names the mistake: it doesn't only say which number is wrong. An answer that is empty, or that crashes,
-is no plausible mistake and is reported.
+A tuple holds all arguments of one call. Right answers are listed where a check looks at more than results,
+such as the calls of a function that it gives, where several results are right, and where no solution can be
+executed alone. Whether a list or a tuple is returned, and a number or a tensor, makes no difference, nor does
+rounding. Each entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected. A
+verdict on a wrong answer names the mistake: it doesn't only say which number is wrong. An answer that is
+empty, or that crashes, is no plausible mistake and is reported.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import wraps
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-NEEDED = 2  # right answers and plausible wrong ones for each check
+NEEDED = 2  # plausible wrong answers for each check
 UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
 NOT_PLAUSIBLE = re.compile("still empty|your code stopped with|could not use your answer")
 ONLY_A_NUMBER = re.compile(r"should be \S+( at \[[\d, ]*\])?, not \S+\.$")
@@ -62,6 +67,28 @@ def slips(answer: Any) -> Iterator[Any]:
         yield not answer if isinstance(answer, bool) else 5 * answer + 7
 
 
+def respelled(answer: Any) -> Any:
+    """Return an answer with other types and other rounding: of a prediction, or of a function's result."""
+    if callable(answer) and not isinstance(answer, nn.Module):
+        return wraps(answer)(lambda *given: _result_respelled(answer(*given)))
+    if isinstance(answer, dict):
+        return {key: respelled(entry) for key, entry in reversed(answer.items())}
+    if isinstance(answer, list | tuple):
+        entries = map(respelled, answer)
+        return [*entries] if isinstance(answer, tuple) else (*entries,)
+    return float(answer) if type(answer) is int else answer
+
+
+def _result_respelled(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return [*map(_result_respelled, result)]
+    if isinstance(result, float):
+        result = torch.tensor(result, dtype=torch.float64)
+    if isinstance(result, Tensor) and result.is_floating_point():
+        return result + 1e-13 * result.frac().nan_to_num()  # whole numbers and infinities stay as they are
+    return result
+
+
 def each_call(right: Mapping[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:
     """Yield each check with what it is called with."""
     for check, cases in right.items():
@@ -71,13 +98,11 @@ def each_call(right: Mapping[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:
 def faults(right: Mapping[Any, list[Any]], wrong: Mapping[Any, list[tuple[Any, ...]]]) -> list[str]:
     """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
     found, counted = [], Counter(dict.fromkeys(right, 0))
-    for check, cases in right.items():
-        if len(cases) < NEEDED:
-            found.append(f"{check.__name__}: {len(cases)} right answer, written in one way")
     for check, *answers in each_call(right):
-        verdict, blank = check(*answers), check(*map(empty, answers))
-        if not verdict.passed or UNGRAMMATICAL.search(verdict.message):
-            found.append(f"{check.__name__}: the right answer: {verdict}")
+        verdicts = check(*answers), check(*map(respelled, answers))
+        bad = [verdict for verdict in verdicts if not verdict or UNGRAMMATICAL.search(verdict.message)]
+        found += [f"{check.__name__}: the right answer: {verdict}" for verdict in bad[:1]]
+        blank = check(*map(empty, answers))
         if blank.passed or not UNANSWERED.search(blank.message):
             found.append(f"{check.__name__}: an empty answer: {blank}")
         if isinstance(answers[0], dict | list):

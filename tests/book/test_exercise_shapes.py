@@ -11,7 +11,6 @@ axes. The calls are those that the checks make to the right answers of their tes
 
 import ast
 import re
-import runpy
 from collections import defaultdict
 from functools import cache, wraps
 from itertools import combinations
@@ -22,6 +21,7 @@ from torch import Tensor, nn
 
 from builder.chapters import parsed, written
 from tests.answers import each_call
+from tests.solutions import answers_of, as_on_its_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
@@ -130,10 +130,11 @@ def complaints(starter, calls):
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.parent.name)
 def test_law_a_check_calls_an_answer_with_the_shapes_that_its_exercise_promises(path):
     found = []
-    for check, *answers in each_call(runpy.run_path(str(path))["RIGHT"]):
+    for check, *answers in each_call(answers_of(path)[0]):
         name = f"{check.__module__.split('.')[-2]}.{check.__name__}"
         calls = [[] for _ in answers]
-        assert check(*map(recorded, answers, calls))
+        with as_on_its_page(path):
+            assert check(*map(recorded, answers, calls))
         for starter, made in zip(starters()[name], calls, strict=True):
             if starter is not None:
                 assert made, f"{name} does not call {starter.name}"

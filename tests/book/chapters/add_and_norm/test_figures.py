@@ -11,11 +11,6 @@ from tests.drawings import bold, curves, texts
 WORDS = ["cats", "chase", "mice"]
 
 
-def test_law_the_mean_cosine_leaves_out_a_word_with_itself():
-    cosines = torch.tensor([[1.0, 0.5, 0.0], [0.5, 1.0, -0.2], [0.0, -0.2, 1.0]])
-    assert figures.mean_cosine(cosines) == pytest.approx(0.1)
-
-
 def test_law_a_square_is_as_dark_as_the_cosine_of_its_two_words():
     cosines = torch.tensor([[1.0, 0.5, 0.0], [0.5, 1.0, -0.2], [0.0, -0.2, 1.0]])
     fig = figures.draw_alike({"one": [cosines] * 2, "two": [cosines] * 2}, words=WORDS, depths=["a", "b"])
@@ -32,8 +27,7 @@ def test_law_the_steps_show_each_number_and_note():
 
 
 def test_law_post_norm_has_its_norms_on_the_stream_and_pre_norm_on_the_branch():
-    fig = figures.draw_wiring()
-    (ax,) = fig.axes
+    (ax,) = figures.draw_wiring().axes
     places = {}
     for text in ax.texts:
         places.setdefault(text.get_text(), []).append(text.get_position()[0])

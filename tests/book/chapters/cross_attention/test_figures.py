@@ -12,8 +12,7 @@ WEIGHTS = torch.tensor([[0.1, 0.88, 0.02], [0.7, 0.1, 0.2]])
 
 
 def test_law_a_line_is_as_wide_as_its_weight_and_joins_the_right_words():
-    fig = figures.draw_reading(WEIGHTS, source=SOURCE, target=TARGET)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_reading(WEIGHTS, source=SOURCE, target=TARGET).axes
     lines = [line for line in ax.lines if line.get_color() == VALUE]
     assert [line.get_linewidth() for line in lines] == pytest.approx([0.9, 7.92, 6.3, 0.9, 1.8])
     heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
@@ -61,8 +60,7 @@ def test_law_marked_cells_are_outlined_solid_and_dashed():
 
 
 def test_law_the_shift_starts_at_layer_one():
-    fig = figures.draw_shift({"next": [0.1, 0.5, 0.9], "last": [0.7, 0.2, 0.0]})
-    (ax,) = fig.axes
+    (ax,) = figures.draw_shift({"next": [0.1, 0.5, 0.9], "last": [0.7, 0.2, 0.0]}).axes
     assert curves(ax) == [[0.1, 0.5, 0.9], [0.7, 0.2, 0.0]]
     assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2, 3]] * 2
 

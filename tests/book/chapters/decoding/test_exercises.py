@@ -1,72 +1,13 @@
 """The checks of the exercises on decoding reject wrong answers."""
 
-import heapq
 import math
 
 import torch
 
-from annotated_transformer.book.chapters.decoding.exercises import (
-    check_alpha,
-    check_beam,
-    check_cached_step,
-    check_exact,
-    check_search_texts,
-    check_top_p,
-)
+from tests.solutions import Solutions
 
-
-def beam(following, end, size, limit, *, narrow=True, carry=True, first=False):
-    live, finished = {(): 0.0}, {}
-    while live:
-        grown = {
-            (*prefix, token): (log_p if carry else 0.0) + more
-            for prefix, log_p in live.items()
-            for token, more in following(prefix).items()
-        }
-        kept = sorted(grown, key=grown.get, reverse=True)[: size - (len(finished) if narrow else 0)]
-        live = {}
-        for prefix in kept:
-            done = prefix[-1] == end or len(prefix) == limit
-            (finished if done else live)[prefix] = grown[prefix]
-        if first and finished:
-            break
-    return max(finished.items(), key=lambda item: item[1])
-
-
-def top_p(logits, p, *, strict=False, ordered=True):
-    falling, index = logits.softmax(dim=-1).sort(dim=-1, descending=True)
-    total = falling.cumsum(dim=-1)
-    removed = total > p if strict else total - falling >= p
-    if ordered:
-        removed = removed.scatter(-1, index, removed.clone())
-    return logits.masked_fill(removed, -math.inf)
-
-
-def step(x, past, w_q, w_k, w_v, *, early=True, dim=-1, scale=True):
-    query, key, value = x @ w_q, x @ w_k, x @ w_v
-    before = past or ((key[:0], value[:0]) if early else (key, value))
-    after = (torch.cat([before[0], key]), torch.cat([before[1], value])) if past or early else before
-    keys, values = after if early else before
-    weights = (query @ keys.T / (math.sqrt(x.size(-1)) if scale else 1.0)).softmax(dim=dim)
-    return weights @ values, after
-
-
-def alpha(log_p_short, short, log_p_long, long, *, plus=5):
-    return math.log(log_p_long / log_p_short) / math.log((plus + long) / (plus + short))
-
-
-def exact(following, end, limit, *, finish=True):
-    heap, best = [(0.0, ())], None
-    while heap:
-        cost, prefix = heapq.heappop(heap)
-        if len(prefix) == limit or prefix[-1:] == (end,):
-            best = min(best or (cost, prefix), (cost, prefix))
-            if finish:
-                break
-            continue
-        for token, log_p in following(prefix).items():
-            heapq.heappush(heap, (cost - log_p, (*prefix, token)))
-    return best[1], -best[0]
+solved = Solutions("decoding")
+edited = solved.edited
 
 
 def beam_of_lists(following, end, size, limit, *, lasting=True):
@@ -85,15 +26,13 @@ def beam_of_lists(following, end, size, limit, *, lasting=True):
     return [list(prefix), torch.tensor(log_p, dtype=torch.float64)]
 
 
-def top_p_by_rows(logits, p):
-    result = torch.full_like(logits, -math.inf)
-    for row, new in zip(logits, result, strict=True):
-        total = 0.0
-        for token in row.argsort(descending=True).tolist():
-            if total >= p:
-                break
-            new[token], total = row[token], total + row.softmax(0)[token].item()
-    return result
+def divided(*given):
+    tokens, log_p = solved.beam(*given)
+    return tokens, log_p / len(tokens)
+
+
+def each_alone(logits, p):
+    return logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf)
 
 
 def step_in_a_dictionary(x, past, w_q, w_k, w_v):
@@ -114,72 +53,57 @@ def exact_by_list(following, end, limit):
         open_ends |= {(*best, token): log_p + more for token, more in following(best).items()}
 
 
+def difference(log_p_short, short, log_p_long, long):
+    return (log_p_short - log_p_long) / math.log((5 + long) / (5 + short))
+
+
 RIGHT = {
-    check_search_texts: [["Go on", "Come in", "No", "Come in"], (("Go on ", "Come in", "No", "Come in"),)],
-    check_beam: [beam, beam_of_lists],
-    check_top_p: [top_p, top_p_by_rows],
-    check_cached_step: [step, step_in_a_dictionary],
-    check_alpha: [
-        alpha,
-        lambda p, short, q, long: (math.log(-q) - math.log(-p)) / (math.log(5 + long) - math.log(5 + short)),
-    ],
-    check_exact: [exact, exact_by_list],
+    "search_texts": [["Go on ", "Come in", "No", "Come in"]],
+    "beam": [beam_of_lists],
+    "cached_step": [step_in_a_dictionary],
+    "exact": [exact_by_list],
 }
-
-
+APPENDED = "keys, values = torch.cat([keys, key]), torch.cat([values, value])"
+TOO_LATE = (
+    "later = torch.cat([keys, key]), torch.cat([values, value])\n    keys, values = past or (key, value)"
+)
 WRONG = {
-    check_search_texts: [
-        ("It keeps the two most likely first words, and multiplies", ["Go on"] * 4),
+    "search_texts": [
         ("It keeps the two most likely first words, and multiplies", ["Go on", "No", "No", "Come in"]),
         ("Divide the logarithm by the number of tokens, with the", ["Go on", "Come in", "No", "No"]),
         ("greedy, beam of 2, exhaustive, and exhaustive with the mean", ["Go on", "Come in", "No"]),
     ],
-    check_beam: [
-        ("or your beam kept its full size", lambda *a: beam(*a, narrow=False)),
+    "beam": [
+        ("or your beam kept its full size", edited("beam", "size - len(finished)", "size")),
         ("lost its place: likelier prefixes took it", lambda *a: beam_of_lists(*a, lasting=False)),
-        ("only the last step counts", lambda *a: beam(*a, carry=False)),
-        ("the search ended when the first hypothesis was finished", lambda *a: beam(*a, first=True)),
-        (
-            "the log-probability is divided by the number of tokens",
-            lambda *a: (lambda tokens, log_p: (tokens, log_p / len(tokens)))(*beam(*a)),
-        ),
-        (
-            "the beam keeps one prefix, whatever its size",
-            lambda following, end, size, limit: beam(following, end, 1, limit),
-        ),
+        ("only the last step counts", edited("beam", "log_p + more", "more")),
+        ("the first hypothesis was finished", edited("beam", "while live", "while live and not finished")),
+        ("the log-probability is divided by the number of tokens", divided),
+        ("one prefix, whatever its size", lambda after, end, size, limit: solved.beam(after, end, 1, limit)),
     ],
-    check_top_p: [
+    "top_p": [
         (
-            "the token with which the sum reaches p is dropped",
-            lambda logits, p: top_p(logits, p, strict=True),
+            "the sum reaches p is dropped",
+            edited("top_p", " - falling\n", "\n", ">= p).", "> p).", ">= p)\n", "> p)\n"),
         ),
-        (
-            "the tokens are chosen in sorted order and not brought",
-            lambda logits, p: top_p(logits, p, ordered=False),
-        ),
-        ("these are log-probabilities", lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
-        (
-            "each token is judged alone",
-            lambda logits, p: logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf),
-        ),
+        ("the tokens are chosen in sorted order", edited("top_p", ".scatter(-1, index, before >= p)", "")),
+        ("these are log-probabilities", lambda logits, p: solved.top_p(logits.log_softmax(dim=-1), p)),
+        ("each token is judged alone", each_alone),
     ],
-    check_cached_step: [
-        ("the new key comes after the attention, so the token does", lambda *a: step(*a, early=False)),
-        ("the softmax runs over the queries, of which there is one", lambda *a: step(*a, dim=0)),
-        ("the scores are not divided by √d_k", lambda *a: step(*a, scale=False)),
-    ],
-    check_alpha: [
-        ("the lengths are compared without GNMT's 5 + length", lambda *a: alpha(*a, plus=0)),
+    "cached_step": [
         (
-            "log-probabilities are subtracted",
-            lambda p, short, q, long: (p - q) / math.log((5 + long) / (5 + short)),
+            "the new key comes after the attention",
+            edited("cached_step", APPENDED, TOO_LATE, "values, (keys, values)", "values, later"),
         ),
+        ("the softmax runs over the queries", edited("cached_step", "dim=-1", "dim=0")),
+        ("the scores are not divided by √d_k", edited("cached_step", " / math.sqrt(x.size(-1))", "")),
     ],
-    check_exact: [
-        ("the result is right, but you continued (5,), whose", lambda *a: exact(*a, finish=False)),
-        (
-            "the result is right, but you continued (5,), whose",
-            lambda following, end, limit: beam(following, end, 4, limit),
-        ),
+    "alpha": [
+        ("without GNMT's 5 + length", edited("turning_point", "(5 + long) / (5 + short)", "long / short")),
+        ("log-probabilities are subtracted", difference),
+    ],
+    "exact": [
+        ("you continued (5,), whose", lambda following, end, limit: solved.beam(following, end, 4, limit)),
+        ("the result should be the tokens and their log-prob", lambda *given: solved.exact(*given)[0]),
     ],
 }

@@ -1,25 +1,11 @@
 """The checks of the exercises on the feed-forward network reject wrong answers."""
 
-import math
-
 import torch
 
-from annotated_transformer.book.chapters.feed_forward.exercises import (
-    check_convolutions,
-    check_feed_forward,
-    check_identities,
-    check_largest_value,
-    check_maximum,
-    check_width,
-)
+from tests.solutions import Solutions
 
-
-def network(x, w1, b1, w2, b2):
-    return (x @ w1 + b1).clamp(min=0) @ w2 + b2
-
-
-def convolutions(x, expand, contract):
-    return contract(expand(x.transpose(1, 2)).relu()).transpose(1, 2)
+solved = Solutions("feed_forward")
+edited = solved.edited
 
 
 def reshaped(x, expand, contract):
@@ -33,76 +19,43 @@ def weights(*rows):
     return lambda: (w1, torch.tensor([[row[2], row[2]] for row in rows]))
 
 
-def largest(w1, b1, gain, bias, *, center=True, scale=True):
-    scaled = gain[:, None] * w1 if scale else w1
-    centered = scaled - scaled.mean(dim=0) if center else scaled
-    return centered.norm(dim=0) * math.sqrt(len(w1)) + bias @ w1 + b1
-
-
 def by_matrices(x, expand, contract):
     inner = x @ expand.weight.squeeze(-1).T + expand.bias
     return inner.clamp(min=0) @ contract.weight[..., 0].T + contract.bias
 
 
-def largest_by_direction(w1, b1, gain, bias):
-    values = []
-    for column, own in zip(w1.T, b1, strict=True):
-        direction = gain * column
-        direction = direction - direction.mean()
-        x_hat = direction / direction.norm() * len(gain) ** 0.5
-        values.append((gain * x_hat + bias) @ column + own)
-    return torch.stack(values)
-
-
 RIGHT = {
-    check_identities: [[True, False, False, True], ((1, 0, 0, 1),)],
-    check_feed_forward: [network, lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2],
-    check_convolutions: [convolutions, by_matrices],
-    check_width: [
-        lambda share, a: 2 * a * share / (1 - share),
-        lambda share, a: torch.tensor(2 * a / (1 / share - 1), dtype=torch.float64),
-    ],
-    check_maximum: [
-        weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0)),
-        weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0)),
-    ],
-    check_largest_value: [largest, largest_by_direction],
+    "identities": [((1, 0, 0, 1),)],
+    "convolutions": [by_matrices],
+    "maximum": [weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))],
 }
-
-
 WRONG = {
-    check_identities: [
+    "identities": [
         ("your prediction for FFN(−X) = −FFN(X) is wrong:", [True, True, False, True]),
         ("what does ReLU do to a number that is three times as large?", [False, False, False, True]),
         ("your prediction for the reversed sentence is wrong:", [True, False, False, False]),
         ("give four answers, one for each identity", [True, False, False]),
     ],
-    check_feed_forward: [
-        ("the ReLU is missing", lambda x, w1, b1, w2, b2: (x @ w1 + b1) @ w2 + b2),
+    "feed_forward": [
+        ("the ReLU is missing", edited("feed_forward", ".clamp(min=0)", "")),
         ("the ReLU comes last", lambda x, w1, b1, w2, b2: ((x @ w1 + b1) @ w2 + b2).relu()),
     ],
-    check_convolutions: [
+    "convolutions": [
         ("the last word of the sentence changed, and the output of", reshaped),
         ("the ReLU comes last", lambda x, e, c: c(e(x.transpose(1, 2))).relu().transpose(1, 2)),
-        ("the ReLU is missing", lambda x, e, c: c(e(x.transpose(1, 2))).transpose(1, 2)),
+        ("the ReLU is missing", edited("repaired", ".relu()", "")),
         ("the axes are not swapped back", lambda x, e, c: c(e(x.transpose(1, 2)).relu())),
     ],
-    check_width: [
-        ("the number of attentions is not used", lambda share, a: 2 * share / (1 - share)),
-        ("one of the network's two matrices is left out", lambda share, a: 4 * a * share / (1 - share)),
+    "width": [
+        ("the number of attentions is not used", edited("ratio", "attentions * ", "")),
+        ("one of the network's two matrices is left out", edited("ratio", "2 *", "4 *")),
     ],
-    check_maximum: [
-        (
-            "a ReLU alone gives back the second number, which may be",
-            weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0)),
-        ),
-        (
-            "the weights, (3, 2) and (2, 3), are transposed;",
-            lambda: [w.T for w in weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))()],
-        ),
+    "maximum": [
+        ("a ReLU alone gives back the second number", weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
+        ("(3, 2) and (2, 3), are transposed;", lambda: [w.T for w in solved.maximum_weights()]),
     ],
-    check_largest_value: [
-        ("the mean of γ ⊙ k is not subtracted", lambda *w: largest(*w, center=False)),
-        ("the gain is not used", lambda *w: largest(*w, scale=False)),
+    "largest_value": [
+        ("the mean of γ ⊙ k", edited("largest_value", "scaled - scaled.mean(dim=0)", "scaled")),
+        ("the gain is not used", edited("largest_value", "gain[:, None] * w1", "w1")),
     ],
 }

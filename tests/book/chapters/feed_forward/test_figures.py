@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.chapters.feed_forward import figures as figures
-from annotated_transformer.plotting.palette import FIRST, NEUTRAL
+from annotated_transformer.plotting.palette import FIRST
 from tests.drawings import hatched, marks, texts
 
 
@@ -41,14 +40,6 @@ def test_law_positions_have_a_row_each_and_inactive_units_are_hatched():
     )
     assert {"a", "b", "5", "6", "7", "8", "hidden", "$W_1$, $b_1$", "$W_2$, $b_2$"} <= set(texts(fig))
     assert hatched(fig) == 2
-
-
-def test_law_the_squares_are_counted_right():
-    fig = figures.draw_squares()
-    faces = [patch.get_facecolor() for patch in fig.axes[0].patches]
-    assert faces.count(to_rgba(NEUTRAL, 0.25)) == 4 + 8
-    assert faces.count(to_rgba(FIRST, 0.25)) == 8 + 8
-    assert {"8 of 12 squares", "8 of 16 squares", "⅔", "½"} <= set(texts(fig))
 
 
 def test_law_the_line_of_each_model_starts_at_zero_units():

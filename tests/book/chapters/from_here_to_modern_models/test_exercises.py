@@ -4,26 +4,17 @@ import math
 
 import torch
 
-from annotated_transformer.book.chapters.from_here_to_modern_models.exercises import (
-    check_cache,
-    check_gated_width,
-    check_grouped,
-    check_rolling,
-    check_rotary,
-    check_seen,
-)
+from tests.solutions import Solutions
+
+solved = Solutions("from_here_to_modern_models")
+edited = solved.edited
 
 
-def rotary(x, positions, base, *, sign=1, halves=False, power=2.0, counted=False):
+def rotary(x, positions, base, *, halves=False):
     d = x.size(-1)
-    places = torch.arange(len(x)) if counted else positions
-    speeds = base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d * power / 2)
-    angles = sign * places.to(x.dtype)[:, None] * speeds
+    angles = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
     first, second = x.chunk(2, dim=-1) if halves else (x[:, 0::2], x[:, 1::2])
-    turned = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
+    turned = first * angles.cos() - second * angles.sin(), first * angles.sin() + second * angles.cos()
     return torch.cat(turned, dim=-1) if halves else torch.stack(turned, dim=-1).flatten(1)
 
 
@@ -37,42 +28,9 @@ def rotary_in_place(x, positions, base):
     return x
 
 
-def not_interleaved(x, positions, base):
-    turned = rotary(x, positions, base)
+def not_interleaved(*given):
+    turned = solved.rotary(*given)
     return torch.cat([turned[:, 0::2], turned[:, 1::2]], dim=1)
-
-
-def complex_rotary(x, positions, base):
-    d = x.size(-1)
-    angles = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
-    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(-2)
-
-
-def grouped(query, key, value, *, interleave=True, features=True):
-    group = query.size(0) // key.size(0)
-    if interleave:
-        key, value = key.repeat_interleave(group, dim=0), value.repeat_interleave(group, dim=0)
-    else:
-        key, value = key.repeat(group, 1, 1), value.repeat(group, 1, 1)
-    root = math.sqrt(query.size(-1 if features else 0))
-    return (query @ key.transpose(1, 2) / root).softmax(dim=-1) @ value
-
-
-def grouped_by_einsum(query, key, value):
-    split = query.unflatten(0, (key.size(0), -1))
-    scores = torch.einsum("kgqd,knd->kgqn", split, key) * query.size(-1) ** -0.5
-    return torch.einsum("kgqn,knd->kgqd", scores.softmax(-1), value).flatten(0, 1)
-
-
-def rolling(query, key, value, past, window, *, keep=0, drop=True, itself=True, scale=True):
-    keys, values = past or (key[None][:0], value[None][:0])
-    after = torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-    if drop:
-        after = tuple(x[-(window + keep) :] for x in after)
-    read_keys, read_values = after if itself or not len(keys) else (keys, values)
-    scores = read_keys @ query / (math.sqrt(len(query)) if scale else 1.0)
-    return scores.softmax(dim=0) @ read_values, after
 
 
 def ring(query, key, value, past, window):
@@ -93,32 +51,15 @@ def masked(query, key, value, past, window):
     return weights @ after[1][-window:], after
 
 
-def seen(windows, n):
-    return n if 0 in windows else min(n, 1 + sum(window - 1 for window in windows))
-
-
-def seen_by_steps(windows, n):
-    first = n - 1
-    for window in windows:
-        first = max(0, first - window + 1) if window else 0
-    return n - first
-
-
-RIGHT = {
-    check_cache: [[96, 24, 6], ((96.0, 24.0, torch.tensor(6)),)],
-    check_rotary: [rotary, complex_rotary],
-    check_grouped: [grouped, grouped_by_einsum],
-    check_gated_width: [
-        lambda d, f, g: (2 * d * f + 2 * (1 - g) * d * d) / (3 * d),
-        lambda d, f, g: 2 / 3 * f + 2 / 3 * d - 2 / 3 * g * d,
-    ],
-    check_seen: [seen, seen_by_steps],
-    check_rolling: [rolling, ring],
-}
-
-
+RIGHT = {"cache": [((96.0, 24.0, torch.tensor(6)),)], "rotary": [rotary], "rolling": [ring]}
+IN_TURN = "x.repeat_interleave(group, dim=0)", "x.repeat(group, 1, 1)"
+BY_HEADS = "query.size(-1)", "query.size(0)"
+SUM = "min(n, 1 + sum(window - 1 for window in windows))"
+KEYS, VALUES = "keys, key[None]])", "values, value[None]])"
+WINDOW, ONE_MORE = "[-window:]", "[-window - 1 :]"
+PAST = "weights = (keys", "read = past or (keys, values)\n    weights = (read[0]", "@ values,", "@ read[1],"
 WRONG = {
-    check_cache: [
+    "cache": [
         ("or values are left out", [48, 12, 3]),
         ("only one layer is counted", [4, 1, 0.25]),
         ("these are bytes; a KiB is 1,024 of them", [98304, 24576, 6144]),
@@ -126,44 +67,38 @@ WRONG = {
         ("give three numbers", 96),
         ("a KiB is 1,024 bytes, not 1,000", [98.304, 24.576, 6.144]),
     ],
-    check_rotary: [
-        ("it turns in the other direction", lambda *a: rotary(*a, sign=-1)),
-        ("features i and i + d/2 are taken as a pair", lambda *a: rotary(*a, halves=True)),
+    "rotary": [
+        ("it turns in the other direction", edited("rotary", "positions.to", "-positions.to")),
+        ("features i and i + d/2 are taken as a pair", lambda *given: rotary(*given, halves=True)),
         ("the first feature of a pair is overwritten", rotary_in_place),
         ("the first features of all pairs stand before the second ones", not_interleaved),
-        ("the exponent is i/d instead of 2i/d", lambda *a: rotary(*a, power=1.0)),
-        ("the given positions are not used", lambda *a: rotary(*a, counted=True)),
+        ("the exponent is i/d instead of 2i/d", edited("rotary", "/ d)", "/ d / 2)")),
+        ("the given positions are not used", edited("rotary", "positions.to", "torch.arange(len(x)).to")),
     ],
-    check_grouped: [
-        ("neither bug is repaired", lambda *a: grouped(*a, interleave=False, features=False)),
-        ("the heads are still repeated as a, b, a, b", lambda *a: grouped(*a, interleave=False)),
-        ("divided by the root of the number of heads", lambda *a: grouped(*a, features=False)),
+    "grouped": [
+        ("neither bug is repaired", edited("grouped", *IN_TURN, *BY_HEADS)),
+        ("the heads are still repeated as a, b, a, b", edited("grouped", *IN_TURN)),
+        ("divided by the root of the number of heads", edited("grouped", *BY_HEADS)),
     ],
-    check_gated_width: [
+    "gated_width": [
         ("what grouped queries save is not used", lambda d, f, g: 2 / 3 * f),
         ("the gate is not counted", lambda d, f, g: f + (1 - g) * d),
     ],
-    check_seen: [
-        (
-            "each window counts the token itself again",
-            lambda windows, n: n if 0 in windows else min(n, sum(windows)),
-        ),
-        (
-            "the result can be larger than n",
-            lambda windows, n: n if 0 in windows else 1 + sum(w - 1 for w in windows),
-        ),
-        (
-            "only the largest window is counted",
-            lambda windows, n: n if 0 in windows else min(n, max(windows)),
-        ),
-        ("a window of 0 is counted as −1 token", lambda windows, n: min(n, 1 + sum(w - 1 for w in windows))),
+    "seen": [
+        ("each window counts the token itself again", edited("seen", SUM, "min(n, sum(windows))")),
+        ("the result can be larger than n", edited("seen", SUM, "1 + sum(window - 1 for window in windows)")),
+        ("only the largest window is counted", edited("seen", SUM, "min(n, max(windows))")),
+        ("a window of 0 is counted as −1 token", edited("seen", "if 0 in windows:", "if False:")),
     ],
-    check_rolling: [
-        ("the window is not applied", lambda *a: rolling(*a, drop=False)),
-        ("one token too many is kept", lambda *a: rolling(*a, keep=1)),
-        ("the newest token does not see itself", lambda *a: rolling(*a, itself=False)),
-        ("the scores are not divided by √d", lambda *a: rolling(*a, scale=False)),
+    "rolling": [
+        ("the window is not applied", edited("rolling", KEYS + WINDOW, KEYS, VALUES + WINDOW, VALUES)),
+        (
+            "one token too many is kept",
+            edited("rolling", KEYS + WINDOW, KEYS + ONE_MORE, VALUES + WINDOW, VALUES + ONE_MORE),
+        ),
+        ("the newest token does not see itself", edited("rolling", *PAST)),
+        ("the scores are not divided by √d", edited("rolling", " / math.sqrt(len(query))", "")),
         ("the cache holds", masked),
-        ("return two things", lambda *a: rolling(*a)[0]),
+        ("return two things", lambda *given: solved.rolling(*given)[0]),
     ],
 }

@@ -45,12 +45,11 @@ def test_law_a_mark_shows_entropy_and_loss_of_each_head():
         {"kind": "encoder", "entropy": 0.5, "lost": 0.1},
         {"kind": "cross", "entropy": 2.0, "lost": -0.1},
     ]
-    fig = figures.draw_maps_and_losses(rows)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_maps_and_losses(rows).axes
     assert marks(ax) == [[0.5], [1.0, 2.0]]
     assert [line.get_label() for line in ax.lines[:2]] == ["encoder", "cross"]
     assert [list(line.get_ydata()) for line in ax.lines[:2]] == [[0.1], [3.5, -0.1]]
-    assert texts(fig)[:2] == ["encoder", "cross"]  # at the marks
+    assert texts(ax.figure)[:2] == ["encoder", "cross"]  # at the marks
 
 
 def test_law_the_arrow_joins_equally_sharp_heads_that_differ_most():
@@ -65,12 +64,11 @@ def test_law_the_arrow_joins_equally_sharp_heads_that_differ_most():
 
 def test_law_several_runs_of_an_order_have_their_middle_and_their_range():
     orders = {"measured": [[9.0, 7.0, 0.0]], "random": [[9.0, 3.0, 0.0], [9.0, 5.0, 1.0], [9.0, 4.0, 2.0]]}
-    fig = figures.draw_pruning([0, 5, 10], orders)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_pruning([0, 5, 10], orders).axes
     assert curves(ax)[1:] == [[9.0, 7.0, 0.0], [9.0, 4.0, 1.0]]
     assert [line.get_label() for line in ax.lines[1:]] == ["measured", "random"]
     assert list(ax.lines[0].get_xdata()) == [5, 5]  # half of the heads
-    assert texts(fig) == ["measured: 7 BLEU", "random: 4 BLEU", "half of the heads off"]
+    assert texts(ax.figure) == ["measured: 7 BLEU", "random: 4 BLEU", "half of the heads off"]
     (band,) = ax.collections
     corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist() if x == 5}
     assert corners == {(5.0, 3.0), (5.0, 5.0)}

@@ -1,51 +1,14 @@
 """The checks of the multi-head chapter accept right answers and reject mistakes."""
 
-import math
-
 import torch
 
-from annotated_transformer.book.chapters.multi_head_attention.exercises import (
-    check_contributions,
-    check_multi_head,
-    check_one_head_errors,
-    check_pointers,
-    check_repaired,
-    check_shapes,
-    check_split_heads,
-)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from tests.solutions import Solutions
 
-SHAPES = {
-    "queries": (2, 3, 4, 5),
-    "weights": (2, 3, 4, 7),
-    "heads": (2, 3, 4, 2),
-    "concat": (2, 4, 6),
-    "output": (2, 4, 12),
-    "parameters": 504,
-}
-
-
-def split_right(x, heads):
-    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
-
-
-def from_scratch(split=split_right, join=None):
-    """Return multi-head attention, optionally with a mistake in one place."""
-
-    def attend(query, key, value, w_q, w_k, w_v, w_o, h):
-        q, k, v = split(query @ w_q, h), split(key @ w_k, h), split(value @ w_v, h)
-        read = (q @ k.mT / math.sqrt(q.size(-1))).softmax(dim=-1) @ v
-        return (read.transpose(1, 2).flatten(2) if join is None else join(read)) @ w_o
-
-    return attend
-
-
-def view_at_once(x, h):
-    return x.view(x.size(0), h, x.size(1), -1)
-
-
-def reshape_at_once(read):
-    return read.reshape(read.size(0), read.size(2), -1)
+solved = Solutions("multi_head_attention")
+edited = solved.edited
+SHAPES = {"queries": (2, 3, 4, 5), "weights": (2, 3, 4, 7), "heads": (2, 3, 4, 2), "concat": (2, 4, 6)}
+SHAPES |= {"output": (2, 4, 12), "parameters": 504}
 
 
 def strided(x, h):
@@ -53,50 +16,26 @@ def strided(x, h):
 
 
 def mixed_sentences(query, *others):
-    return from_scratch()(query, *others) + query.mean(dim=0)
+    return solved.multi_head(query, *others) + query.mean(dim=0)
 
 
-def whole_width(query, key, value, w_q, w_k, w_v, w_o, h):
-    """Divide by the width of the model instead of that of a head."""
-    return from_scratch()(
-        query * (q_width(w_q, h) / query.size(-1)) ** 0.5, key, value, w_q, w_k, w_v, w_o, h
-    )
-
-
-def q_width(w_q, h):
-    return w_q.size(1) // h
-
-
-def one_head_errors(w):
-    return 1 - w.square() / w.square().sum()
-
-
-def heads_of(layer, x):
-    return layer.attention(layer.project_query(x), *layer.project_memory(x, x)).unbind(1)
-
-
-def contributions_right(layer, x):
-    parts = layer.to_output.weight.T.chunk(layer.num_heads)
-    return torch.stack([head @ part for head, part in zip(heads_of(layer, x), parts, strict=True)])
-
-
-def contributions_with_bias(layer, x):
+def with_bias(layer, x):
     bias = layer.to_output.bias
-    return contributions_right(layer, x) + (0.0 if bias is None else bias)
+    return solved.contributions(layer, x) + (0.0 if bias is None else bias)
 
 
-def contributions_by_damage(layer, x):
-    answer = contributions_right(layer, x)
+def by_damage(layer, x):
+    answer = solved.contributions(layer, x)
     with torch.no_grad():
         layer.to_output.weight.zero_()
     return answer
 
 
-def contributions_without_any_bias(layer, x):
+def without_any_bias(layer, x):
     """Drop the biases of the projections, which are part of the heads' contributions."""
     bare = MultiHeadAttention(6, 3, d_k=5, d_v=2).double()
     bare.load_state_dict({name: p for name, p in layer.state_dict().items() if "bias" not in name})
-    return contributions_right(bare, x)
+    return solved.contributions(bare, x)
 
 
 def draw_batch(rng, size):
@@ -108,7 +47,7 @@ def draw_batch(rng, size):
     return query, key, value, contents[torch.arange(size)[:, None], named].reshape(size, 1, 10)
 
 
-def pointers(loudness=60.0, second=5):
+def pointers(loudness=90.0, second=5):
     layer = MultiHeadAttention(20, 2)
     with torch.no_grad():
         for matrix in layer.parameters():
@@ -121,14 +60,6 @@ def pointers(loudness=60.0, second=5):
     return layer
 
 
-def head_by_head(query, key, value, w_q, w_k, w_v, w_o, h):
-    output = 0
-    for q, k, v, o in zip(w_q.chunk(h, 1), w_k.chunk(h, 1), w_v.chunk(h, 1), w_o.chunk(h, 0), strict=True):
-        weights = ((query @ q) @ (key @ k).mT / q.size(1) ** 0.5).softmax(dim=-1)
-        output = output + weights @ (value @ v) @ o
-    return output
-
-
 def contributions_by_silence(layer, x):
     """Leave one head at a time in the input of the output map."""
     read = layer.attention(layer.project_query(x), *layer.project_memory(x, x))
@@ -137,75 +68,51 @@ def contributions_by_silence(layer, x):
 
 
 RIGHT = {
-    check_shapes: [
-        SHAPES | {"weights": [2, 3, 4, 7], "output": torch.Size([2, 4, 12])},
-        {name: [*size] if isinstance(size, tuple) else size for name, size in SHAPES.items()},
-    ],
-    check_split_heads: [split_right, lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)],
-    check_multi_head: [from_scratch(), head_by_head],
-    check_repaired: [from_scratch(), head_by_head],
-    check_one_head_errors: [one_head_errors, lambda w: (w.square().sum() - w**2) / (w @ w)],
-    check_contributions: [contributions_right, contributions_by_silence],
-    check_pointers: [(pointers, draw_batch), (lambda: pointers(loudness=90.0).double(), draw_batch)],
+    "shapes": [SHAPES | {"output": torch.Size([2, 4, 12])}],
+    "contributions": [contributions_by_silence],
+    "pointers": [(lambda: pointers().double(), draw_batch)],
 }
-
+NOT_SWAPPED_BACK = "read.transpose(1, 2).flatten(2)", "read.reshape(read.size(0), read.size(2), -1)"
+VIEWED = "x.unflatten(-1, (num_heads, -1)).transpose(1, 2)", "x.view(len(x), num_heads, x.size(1), -1)"
 WRONG = {
-    check_shapes: [
+    "shapes": [
         ("The axis of the heads comes before that of the queries", SHAPES | {"queries": (2, 4, 3, 5)}),
         ("how wide are all queries, keys, and values together?", SHAPES | {"parameters": 576}),
         ("the predictions should be a dictionary, not list", [1, 2]),
     ],
-    check_split_heads: [
-        ("mixes the columns of several heads", view_at_once),
+    "split_heads": [
+        ("mixes the columns of several heads", lambda x, h: x.view(x.size(0), h, x.size(1), -1)),
         ("in the result for shape (2, 5, 21) and 3 heads, a head's", strided),
-        (
-            "the result for shape (2, 5, 21) and 3 heads has the axes",
-            lambda x, h: x.view(*x.shape[:2], h, -1),
-        ),
-        ("only the first sentence is returned", lambda x, h: split_right(x, h)[:1]),
-        ("is something rounded, or is a small term in the wrong", lambda x, h: split_right(x, h) + 1e-3),
+        ("for shape (2, 5, 21) and 3 heads has the axes", edited("split", ".transpose(1, 2)", "")),
+        ("only the first sentence is returned", lambda x, h: solved.split(x, h)[:1]),
+        ("is something rounded, or is a small term", lambda x, h: solved.split(x, h) + 1e-3),
     ],
-    check_multi_head: [
-        ("the scores are divided by √d_model", whole_width),
-        ("the axes are not swapped back before the heads are joined", from_scratch(join=reshape_at_once)),
+    "multi_head": [
+        ("divided by √d_model", edited("multi_head", "q.size(-1)", "query.size(-1)")),
+        ("the axes are not swapped back", edited("multi_head", *NOT_SWAPPED_BACK)),
         ("one sentence depends on the other", mixed_sentences),
         ("your function, for 1 head with d_k=12 and d_v=12, 4", lambda query, *_: query[:, :2]),
     ],
-    check_repaired: [
-        ("neither bug is repaired", from_scratch(view_at_once, reshape_at_once)),
-        ("the axes are not swapped back before the heads are joined", from_scratch(join=reshape_at_once)),
+    "repaired": [
+        ("neither bug is repaired", edited("repaired", *VIEWED, *NOT_SWAPPED_BACK)),
+        ("the axes are not swapped back", edited("repaired", *NOT_SWAPPED_BACK)),
     ],
-    check_one_head_errors: [
+    "one_head_errors": [
         ("the error is taken to be one minus the weight", lambda w: 1 - w),
         ("the formula is that for two items", lambda w: (1 - w) ** 2 / (w**2 + (1 - w) ** 2)),
-        ("is something rounded, or is a small term in the wrong", lambda w: one_head_errors(w) + 1e-6),
-        ("the mean of the errors is returned", lambda w: one_head_errors(w).mean()),
+        ("is something rounded, or is a small term", lambda w: solved.errors_of_read_outs(w) + 1e-6),
+        ("the mean of the errors is returned", lambda w: solved.errors_of_read_outs(w).mean()),
     ],
-    check_contributions: [
-        (
-            "the output is divided evenly among the heads",
-            lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3),
-        ),
-        ("these are the heads themselves", lambda layer, x: torch.stack(heads_of(layer, x))),
-        ("with biases has the bias of the output map in each term", contributions_with_bias),
-        ("the biases of queries, keys, and values are left out", contributions_without_any_bias),
-        ("changed the layer's parameters", contributions_by_damage),
+    "contributions": [
+        ("divided evenly among the heads", lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3)),
+        ("these are the heads themselves", edited("contributions", "head @ block for", "head for")),
+        ("with biases has the bias of the output map in each term", with_bias),
+        ("the biases of queries, keys, and values are left out", without_any_bias),
+        ("changed the layer's parameters", by_damage),
     ],
-    check_pointers: [
-        (
-            "the mean squared error should be less than 0.01, but it",
-            lambda: pointers(loudness=1.0),
-            draw_batch,
-        ),
-        ("0.00 for the first item named and 2.", lambda: pointers(second=0), draw_batch),
+    "pointers": [
+        ("error should be less than 0.01", lambda: pointers(loudness=1.0), draw_batch),
+        ("0.00 for the first item named", lambda: pointers(second=0), draw_batch),
         ("return a MultiHeadAttention, not Linear", lambda: torch.nn.Linear(10, 10), draw_batch),
     ],
 }
-
-
-def test_law_contributions_and_the_last_bias_sum_to_the_output():
-    layer = MultiHeadAttention(6, 3, bias=True)
-    x = torch.randn(2, 4, 6, generator=torch.Generator().manual_seed(0))
-    whole = contributions_right(layer, x).sum(dim=0) + layer.to_output.bias
-    torch.testing.assert_close(whole, layer(x, x, x))
-    assert layer.to_output.bias.abs().max() > 0.01

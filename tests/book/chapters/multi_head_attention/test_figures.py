@@ -8,10 +8,6 @@ from annotated_transformer.book.chapters.multi_head_attention import figures as 
 from tests.drawings import texts
 
 
-def count(words, word):
-    return sum(found == word for found in words)
-
-
 def test_law_mixtures_show_the_product_of_weights_and_values():
     weights, values = torch.tensor([[1.0, 0], [0.25, 0.75]]), torch.tensor([[4.0, 0], [0, 8]])
     words = texts(
@@ -40,15 +36,15 @@ def test_law_the_flow_shows_every_matrix_of_both_heads():
     )
     words = texts(fig)
     assert {"head 1", "head 2", "concat", "output", "weights", "a", "b", "c"} <= set(words)
-    assert (count(words, "20"), count(words, "7"), count(words, "5")) == (2, 3, 3)
+    assert (words.count("20"), words.count("7"), words.count("5")) == (2, 3, 3)
 
 
 def test_law_a_sum_of_heads_has_the_numbers_of_both_terms_and_twice_the_sum():
     heads = torch.tensor([[1.0, 2], [3, -1]])
     blocks = torch.tensor([[[1.0, 0, 20], [0, 1, 1]], [[1, 1, 0], [2, 0, 1]]])
     words = texts(figures.draw_sum_of_heads(heads, blocks))
-    assert count(words, "22") == 1  # 1 · 20 + 2 · 1, the term of head 1
-    assert count(words, "21") == 2  # plus −1 from head 2, in both outputs
+    assert words.count("22") == 1  # 1 · 20 + 2 · 1, the term of head 1
+    assert words.count("21") == 2  # plus −1 from head 2, in both outputs
     assert {"concat", "output", "the same output", "+"} <= set(words)
 
 
@@ -60,7 +56,7 @@ def test_law_entries_are_colored_by_the_head_that_they_were_made_for():
     assert hatched[:16] == [False, False, True, True] * 4
     assert hatched[16:32] == [False] * 8 + [True] * 8  # split correctly
     assert hatched[32:] == [False, False, True, True] * 4  # each head is mixed
-    assert count(texts(fig), "13") == 3
+    assert texts(fig).count("13") == 3
 
 
 def test_law_the_heads_are_together_as_tall_as_the_vector():
@@ -73,7 +69,7 @@ def test_law_the_heads_are_together_as_tall_as_the_vector():
     assert 4 * bar == pytest.approx(max(wedge) - min(wedge))
     words = texts(fig)
     assert {"head 4", "128 each", "$W^O$, 512 × 512"} <= set(words)
-    assert count(words, "512") == 3
+    assert words.count("512") == 3
 
 
 def test_law_each_step_of_the_split_has_a_sheet_for_each_head_and_sentence():
@@ -84,7 +80,7 @@ def test_law_each_step_of_the_split_has_a_sheet_for_each_head_and_sentence():
     words = texts(fig)
     assert {"3 × 4 × 10", "3 × 4 × 2 × 5", "3 × 2 × 4 × 5"} <= set(words)
     assert {"4 tokens", "10 columns", "3 sentences", "unflatten", "transpose"} <= set(words)
-    assert count(words, "head 2") == 3
+    assert words.count("head 2") == 3
 
 
 def test_law_outputs_that_pairs_share_are_squares_with_their_count():

@@ -15,18 +15,19 @@ def test_law_the_markers_of_the_error_figure_show_the_measured_values():
 
 
 def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
-    errors = {"one": [0.5, 0.51, 0.49], "two": [0.0, 0.0, 0.0]}
-    fig = measured_figures.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"])
-    (ax,) = fig.axes
+    errors = {"one": [0.5, 0.51, 0.49, 0.5, 0.5], "two": [0.0, 0.0, 0.0]}
+    (ax,) = measured_figures.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"]).axes
     marks = {line.get_marker(): list(line.get_xdata()) for line in ax.lines if line.get_marker() in "os"}
     zero, one = next(list(line.get_xdata()) for line in ax.lines if line.get_xdata()[-1] > max(marks["s"]))
     assert marks["o"] == [zero] * 3
-    assert [(place - zero) / (one - zero) for place in marks["s"]] == pytest.approx([0.5, 0.51, 0.49])
+    assert [(place - zero) / (one - zero) for place in marks["s"]] == pytest.approx(errors["one"])
+    rows = [line.get_ydata() for line in ax.lines if line.get_linestyle() == "None"]
+    assert all(max(heights) - min(heights) < 1 for heights in rows)  # a row is 1.7 high
     heads = [patch.get_width() for patch in ax.patches if patch.get_zorder() == 3]
     assert heads == pytest.approx([heads[0], heads[0] / 4, heads[0] / 4])
     assert sum(len(line.get_xdata()) == 4 for line in ax.lines) == 1  # the residual of the first kind
     assert {"one", "two", "0.49 to 0.51", "0.00", "out of reach\nfor one head\nin one layer"} <= set(
-        texts(fig)
+        texts(ax.figure)
     )
 
 
@@ -34,12 +35,7 @@ def test_law_each_line_of_the_parting_figure_is_a_logarithm_and_names_its_start(
     starts = {1e-3: [1e-2, 1.0], 1e-7: [1e-6, 1e-1], 1e-11: [1e-9, 1e-5], 1e-15: [1e-14, 1e-10]}
     fig = measured_figures.draw_parting(starts, mark=2)
     mark, *lines = fig.axes[0].lines
-    assert [list(line.get_ydata()) for line in lines] == [
-        [-2.0, 0.0],
-        [-6.0, -1.0],
-        [-9.0, -5.0],
-        [-14.0, -10.0],
-    ]
+    assert [list(line.get_ydata()) for line in lines] == [[-2, 0], [-6, -1], [-9, -5], [-14, -10]]
     assert set(mark.get_xdata()) == {2}
     assert texts(fig) == ["$10^{-3}$", "$10^{-7}$", "$10^{-11}$", "$10^{-15}$"]
 
@@ -86,14 +82,6 @@ def test_law_the_parting_figure_takes_any_number_of_starts_and_equal_heads():
     assert list(equal.get_ydata()) == [-16.0, -16.0]
     assert len(others) == 5
     assert texts(fig)[0] == "0"
-
-
-def test_law_errors_have_a_mark_for_each_of_many_seeds():
-    errors = {"one head": [0.5, 0.51, 0.52, 0.53, 0.54], "two heads": [0.1]}
-    fig = measured_figures.draw_errors(errors, {"one head": [[4]], "two heads": [[2, 2]]})
-    rows = [line.get_ydata() for line in fig.axes[0].lines if line.get_linestyle() == "None"]
-    assert [len(heights) for heights in rows] == [5, 1]
-    assert all(max(heights) - min(heights) < 1 for heights in rows)  # a row is 1.7 high
 
 
 def test_law_swapped_words_keep_their_weights():

@@ -23,19 +23,17 @@ def hands(ax, color):
 
 def test_law_a_clock_points_at_its_sine_and_cosine():
     table = sinusoids(8, 4)[[0, 2, 7]]
-    fig = clocks.draw_clocks(table, [0, 2, 7], [6.28, 628.3])
-    (ax,) = fig.axes
+    (ax,) = clocks.draw_clocks(table, [0, 2, 7], [6.28, 628.3]).axes
     found = torch.tensor(hands(ax, FIRST)).double()
     wanted = torch.cat([table[:, 0:2], table[:, 2:4]])
     torch.testing.assert_close(found / found.norm(dim=1, keepdim=True), wanted, rtol=0, atol=1e-6)
     assert sum(isinstance(patch, Circle) for patch in ax.patches) == 6
-    assert {"0", "2", "7", "1 turn in\n6 words", "1 turn in\n628 words"} <= set(texts(fig))
+    assert {"0", "2", "7", "1 turn in\n6 words", "1 turn in\n628 words"} <= set(texts(ax.figure))
 
 
 def test_law_a_wave_has_its_pair_and_its_wavelength():
     pair = sinusoids(30, 8)[:, 2:4]
-    fig = clocks.draw_wave(pair, wavelength=62.83)
-    (ax,) = fig.axes
+    (ax,) = clocks.draw_wave(pair, wavelength=62.83).axes
     for line, column in zip(ax.lines, (0, 1), strict=True):
         assert torch.equal(torch.as_tensor(line.get_ydata()), pair[:, column])
     assert ax.get_title(loc="left") == "1 turn in 62.8 words"

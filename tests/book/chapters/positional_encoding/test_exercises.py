@@ -5,17 +5,12 @@ import math
 
 import torch
 
-from annotated_transformer.book.chapters.positional_encoding.exercises import (
-    check_halves,
-    check_input,
-    check_look_back,
-    check_origin,
-    check_sinusoids,
-    check_turn,
-)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation
+from tests.solutions import Solutions
 
+solved = Solutions("positional_encoding")
+edited = solved.edited
 ORIGIN = {
     "first row": [0, 1, 0, 1, 0, 1],
     "squared length": 3,
@@ -25,12 +20,8 @@ ORIGIN = {
 
 
 def halved(length, d_model):
-    table = plain_sinusoids(length, d_model)
+    table = solved.positions(length, d_model)
     return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
-
-
-def first_input(embedded, table, start):
-    return embedded * math.sqrt(embedded.size(-1)) + table[start : start + embedded.size(1)]
 
 
 def along_the_batch(embedded, table, start):
@@ -53,54 +44,14 @@ def head(turn, loudness=8.0, *, num_heads=1):
     return build
 
 
-def read_in_halves(columns):
-    def convert(layer):
-        new = copy.deepcopy(layer)
-        with torch.no_grad():
-            new.weight.copy_(columns(layer.weight))
-        return new
-
-    return convert
-
-
-def sines_first(weight):
-    return torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1)
+def looking_back(offset, d_model):
+    return rotation(-offset, d_model)
 
 
 def in_place(layer):
     with torch.no_grad():
-        layer.weight.copy_(sines_first(layer.weight.clone()))
+        layer.weight.copy_(torch.cat([layer.weight[:, 0::2], layer.weight[:, 1::2]], dim=1))
     return layer
-
-
-def stacked_sinusoids(length, d_model):
-    angles = torch.outer(torch.arange(length), 1e4 ** (-torch.arange(0, d_model, 2) / d_model))
-    return torch.stack([angles.sin(), angles.cos()], dim=2).reshape(length, d_model)
-
-
-def plain_sinusoids(length, d_model):
-    table = torch.zeros(length, d_model, dtype=torch.float64)
-    for column in range(d_model):
-        wave = math.cos if column % 2 else math.sin
-        rate = 10_000 ** (-(column - column % 2) / d_model)
-        table[:, column] = torch.tensor([wave(place * rate) for place in range(length)])
-    return table
-
-
-def blocks(offset, d_model):
-    angles = [offset / 10_000 ** (2 * i / d_model) for i in range(d_model // 2)]
-    return torch.block_diag(
-        *(torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]]).double() for a in angles)
-    )
-
-
-def filled_turn(offset, d_model):
-    matrix = torch.zeros(d_model, d_model, dtype=torch.float64)
-    for even in range(0, d_model, 2):
-        angle = offset * 10_000 ** (-even / d_model)
-        matrix[even, even] = matrix[even + 1, even + 1] = math.cos(angle)
-        matrix[even, even + 1], matrix[even + 1, even] = math.sin(angle), -math.sin(angle)
-    return matrix
 
 
 def split_layer(layer):
@@ -110,52 +61,35 @@ def split_layer(layer):
 
 
 RIGHT = {
-    check_origin: [
-        ORIGIN,
-        {
-            "first row": torch.tensor([0.0, 1, 0, 1, 0, 1]),
-            "squared length": 3.0,
-            "learned numbers": 0.0,
-            "product with itself": 3.0,
-        },
-    ],
-    check_sinusoids: [plain_sinusoids, stacked_sinusoids],
-    check_input: [
-        first_input,
-        lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5),
-    ],
-    check_turn: [blocks, filled_turn],
-    check_look_back: [head(lambda k, d: rotation(-k, d)), head(lambda k, d: rotation(-k, d), loudness=30.0)],
-    check_halves: [read_in_halves(sines_first), split_layer],
+    "origin": [ORIGIN | {"first row": torch.tensor([0.0, 1, 0, 1, 0, 1])}],
+    "look_back": [head(looking_back), head(looking_back, loudness=30.0)],
+    "halves": [split_layer],
 }
 WRONG = {
-    check_origin: [
+    "origin": [
         ("write down sine and cosine of each angle at position 0", ORIGIN | {"first row": [0] * 6}),
         ("add up the squares of the first row", ORIGIN | {"squared length": 6}),
         ("add up the squares of sine and cosine for each pair", ORIGIN | {"product with itself": 1}),
         ("the whole table follows from a formula", ORIGIN | {"learned numbers": 6}),
     ],
-    check_sinusoids: [
+    "sinusoids": [
         ("all sines come first, and all cosines after them", halved),
-        ("positions are columns", lambda n, d: plain_sinusoids(n, d).T),
+        ("positions are columns", lambda n, d: solved.positions(n, d).T),
     ],
-    check_input: [
+    "input": [
         ("positions are counted along the batch, not along the tokens", along_the_batch),
         ("the positions are scaled, too", scaled_sum),
     ],
-    check_turn: [
-        ("the offset has the wrong sign, or the matrix is transposed", lambda k, d: blocks(k, d).T),
-        ("for d_model=6, the answer should be a 6 × 6 tensor, not one", lambda k, d: blocks(k, 2)),
+    "turn": [
+        ("the offset has the wrong sign", edited("turn", "[c, s], [-s, c]", "[c, -s], [s, c]")),
+        ("for d_model=6, the answer should be a 6 × 6 tensor, not one", lambda k, d: solved.turn(k, 2)),
     ],
-    check_look_back: [
+    "look_back": [
         ("each weight on the position 1 before should be above 0.9", head(rotation)),
-        ("The largest weight is the right one;", head(lambda k, d: rotation(-k, d), loudness=1.0)),
-        (
-            "the text asks for one head, whose weights are read here;",
-            head(lambda k, d: rotation(-k, d), num_heads=2),
-        ),
+        ("The largest weight is the right one;", head(looking_back, loudness=1.0)),
+        ("the text asks for one head, whose weights are read here;", head(looking_back, num_heads=2)),
     ],
-    check_halves: [
+    "halves": [
         ("the columns are still in the old order", copy.deepcopy),
         ("the layer that you were given was changed;", in_place),
     ],

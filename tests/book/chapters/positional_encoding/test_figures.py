@@ -7,6 +7,12 @@ from annotated_transformer.book.drawing.figures import svg
 from tests.drawings import curves, texts
 
 
+def shade(ax, row, column):
+    """Return the highest shade that covers the center of a cell."""
+    areas = {float(area.get_gid().split("|")[1]): area.get_path() for area in ax.patches}
+    return max(share for share, path in areas.items() if path.contains_point((column + 0.5, row + 0.5)))
+
+
 def test_law_two_orders_show_each_sentence_and_its_numbers():
     same, other = torch.tensor([0.25, -1.5]), torch.tensor([0.5, 2.0])
     fig = figures.draw_two_orders(
@@ -20,13 +26,7 @@ def test_law_two_orders_show_each_sentence_and_its_numbers():
 def test_law_a_heat_map_shades_each_value_and_follows_the_theme():
     table = torch.tensor([[-1.0, 0.0, 1.0], [1.0, -0.5, 0.5]])
     fig = figures.draw_table(table)
-    areas = {float(area.get_gid().split("|")[1]): area.get_path() for area in fig.axes[1].patches}
-
-    def shade(row, column):
-        """Return the highest shade that covers the center of a cell."""
-        return max(share for share, path in areas.items() if path.contains_point((column + 0.5, row + 0.5)))
-
-    shades = torch.tensor([[shade(row, column) for column in range(3)] for row in range(2)])
+    shades = torch.tensor([[shade(fig.axes[1], row, column) for column in range(3)] for row in range(2)])
     assert torch.equal(shades, (table + 1) / 2)
     drawing = svg(fig)
     for share in (0, 25, 50, 75, 100):
@@ -45,10 +45,9 @@ def test_law_each_model_has_its_map_under_its_name():
 
 def test_law_each_run_is_drawn_over_the_windows():
     runs = {"one": [[1.0, 0.5], [1.0, 0.25]], "two": [[1.0, 1.0]]}
-    fig = figures.draw_windows(runs, [0, 8], trained=7, places=[(1.0, 0.4), (1.0, 0.9)])
-    (ax,) = fig.axes
+    (ax,) = figures.draw_windows(runs, [0, 8], trained=7, places=[(1.0, 0.4), (1.0, 0.9)]).axes
     assert curves(ax) == [[1.0, 0.5], [1.0, 0.25], [1.0, 1.0]]
-    assert texts(fig) == ["trained", "one", "two"]
+    assert texts(ax.figure) == ["trained", "one", "two"]
 
 
 def test_law_words_are_above_and_positions_below():
@@ -72,12 +71,8 @@ def test_law_scores_are_dark_where_they_are_high_each_map_on_its_own_scale():
     texts(fig)
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["low", "high"]
     for ax, scores in zip(fig.axes, (low, low.T), strict=True):
-        areas = {float(area.get_gid().split("|")[1]): area.get_path() for area in ax.patches}
-        for row in range(2):
-            for column in range(2):
-                spot = column + 0.5, row + 0.5
-                shade = max(share for share, path in areas.items() if path.contains_point(spot))
-                assert shade == scores[row, column] / 4
+        shades = torch.tensor([[shade(ax, row, column) for column in range(2)] for row in range(2)])
+        assert torch.equal(shades, scores / 4)
 
 
 def test_law_each_sequence_is_a_bar_at_its_positions():

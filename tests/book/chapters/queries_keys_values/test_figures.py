@@ -36,12 +36,11 @@ def test_law_lines_are_as_wide_as_the_weights():
         "A": ("9", [0.5, 0.3, 0], [("8", "v"), ("10", "w"), ("12", "x")], "o"),
         "B": ("1", [1.0], [("1", "y")], "p"),
     }
-    fig = figures.draw_dictionaries(panels)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_dictionaries(panels).axes
     for color in (QUERY, VALUE):
         lines = [line for line in ax.lines if line.get_color() == color and line.get_alpha()]
         assert [line.get_linewidth() for line in lines] == pytest.approx([4.5, 2.7, 9.0])
-    assert {"A", "B", "8", "10", "12", "v", "o", "p", "0.5", "0.3", "0", "1"} <= set(texts(fig))
+    assert {"A", "B", "8", "10", "12", "v", "o", "p", "0.5", "0.3", "0", "1"} <= set(texts(ax.figure))
 
 
 def test_law_the_curve_passes_the_answers_and_the_points_are_the_entries():

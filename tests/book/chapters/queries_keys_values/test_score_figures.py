@@ -1,11 +1,9 @@
 """The drawings of scores show the given numbers."""
 
 import pytest
-from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.queries_keys_values import score_figures
-from annotated_transformer.plotting.palette import KEY, QUERY
 from tests.drawings import texts
 
 
@@ -15,15 +13,6 @@ def test_law_bars_are_closeness_and_the_weights_that_sum_to_1():
     assert bars == pytest.approx([0.5, 1 / 3, 1.0, 2 / 3])
     found = {"5", "4", "6", "0.5", "1", "0.33", "0.67", "× 7", "× 8", "7.67"}
     assert found <= set(texts(fig))
-
-
-def test_law_only_the_dot_product_has_a_key_as_wide_as_the_query():
-    fig = score_figures.draw_three_scores()
-    cells = [patch for patch in fig.axes[0].patches if type(patch) is Rectangle]
-    edges = [cell.get_edgecolor() for cell in cells]
-    assert {"Dot product", "Bilinear", "Additive", "$U$", "$R$", "$w$"} <= set(texts(fig))
-    assert edges.count(to_rgba(QUERY)) == 3 * 3
-    assert edges.count(to_rgba(KEY)) == 3 + 2 + 2
 
 
 def test_law_a_bar_is_divided_into_the_weights():

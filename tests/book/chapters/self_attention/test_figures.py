@@ -16,8 +16,7 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
     first, second = torch.full((2, 4, 4), 0.05)
     first[2, 3], first[1, 0], second[2, 0], second[1, 3] = 0.5, 0.9, 0.8, 0.7
     first[0, 1] = 0.25
-    fig = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"])
-    (ax,) = fig.axes
+    (ax,) = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"]).axes
     heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
     lines = [line for line in ax.lines if line.get_color() == VALUE]
     drawn = {
@@ -31,7 +30,7 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
         (left, place["tasty"], place["it"]): pytest.approx(4.5),
         (left, place["chased"], place["fox"]): pytest.approx(2.25),  # "it" reads fox, which reads this
     }  # but not what "chased" reads: no route leads from there to "it"
-    assert "= fox" in texts(fig)
+    assert "= fox" in texts(ax.figure)
 
 
 def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column():
@@ -58,34 +57,26 @@ def test_law_the_cycle_figure_shows_the_inequality_that_each_word_needs():
 
 def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
     ratios = torch.tensor([[1.0, 1.0], [0.8, 1.25]])
-    fig = figures.draw_ratios(ratios)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_ratios(ratios).axes
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert [list(line.get_ydata()) for line in marks] == [[1.0, 1.0], [0.8, 1.25]]
     assert [sum(line.get_xdata()) / 2 for line in marks] == pytest.approx([1, 2])
 
 
 def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
-    fig = figures.draw_own_map(torch.eye(4), words=WORDS)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_own_map(torch.eye(4), words=WORDS).axes
     assert [label.get_text() for label in ax.get_xticklabels()] == WORDS
     assert [label.get_text() for label in ax.get_yticklabels()] == WORDS
 
 
-def test_law_shares_have_a_row_for_each_head_and_adjective():
-    shares = torch.tensor([[[0.7, 0.1, 0.2, 0.0], [0.3, 0.0, 0.6, 0.1]], [[0.0, 0.0, 1.0, 0.0]] * 2])
-    (ax,) = figures.draw_word_shares(shares).axes
-    rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
-    assert [label.get_text() for label in ax.get_yticklabels()] == rows
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
-    assert {"0.70", "0.60", "1.00"} <= set(texts(ax.figure))
-
-
 @pytest.mark.parametrize("heads", [1, 3])
 def test_law_shares_of_any_number_of_heads_are_drawn(heads):
-    (ax,) = figures.draw_word_shares(torch.full((heads, 2, 4), 0.25)).axes
-    rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows[-2:] == [f"head {heads}, hungry", f"head {heads}, tasty"]
+    shares = torch.arange(8.0 * heads).view(heads, 2, 4) / 100
+    (ax,) = figures.draw_word_shares(shares).axes
+    rows = [f"head {head}, {word}" for head in range(1, heads + 1) for word in ("hungry", "tasty")]
+    assert [label.get_text() for label in ax.get_yticklabels()] == rows
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
+    assert {"0.01", "0.03", "0.06", f"{shares.max():.2f}"} <= set(texts(ax.figure))
 
 
 def test_law_each_map_stands_below_its_name():
@@ -94,7 +85,7 @@ def test_law_each_map_stands_below_its_name():
     assert texts(fig) == ["1.00", "0.00", "0.00", "1.00", "0.00", "1.00", "1.00", "0.00"]
 
 
-@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1), (4, 12, 30)])
+@pytest.mark.parametrize(("sentences", "words", "width"), [(2, 5, 3), (1, 1, 1)])
 def test_law_a_batch_is_drawn_with_a_sheet_of_the_right_shape_for_each_sentence(sentences, words, width):
     fig = figures.draw_batch(sentences, words, width)
     assert {"weights", "output", "$X$", r"$X^\top$"} <= set(texts(fig))

@@ -11,9 +11,8 @@ from tests.drawings import bold, curves, marks, texts
 
 def test_law_a_step_has_a_mark_at_its_gap_and_the_first_wrong_one_is_bold():
     found = {"a": 1e-16, "b": 0.0, "c": 1e-3, "d": 1.0}
-    fig = figures.draw_steps(found, tolerance=1e-12)
-    (ax,) = fig.axes
-    assert texts(fig) == ["rounding", "wrong from here"]
+    (ax,) = figures.draw_steps(found, tolerance=1e-12).axes
+    assert texts(ax.figure) == ["rounding", "wrong from here"]
     assert marks(ax) == [[-16.0], [-17.0], [-3.0], [0.0]]
     labels = ax.get_yticklabels()
     assert [label.get_text() for label in labels] == list(found)
@@ -48,9 +47,8 @@ def test_law_errors_are_drawn_as_logarithms():
 
 
 def test_law_mistakes_are_in_order_of_their_gaps_beside_the_formats():
-    fig = figures.draw_detection({"small": 1e-6, "large": 1.0}, {"float64": 1e-15, "float32": 1e-7})
-    (ax,) = fig.axes
-    assert texts(fig) == ["large", "small", "float64", "float32"]
+    (ax,) = figures.draw_detection({"small": 1e-6, "large": 1.0}, {"float64": 1e-15, "float32": 1e-7}).axes
+    assert texts(ax.figure) == ["large", "small", "float64", "float32"]
     assert marks(ax) == [[0.0], [-6.0]]
     assert [line.get_xdata()[0] for line in ax.lines[2:]] == [-15.0, -7.0]
 

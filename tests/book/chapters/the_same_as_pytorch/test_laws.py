@@ -5,11 +5,7 @@ import copy
 import pytest
 import torch
 
-from annotated_transformer.book.chapters.the_same_as_pytorch.laws import (
-    LAWS,
-    all_masks,
-    attention_by_loops,
-)
+from annotated_transformer.book.chapters.the_same_as_pytorch.laws import LAWS, all_masks, attention_by_loops
 from annotated_transformer.book.chapters.the_same_as_pytorch.mistakes import MISTAKES, Changed, with_mistake
 from annotated_transformer.model.attention import attention_weights
 

@@ -7,12 +7,7 @@ import torch.nn.functional as F
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import WithoutMean, suspect
 
-FIRST = [
-    "decoder 2: cross-attention",
-    "encoder 2: norm 2",
-    "decoder 1: self-attention",
-    "decoder 2: norm 3",
-]
+FIRST = ["decoder 2: cross-attention", "encoder 2: norm 2", "decoder 1: self-attention", "decoder 2: norm 3"]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])

@@ -39,19 +39,16 @@ def test_law_the_smoothed_loss_is_smallest_at_the_best_gap():
     assert figures.best_gap(0.0, 10) == math.inf
 
 
-def test_law_the_minimum_is_marked_if_there_is_one():
+def test_law_the_loss_is_drawn_at_each_lead_and_its_minimum_is_marked_if_there_is_one():
+    lines = figures.draw_smoothing(0.3).axes[0].lines
+    for line, smoothing in zip(lines[:2], (0.0, 0.3), strict=True):
+        shown = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        for gap in (0.0, 0.1, 3.0, 12.0):
+            assert shown[gap] == figures.smoothed_loss(gap, smoothing, 10)
     marked = figures.draw_smoothing(0.1)
     assert texts(marked) == ["without smoothing", "0.50 at 4.5"]
     assert len(curves(marked.axes[0])) == 4
     assert texts(figures.draw_smoothing(0.0)) == ["without smoothing"]
-
-
-def test_law_the_curves_of_the_loss_have_its_values_at_each_lead():
-    lines = figures.draw_smoothing(0.3).axes[0].lines
-    for line, smoothing in zip(lines[:2], (0.0, 0.3), strict=True):
-        gaps = [0.0, 0.1, 3.0, 12.0]
-        shown = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
-        assert [shown[gap] for gap in gaps] == [figures.smoothed_loss(gap, smoothing, 10) for gap in gaps]
 
 
 def test_law_each_schedule_has_its_peak_marked():
@@ -141,9 +138,8 @@ def test_law_losses_and_copies_stand_at_their_updates():
 
 
 def test_law_the_arrow_points_to_the_large_gradient():
-    fig = figures.draw_steps({"clipped": [1.0] * 12, "not clipped": [1.0] + [0.25] * 11}, 2)
-    (ax,) = fig.axes
-    assert texts(fig) == ["one huge gradient", "clipped", "not clipped"]
+    (ax,) = figures.draw_steps({"clipped": [1.0] * 12, "not clipped": [1.0] + [0.25] * 11}, 2).axes
+    assert texts(ax.figure) == ["one huge gradient", "clipped", "not clipped"]
     assert curves(ax) == [[1.0] * 12, [1.0] + [0.25] * 11]
     assert list(ax.lines[0].get_xdata()) == list(range(1, 13))
     assert ax.texts[0].xy[0] == 2

@@ -45,12 +45,6 @@ def test_law_a_path_has_a_factor_for_each_word_after_the_first():
     assert {*WORDS, "A chain of states: 4 factors"} <= set(texts(fig))
 
 
-def test_law_three_layers_and_the_gates_of_one():
-    found = texts(diagrams.draw_layers())
-    assert {"RNN", "LSTM", "Attention", "keep", "write", "read"} <= set(found)
-    assert found.count("×") == 3
-
-
 def test_law_one_word_after_another_or_all_in_one_step():
     fig = diagrams.draw_timeline(WORDS)
     assert {"time: 5 steps in a row", "time: 1 step"} <= set(texts(fig))

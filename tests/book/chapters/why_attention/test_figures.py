@@ -35,8 +35,7 @@ def test_law_no_line_is_left_out_when_there_are_more_than_looks():
 
 
 def test_law_a_run_is_a_dot_if_it_learned_the_task_and_a_cross_if_not():
-    fig = figures.draw_recalled({"one": [0.8, 0.7], "two": [0.1]}, guess=0.125, least=0.75)
-    (ax,) = fig.axes
+    (ax,) = figures.draw_recalled({"one": [0.8, 0.7], "two": [0.1]}, guess=0.125, least=0.75).axes
     found = [(line.get_marker(), *line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 1]
     assert found == [("o", 0.8), ("x", 0.7), ("x", 0.1)]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
