@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from playwright.sync_api import BrowserContext, Page
 
@@ -28,12 +27,6 @@ NO = "Kein Wort."  # what the model makes of "No."
 LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
 PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
 EXPLAINED = ".at-x-number:not([aria-busy=true]) .at-x-same"  # not still that of the previous number
-SECOND_ENGINE = """() => {
-  const { src } = document.querySelector("script[src*='explorer.js']");
-  window.second = new EngineClient(src.replace(/\\/[^/]*$/, ""));
-}"""  # in addition to the page's engine, which stores what is shown
-
-pages = pytest.mark.page
 
 
 IDLE = """async () => {
@@ -173,6 +166,15 @@ class BookPage:
     def refused(self, call: str) -> contextlib.AbstractContextManager[None]:
         """Let the engine refuse such calls."""
         return self.replaced(call, "throw new Error('the engine is away; try again');")
+
+    def start_second_engine(self) -> None:
+        """Start an engine in addition to the page's, which stores what is shown."""
+        self.evaluate(
+            """() => {
+              const { src } = document.querySelector("script[src*='explorer.js']");
+              window.second = new EngineClient(src.replace(/\\/[^/]*$/, ""));
+            }"""
+        )
 
     def why(self) -> str:
         """Return the explanation of the token in focus."""

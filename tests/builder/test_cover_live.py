@@ -11,7 +11,7 @@ from annotated_transformer.decoding.translator import Translator
 from builder.explorer import bundle
 from builder.site.front import cover_data
 from tests.axe import violations
-from tests.explorer_pages import FRAME, HTML, eventually, pages
+from tests.explorer_pages import FRAME, HTML, eventually
 
 FILE = (HTML / "index.html").as_uri()
 RUN = ".at-alignment-run button"
@@ -41,7 +41,7 @@ def run(page: Page) -> None:
     page.ready()
 
 
-@pages
+@pytest.mark.page
 def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(visitor, translated):
     asked: list[str] = []
     visitor.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
@@ -72,7 +72,7 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(visi
     assert visitor.translation() == translated[OTHER]
 
 
-@pages
+@pytest.mark.page
 def test_law_the_cover_needs_no_mouse(visitor, translated: dict[str, str]):
     visitor.goto(FILE)
     visitor.locator("button.at-alignment-word").first.focus()
@@ -95,7 +95,7 @@ def test_law_the_cover_needs_no_mouse(visitor, translated: dict[str, str]):
     assert visitor.locator(".at-x-queries .at-active").inner_text().startswith("alte")
 
 
-@pages
+@pytest.mark.page
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
 def test_law_the_live_cover_is_accessible_and_fits(open_page, theme, width):
     size = {"width": width, "height": 800}
@@ -123,7 +123,7 @@ SHIFT = """
 STEADY = 0.02  # share of the window; a late font may shift a line
 
 
-@pages
+@pytest.mark.page
 @pytest.mark.parametrize("width", [1280, 360])
 def test_law_layout_shift_is_small_before_the_button_is_pressed(open_page, width):
     page = open_page(viewport={"width": width, "height": 2000})
@@ -135,7 +135,7 @@ def test_law_layout_shift_is_small_before_the_button_is_pressed(open_page, width
     page.wait_for_function(f"shift > {STEADY}")  # the browser does measure layout shifts
 
 
-@pages
+@pytest.mark.page
 @pytest.mark.parametrize("missing", ["explorer.css", "explorer.js"])
 def test_law_a_missing_explorer_is_reported_and_can_be_retried(open_page, missing: str):
     page = open_page(reduced_motion="reduce")

@@ -24,6 +24,7 @@ from builder.site.front.picture import LEAST
 from tests.axe import violations
 from tests.explorer_pages import (
     ADDRESS,
+    DOCUMENTS,
     EXPLAINED,
     FRAME,
     HTML,
@@ -34,7 +35,6 @@ from tests.explorer_pages import (
     TOUR,
     WIDE,
     eventually,
-    pages,
 )
 
 KINDS = bundle.kinds()
@@ -51,15 +51,13 @@ def test_law_each_kind_names_a_function_a_test_and_a_chapter_that_exist(kind: st
     assert callable(pkgutil.resolve_name(entry["function"]))
     file, test = entry["test"].split("::")
     assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
-    chapter = CHAPTERS[entry["chapter"]]
-    assert not chapter.file or chapter.file in (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    assert not CHAPTERS[entry["chapter"]].file or CHAPTERS[entry["chapter"]].file in DOCUMENTS
 
 
 def test_law_the_tensor_kinds_match_those_of_the_engine():
     engine = (bundle.HERE / "engine" / "provenance.js").read_text(encoding="utf-8")
-    listed = re.search(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
-    assert listed
-    assert set(KINDS) == set(re.findall(r"^  (\w+):", listed[1], re.MULTILINE))
+    (listed,) = re.findall(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
+    assert set(KINDS) == set(re.findall(r"^  (\w+):", listed, re.MULTILINE))
 
 
 def test_law_the_tour_has_a_step_for_each_chapter_from_2_to_13_and_ends_at_one_number():
@@ -98,23 +96,19 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     chosen = [word.get_text() for word in page.select(".at-x-bar-token") if "✓ written" in word.get_text()]
     assert chosen == ["morgen ✓ written"]
     assert page.select_one("h3").get_text() == "Why morgen?"
-    assert page.select(".at-x-bar-number")[0].get_text() == f"{100 * SURE:.1f}%"
+    assert page.select_one(".at-x-bar-number").get_text() == f"{100 * SURE:.1f}%"
     assert page.select_one("svg")["aria-hidden"] == "true"  # the words say what it shows
     assert page.find_all(string=re.compile("[0-9] %")) == []  # no break before a percent sign
     assert FRAME["sentence"] in page.get_text()
-    assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
 def test_law_a_curve_leads_from_its_key_to_its_query_and_is_as_wide_as_its_weight():
     paths = BeautifulSoup(explorer_page(), "html.parser").select("path")
-    drawn = {path["d"]: float(path["stroke-width"]) for path in paths}
-    expected = {
-        f"M0 {10 * key + 5}C50 {10 * key + 5} 50 {10 * query + 5} 100 {10 * query + 5}": 1 + 7 * weight
-        for query, row in enumerate(FRAME["attention"])
-        for key, weight in enumerate(row)
-        if weight >= LEAST
-    }
-    assert drawn == pytest.approx(expected, abs=0.051)
+    rows = {10 * query + 5: row for query, row in enumerate(FRAME["attention"])}
+    lines = [(x, 10 * key + 5, w) for x, row in rows.items() for key, w in enumerate(row) if w >= LEAST]
+    expected = {f"M0 {y}C50 {y} 50 {x} 100 {x}": 1 + 7 * weight for x, y, weight in lines}
+    assert {path["d"]: float(path["stroke-width"]) for path in paths} == pytest.approx(expected, abs=0.051)
+    assert len(paths) == len(expected)
 
 
 @pytest.mark.parametrize("direction", bundle.DIFFERENT)
@@ -128,8 +122,8 @@ def test_law_the_first_frame_names_its_own_languages_and_layer():
     other = {"direction": "de-en", "layer": 1, "step": 2, "target": {"ids": [1, 2, 3, 4], "tokens": tokens}}
     cut = {name: FRAME[name][:4] for name in ("attention", "top")}
     page = BeautifulSoup(explorer_page({**FRAME, **other, **cut}), "html.parser")
-    assert page.select_one(".at-x-keys p").get_text() == "reads from German keys"
-    assert page.select_one(".at-x-queries p").get_text() == "is writing English queries"
+    heads = [head.get_text() for head in page.select(".at-x-stage > div > p")]
+    assert heads == ["reads from German keys", "is writing English queries"]
     assert page.select_one(".at-x-translation q")["lang"] == "de"
     assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
     assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
@@ -210,7 +204,7 @@ def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str,
 # The page in a browser.
 
 
-@pages
+@pytest.mark.page
 def test_law_other_pages_load_nothing_of_the_explorer():
     for file in HTML.rglob("*.html"):
         text = file.read_text(encoding="utf-8")
@@ -223,7 +217,7 @@ def sent(file: Path) -> int:
     return file.stat().st_size if packed else len(gzip.compress(file.read_bytes()))
 
 
-@pages
+@pytest.mark.page
 def test_law_the_cover_leads_to_the_explorer_and_stays_small(open_page):
     page = open_page()
     sizes: dict[str, int] = {}
@@ -244,7 +238,7 @@ def test_law_the_cover_leads_to_the_explorer_and_stays_small(open_page):
     assert page.locator(".at-x-stale").count() == 0
 
 
-@pages
+@pytest.mark.page
 def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(open_page):
     faults: list[str] = []
     asked: list[str] = []
@@ -265,7 +259,7 @@ def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(open_
     assert faults == []
 
 
-@pages
+@pytest.mark.page
 def test_law_a_link_keeps_the_whole_state(fresh, visitor):
     more = "&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1&layer=2&head=4&step=3"
     number = "decoder.layers.2.cross_attention.value", "4.2.30"
@@ -299,7 +293,7 @@ def test_law_a_link_keeps_the_whole_state(fresh, visitor):
     assert visitor.evaluate("location.hash") == state
 
 
-@pages
+@pytest.mark.page
 def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh):
     changed = "&prefix=491&ablated=cross.3.0"
     fresh.explain("decoder.layers.0.self_attention.scores", "1.1.1", more=changed)
@@ -320,7 +314,7 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh):
         fresh.resize(**WIDE)
 
 
-@pages
+@pytest.mark.page
 def test_law_a_superseded_translation_is_no_longer_drawn(moving, faults: list[str]):
     moving.evaluate(  # the test decides when one pause between two tokens ends
         """() => {
@@ -345,7 +339,7 @@ def test_law_a_superseded_translation_is_no_longer_drawn(moving, faults: list[st
     assert faults == []
 
 
-@pages
+@pytest.mark.page
 def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previous_one(moving):
     moving.evaluate(
         """() => {
@@ -366,7 +360,7 @@ def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previ
     assert not [text for text in keys if "function" in text]
 
 
-@pages
+@pytest.mark.page
 def test_law_an_engine_that_stopped_is_started_again(visitor):
     visitor.add_init_script(
         """window.started = [];
@@ -393,7 +387,7 @@ FIGURES = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>F
 <script src="{root}_static/explorer/explorer.js"></script></body></html>"""
 
 
-@pages
+@pytest.mark.page
 def test_law_figures_of_a_chapter_come_to_life(visitor, tmp_path: Path):
     figures = [show_explorer(number=f"12.{i}", view=view, step=5) for i, view in enumerate(VIEWS, start=1)]
     text = FIGURES.format(root=f"{HTML.as_uri()}/", figures="".join(str(f._repr_html_()) for f in figures))
@@ -417,7 +411,7 @@ def test_law_figures_of_a_chapter_come_to_life(visitor, tmp_path: Path):
     assert visitor.evaluate("location.hash") == ""  # only the explorer page updates its URL
 
 
-@pages
+@pytest.mark.page
 def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh):
     fresh.explain("logits", "5.1248", more="&prefix=491&forced=0&ablated=cross.3.0")
     operands = fresh.locator(".at-x-sum button")

@@ -7,18 +7,7 @@ from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.decoding.translator import Translator
-from tests.explorer_pages import (
-    EXPLAINED,
-    FRAME,
-    LINK,
-    NO,
-    PRESS,
-    SECOND_ENGINE,
-    SURE,
-    TOUR,
-    WIDE,
-    eventually,
-)
+from tests.explorer_pages import EXPLAINED, FRAME, LINK, NO, PRESS, SURE, TOUR, WIDE, eventually
 
 pytestmark = pytest.mark.page
 LOGIT = "logits", "5.1248"
@@ -130,7 +119,7 @@ def test_law_a_number_belongs_to_the_translation_that_is_shown(moving, faults: l
 
 
 def test_law_the_words_of_the_tour_are_true(fresh):
-    fresh.evaluate(SECOND_ENGINE)
+    fresh.start_second_engine()
     found = fresh.evaluate(
         """async (text) => {
           const { attention, source } = await second.translate({ direction: "en-de", text });

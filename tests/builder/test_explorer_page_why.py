@@ -5,7 +5,7 @@ import re
 import pytest
 
 from builder.explorer import bundle
-from tests.explorer_pages import FRAME, LINK, SECOND_ENGINE, SURE
+from tests.explorer_pages import FRAME, LINK, SURE
 
 pytestmark = pytest.mark.page
 NOTICES = ".at-x-notices"
@@ -130,7 +130,7 @@ def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh):
     fresh.go(f"{LINK}&step=5&prefix={'.'.join(map(str, FRAME['target']['ids'][:5]))}.509")
     assert "These weights do not depend on which token you forced" in fresh.why()
     ids = FRAME["target"]["ids"]
-    fresh.evaluate(SECOND_ENGINE)
+    fresh.start_second_engine()
     rows = fresh.evaluate(
         """async ([text, ids]) => {
           const rows = [];

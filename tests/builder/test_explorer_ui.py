@@ -27,13 +27,14 @@ PREVIOUS = "Below is still the translation of “one two three”. Press Transla
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write the page and its scripts, and return the page's address."""
     folder = tmp_path_factory.mktemp("explorer")
-    files = folder / "_static" / "explorer"
-    files.mkdir(parents=True)
-    script = bundle.explorer_script(dict.fromkeys(bundle.EXAMPLES, "9.6 MB"), read_chapters(ROOT))
-    (files / "explorer.js").write_text(script, encoding="utf-8")
-    (files / "engine.js").write_text(STUB.read_text(encoding="utf-8"), encoding="utf-8")
-    style = (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8")
-    (files / "explorer.css").write_text(style, encoding="utf-8")
+    files = {
+        "explorer.js": bundle.explorer_script(dict.fromkeys(bundle.EXAMPLES, "9.6 MB"), read_chapters(ROOT)),
+        "engine.js": STUB.read_text(encoding="utf-8"),
+        "explorer.css": (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8"),
+    }
+    (folder / "_static" / "explorer").mkdir(parents=True)
+    for name, text in files.items():
+        (folder / "_static" / "explorer" / name).write_text(text, encoding="utf-8")
     (folder / "explorer.html").write_text(PAGE.format(frame=explorer_page()), encoding="utf-8")
     return (folder / "explorer.html").as_uri()
 
@@ -65,9 +66,7 @@ def page(loaded: BookPage, faults: list[str]) -> Iterator[BookPage]:
     loaded.keyboard.press("Escape")  # ends a tour
     loaded.go("#direction=en-de&text=x")
     loaded.go(LINK)
-    loaded.evaluate(
-        "document.querySelectorAll('.at-x-section, .at-x-all').forEach(part => { part.open = true; })"
-    )
+    loaded.open_sections(".at-x-section, .at-x-all")
     loaded.evaluate("() => { asked.length = 0; }")
     yield loaded
     assert faults == []
@@ -172,15 +171,12 @@ def test_law_curves_words_and_weights_are_those_of_the_chosen_heads(
         [kind, heads],
     )
     active = int(state[-1]) if len(heads) == 1 else 0
-    drawn = [(query, key) for query in range(4) for key in range(4) if rows[query][key] >= 0.03]
-    ends = [(10 * query + 5, 10 * key + 5) for query, key in drawn]
-    paths = page.locator(".at-x-stage path").all()
-    found = [path.get_attribute("d") for path in paths]
-    assert found == [f"M0 {key}C50 {key} 50 {query} 100 {query}" for query, key in ends]
-    lit = ["at-active" in str(path.get_attribute("class")).split() for path in paths]
-    assert lit == [query == active for query, _ in drawn]
-    widths = [float(path.get_attribute("stroke-width") or 0) for path in paths]
-    assert widths == pytest.approx([1 + 7 * rows[query][key] for query, key in drawn], abs=0.06)
+    curves = page.evaluate(f"({DRAWN})(document)")["curves"]
+    lines = [(10 * q + 5, 10 * k + 5, rows[q][k]) for q in range(4) for k in range(4) if rows[q][k] >= 0.03]
+    assert [(path, float(width), lit) for path, width, lit in curves] == [
+        (f"M0 {y}C50 {y} 50 {x} 100 {x}", pytest.approx(1 + 7 * weight, abs=0.06), x == 10 * active + 5)
+        for x, y, weight in lines
+    ]
     shares = [percent(weight) if weight >= 0.03 else "" for weight in rows[active]]
     assert texts(page, ".at-x-keys i") == shares
     assert page.locator(".at-x-keys li.at-active").count() == sum(map(bool, shares))
@@ -241,8 +237,7 @@ def test_law_each_choice_changes_its_own_field_and_keeps_the_focus(page):
         radio.focus()
         page.keyboard.press("Space")
         key = radio.get_attribute("data-key")
-        assert page.focused() == key
-        assert page.locator(f"[data-key='{key}']").is_checked()
+        assert (page.focused(), page.locator(f"[data-key='{key}']").is_checked()) == (key, True)
     press(page, "layer 0", "head 2")
     assert page.url.endswith("&view=encoder&layer=0&head=2")
     assert "What does one attend to?" in page.why()
@@ -252,14 +247,13 @@ def test_law_each_choice_changes_its_own_field_and_keeps_the_focus(page):
 
 
 def test_law_a_preset_sets_all_three_and_a_linked_head_opens_the_choices(page):
+    presets, choices = page.locator(".at-x-presets [aria-pressed=true]"), page.locator(".at-x-all[open]")
     page.locator(".at-x-all").evaluate("all => { all.open = false; }")
     press(page, "the sink")
     assert page.url.endswith("&view=decoder&layer=0&head=3")
-    assert page.locator(".at-x-presets [aria-pressed=true]").all_inner_texts() == ["the sink"]
-    assert page.locator(".at-x-all[open]").count() == 0
+    assert (presets.all_inner_texts(), choices.count()) == (["the sink"], 0)
     page.go(f"{LINK}&layer=2&head=4")
-    assert page.locator(".at-x-presets [aria-pressed=true]").count() == 0
-    assert page.locator(".at-x-all[open]").count() == 1
+    assert (presets.count(), choices.count()) == (0, 1)
 
 
 def test_law_two_buttons_lead_to_what_can_be_changed(page):
@@ -281,9 +275,8 @@ def test_law_a_forced_token_is_written_named_and_released(page):
     assert "a probability of 24.5%; its own choice was “w20”." in page.why()
     assert texts(page, ".at-x-bar-number")[:2] == ["49.0%", "24.5%"]
     assert texts(page, "[aria-pressed=true] .at-x-bar-token") == ["w21 ✓ written"]
-    assert (
-        texts(page, ".at-x-queries li:nth-child(2) small") == texts(page, ".at-x-queries small") == ["forced"]
-    )
+    second = ".at-x-queries li:nth-child(2) small"
+    assert texts(page, second) == texts(page, ".at-x-queries small") == ["forced"]
     press(page, "query 2", "option 132")
     assert page.inner_text(NOTICES) == "You forced w21 at token 2 and w132 at token 3. Undo all"
     press(page, "free")
@@ -294,7 +287,8 @@ def test_law_a_forced_token_is_written_named_and_released(page):
     press(page, "option 12")
     assert page.translation() == "w12 w120 w130"
     press(page, "query 2", "option 133")
-    page.press("undo")
+    page.click("[data-key=undo]")
+    page.ready()
     assert page.translation() == "w10 w20 w30"
     assert page.focused() == "query 2"
     assert "prefix=" not in page.url
@@ -411,7 +405,8 @@ def test_law_heads_that_are_off_are_named_beside_the_translation(page):
     page.ready()
     assert texts(page, ".at-x-keys b") == ["four", "end"]
     assert page.inner_text(NOTICES).startswith(said)
-    page.press("switch on")
+    page.click("[data-key='switch on']")
+    page.ready()
     assert page.focused().startswith("query")
 
 
@@ -603,9 +598,7 @@ def test_law_each_step_of_the_tour_shows_its_place_and_the_end_restores_the_page
     page.evaluate(PRESS, ["tour"])
     for number, step in enumerate(TOUR["steps"], start=1):
         said = f"{number} of {len(TOUR['steps'])}: {step['title']}. {step['words']}"
-        page.wait_for_function(
-            "said => document.querySelector('.at-x [role=status]').textContent === said", arg=said
-        )
+        eventually(page.status, said)
         state = page.evaluate("Object.fromEntries(new URLSearchParams(location.hash.slice(1)))")
         for name, value in step["state"].items():
             assert state.get(name) == (".".join(map(str, value)) if name == "at" else str(value))
@@ -623,33 +616,29 @@ def test_law_each_step_of_the_tour_shows_its_place_and_the_end_restores_the_page
 
 def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(page):
     field, main = page.locator(".at-x-field input"), page.locator(".at-x-main")
-    german, english = page.get_by_label("German to English"), page.get_by_label("English to German")
-    (_, typed, *_), (first, like_typed, *_) = bundle.EXAMPLES["en-de"], bundle.EXAMPLES["de-en"]
-    field.fill(typed)
-    german.check(force=True)
-    assert (field.input_value(), field.get_attribute("lang")) == (like_typed, "de")
-    assert main.evaluate("x => +getComputedStyle(x).opacity") < 0.6
     note = page.locator(".at-x-form + .at-x-note")
-    assert page.status() == note.inner_text() == PREVIOUS
-    english.check(force=True)
-    assert (field.input_value(), field.get_attribute("lang")) == (typed, "en")
-    parts = ":is(.at-x-main, .at-x-section)"
+    (_, typed, *_), (first, like_typed, *_) = bundle.EXAMPLES["en-de"], bundle.EXAMPLES["de-en"]
     shown = "one two three"
+
+    def choose(direction: str) -> str:
+        page.get_by_label(direction).check(force=True)
+        return str(field.input_value())
+
+    field.fill(typed)
+    assert (choose("German to English"), field.get_attribute("lang")) == (like_typed, "de")
+    assert main.evaluate("x => +getComputedStyle(x).opacity") < 0.6
+    assert page.status() == note.inner_text() == PREVIOUS
+    assert (choose("English to German"), field.get_attribute("lang")) == (typed, "en")
+    parts = ":is(.at-x-main, .at-x-section)"
     for text, old in ((typed, True), (shown, False), ("one two", True), (f" {shown} ", False), ("", False)):
         field.fill(text)
         assert set(page.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {old}, text
         assert note.is_visible() == old
     assert main.evaluate("x => +getComputedStyle(x).opacity") == 1
-    field.fill(shown)
-    german.check(force=True)
-    assert field.input_value() == "w10 w20 w30"  # a typed sentence is replaced by its translation
-    english.check(force=True)
-    assert field.input_value() == "one two three"
-    field.fill("one two")
-    german.check(force=True)
-    assert field.input_value() == first  # it has no translation yet
-    english.check(force=True)
-    assert field.input_value() == "one two"
+    for text, turned in ((shown, "w10 w20 w30"), ("one two", first)):  # the second has no translation yet
+        field.fill(text)
+        assert choose("German to English") == turned
+        assert choose("English to German") == text
 
 
 @pytest.mark.parametrize("end", ["open()", "shut(new Error('it broke'))"])
@@ -706,7 +695,7 @@ def test_law_an_empty_sentence_is_refused_beside_its_field(page):
     assert field.get_attribute("maxlength") == "1000"
     for text, said in ((" ", "Type a sentence first."), ("one", "")):
         field.fill(text)
-        page.keyboard.press("Enter")
+        field.press("Enter")
         page.ready()
         assert page.inner_text(f"#{field.get_attribute('aria-describedby')}") == said
         assert field.get_attribute("aria-invalid") == str(bool(said)).lower()
@@ -714,11 +703,11 @@ def test_law_an_empty_sentence_is_refused_beside_its_field(page):
 
 
 def test_law_a_slow_translation_is_announced_and_can_be_canceled(page):
+    field, note = page.locator(".at-x-field input"), page.locator(".at-x-form > .at-x-note")
     page.evaluate("() => { window.door = new Promise(open => { window.openDoor = open; }); }")
-    page.fill(".at-x-field input", "four " * 60)  # long enough for a message that it takes long
-    page.focus(".at-x-field input")
-    page.keyboard.press("Enter")
-    assert page.inner_text(".at-x-form > .at-x-note").startswith("This may take a while")
+    field.fill("four " * 60)  # long enough for a message that it takes long
+    field.press("Enter")
+    assert note.inner_text().startswith("This may take a while")
     assert page.inner_text(".at-x-go") == "Translating…"
     press(page, "cancel")
     assert page.status() == "Canceled."
@@ -731,9 +720,9 @@ def test_law_a_slow_translation_is_announced_and_can_be_canceled(page):
     with page.delayed("translate"):
         page.evaluate(f"() => {{ {soon} }}")  # a short sentence is called slow after 1,500 milliseconds
         page.click(".at-x-go")
-        page.locator(".at-x-form > .at-x-note", has_text="This may take a while").wait_for()
+        note.filter(has_text="This may take a while").wait_for()
         page.evaluate("() => { window.setTimeout = late; }")
     page.ready()
-    page.fill(".at-x-field input", "five")
-    page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.at-x-translation q').textContent === 'w10'")
+    field.fill("five")
+    field.press("Enter")
+    eventually(page.translation, "w10")
