@@ -1,4 +1,4 @@
-"""The page of exercises lists each of them once, with what its source says; test_render.py follows its links."""
+"""The page of exercises lists each of them once, as its source says; test_render.py follows its links."""
 
 import re
 
