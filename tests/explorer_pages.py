@@ -63,10 +63,10 @@ class BookPage:
     """A page in a browser, with what the tests of the book and of its explorer often do there."""
 
     def __init__(self, page: Page) -> None:
-        self._page = page
+        self.page = page
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._page, name)
+        return getattr(self.page, name)
 
     def watched(self, faults: list[str], *, fonts: bool = False) -> "BookPage":
         """Record external requests, missing files, and errors; without a server, font errors are expected."""

@@ -408,6 +408,7 @@ def test_law_heads_that_are_off_are_named_beside_the_translation(page):
     page.click("[data-key='switch on']")
     page.ready()
     assert page.focused().startswith("query")
+    assert page.inner_text(NOTICES) == ""
 
 
 def test_law_each_group_of_heads_is_one_tab_stop(page):

@@ -301,7 +301,7 @@ PROBE = """([face, letters]) => {
 def test_law_letters_are_in_the_faces_that_the_book_brings_along(open_page, face, letters):
     page = open_page(SHORT)
     page.evaluate(PROBE, [face, letters])
-    devtools = page.context.new_cdp_session(page)
+    devtools = page.context.new_cdp_session(page.page)
     for domain in ("DOM", "CSS"):
         devtools.send(f"{domain}.enable")
     root = devtools.send("DOM.getDocument")["root"]["nodeId"]
