@@ -9,18 +9,21 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
+from benchmarks.serving import serving
 from tests.conftest import of_pages
-from tests.explorer_pages import ADDRESS, HTML, go, loaded_page, watched
+from tests.explorer_pages import ADDRESS, HTML, WIDE, BookPage, loaded_page
 from tests.explorer_pages import LINK as EXPLORER_LINK
 from tests.small_book import render
 
 HERE = Path(__file__).parent
 FILES = "_config.yml chapters/conftest.py chapters/nbval_sanitize.cfg chapters/references.bib".split()
 Run = Callable[..., subprocess.CompletedProcess[str]]
+OpenPage = Callable[..., BookPage]
 
 
 def copy_project(root: Path, folder: Path) -> None:
@@ -97,6 +100,28 @@ def build(run: Run) -> Run:
     return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
 
 
+@pytest.fixture(scope=of_pages)
+def book() -> Iterator[str]:
+    """Serve the rendered book, and yield its address."""
+    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    with serving(HTML) as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(browser: Browser, book: str) -> Iterator[OpenPage]:
+    """Return a function that opens a page of the book in a window of its own, until the test ends."""
+    with contextlib.ExitStack() as windows:
+
+        def opened(address: str = "about:blank", **options: Any) -> BookPage:
+            context = browser.new_context(**{"base_url": book, "viewport": WIDE, **options})
+            page = BookPage(windows.enter_context(contextlib.closing(context)).new_page())
+            page.goto(address)
+            return page
+
+        yield opened
+
+
 # The explorer page is loaded once for most tests; each of them starts from `fresh`.
 
 
@@ -109,36 +134,35 @@ def faults() -> list[str]:
 
 
 @pytest.fixture(scope=of_pages)
-def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
-    assert (HTML / "explorer.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
+def loaded(browser: Browser, book: str, faults: list[str]) -> Iterator[BookPage]:
+    options = {"viewport": WIDE, "reduced_motion": "reduce", "has_touch": True}
     with contextlib.closing(browser.new_context(**options)) as context:
         context.set_default_timeout(PATIENCE)
         yield loaded_page(context, ADDRESS, faults)
 
 
 @pytest.fixture
-def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
+def fresh(loaded: BookPage, faults: list[str]) -> Iterator[BookPage]:
     """Yield the loaded page, reset to the default sentence with nothing selected."""
     loaded.keyboard.press("Escape")  # ends a tour
-    go(loaded, "#x")
-    go(loaded, f"{EXPLORER_LINK}&step=5")
+    loaded.go("#x")
+    loaded.go(f"{EXPLORER_LINK}&step=5")
     loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
     yield loaded
     assert faults == []
 
 
 @pytest.fixture
-def visitor(browser: Browser, faults: list[str]) -> Iterator[Page]:
+def visitor(open_page: OpenPage, faults: list[str]) -> Iterator[BookPage]:
     """Yield a page in a window of its own, which has loaded nothing yet."""
-    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
-        context.set_default_timeout(PATIENCE)
-        yield watched(context.new_page(), faults)
+    page = open_page(reduced_motion="reduce").watched(faults)
+    page.set_default_timeout(PATIENCE)
+    yield page
     assert faults == []
 
 
 @pytest.fixture(scope=of_pages)
-def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
+def moving(browser: Browser, faults: list[str]) -> Iterator[BookPage]:
     """Yield a page on which the translation appears token by token."""
     with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
         context.set_default_timeout(PATIENCE)

@@ -87,22 +87,18 @@ def test_message_a_cell_with_another_number_of_claims_than_names():
         claim_values.named_claims(cell)
 
 
-def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    return new.new_notebook(
-        cells=list(cells), metadata={"kernelspec": {"name": "python3", "display_name": "x"}}
-    )
-
-
 def test_law_a_notebook_quotes_the_values_that_it_has_and_is_built_again_if_its_claims_move():
-    words = "It is {claim}`gap[0] :.2f`."
+    def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
+        kernel = {"kernelspec": {"name": "python3", "display_name": "x"}}
+        return new.new_notebook(cells=list(cells), metadata=kernel)
+
+    words = new.new_markdown_cell("It is {claim}`gap[0] :.2f`.")
     claim = claims_of(("gap", SEEDS, [0.1234]))
     claim.outputs = [claim.outputs[0]]
     bare = new.new_code_cell(claim.source, metadata=claim.metadata, id=claim.id)
     built = notebook_of(new.new_markdown_cell("It is 0.11."), claim)
-    rewritten = staleness.rewritten(built, notebook_of(new.new_markdown_cell(words), bare))
-    assert rewritten.cells[0].source == "It is 0.12."
-    moved = notebook_of(new.new_markdown_cell(words), new.new_code_cell("x = 1"), bare)
-    assert staleness.rewritten(built, moved) is None
+    assert staleness.rewritten(built, notebook_of(words.copy(), bare)).cells[0].source == "It is 0.12."
+    assert staleness.rewritten(built, notebook_of(words, new.new_code_cell("x = 1"), bare)) is None
 
 
 def test_law_the_prerequisites_stand_before_the_reading_time(tmp_path):

@@ -1,6 +1,5 @@
 """The explorer page, before the model is loaded and while it runs in the page."""
 
-import contextlib
 import gzip
 import json
 import pkgutil
@@ -12,14 +11,12 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import attention_maps
 from annotated_transformer.text.batching import batch_of
-from benchmarks.serving import serving
 from builder.chapters import read_chapters
 from builder.explorer import bundle
 from builder.explorer.frame_page import explorer_page
@@ -27,8 +24,8 @@ from builder.site.front.picture import LEAST
 from tests.axe import violations
 from tests.explorer_pages import (
     ADDRESS,
+    DOCUMENTS,
     EXPLAINED,
-    FOCUSED,
     FRAME,
     HTML,
     LINK,
@@ -36,14 +33,8 @@ from tests.explorer_pages import (
     ROOT,
     SURE,
     TOUR,
-    go,
-    pages,
-    ready,
-    resize,
-    settle,
-    translation,
-    watched,
-    why,
+    WIDE,
+    eventually,
 )
 
 KINDS = bundle.kinds()
@@ -60,15 +51,13 @@ def test_law_each_kind_names_a_function_a_test_and_a_chapter_that_exist(kind: st
     assert callable(pkgutil.resolve_name(entry["function"]))
     file, test = entry["test"].split("::")
     assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
-    chapter = CHAPTERS[entry["chapter"]]
-    assert not chapter.file or chapter.file in (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    assert not CHAPTERS[entry["chapter"]].file or CHAPTERS[entry["chapter"]].file in DOCUMENTS
 
 
 def test_law_the_tensor_kinds_match_those_of_the_engine():
     engine = (bundle.HERE / "engine" / "provenance.js").read_text(encoding="utf-8")
-    listed = re.search(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
-    assert listed
-    assert set(KINDS) == set(re.findall(r"^  (\w+):", listed[1], re.MULTILINE))
+    (listed,) = re.findall(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
+    assert set(KINDS) == set(re.findall(r"^  (\w+):", listed, re.MULTILINE))
 
 
 def test_law_the_tour_has_a_step_for_each_chapter_from_2_to_13_and_ends_at_one_number():
@@ -91,9 +80,7 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
         assert shares == pytest.approx(shown, abs=2e-3)
 
 
-def test_law_writing_the_first_frame_reproduces_the_committed_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_writing_the_first_frame_reproduces_the_committed_file(tmp_path, monkeypatch):
     monkeypatch.setattr(first_frame, "first_frame", lambda: dict(FRAME))
     first_frame.write_first_frame(tmp_path / "frame.json")
     assert (tmp_path / "frame.json").read_text("utf-8") == first_frame.FILE.read_text("utf-8")
@@ -109,23 +96,19 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     chosen = [word.get_text() for word in page.select(".at-x-bar-token") if "✓ written" in word.get_text()]
     assert chosen == ["morgen ✓ written"]
     assert page.select_one("h3").get_text() == "Why morgen?"
-    assert page.select(".at-x-bar-number")[0].get_text() == f"{100 * SURE:.1f}%"
+    assert page.select_one(".at-x-bar-number").get_text() == f"{100 * SURE:.1f}%"
     assert page.select_one("svg")["aria-hidden"] == "true"  # the words say what it shows
     assert page.find_all(string=re.compile("[0-9] %")) == []  # no break before a percent sign
     assert FRAME["sentence"] in page.get_text()
-    assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
 def test_law_a_curve_leads_from_its_key_to_its_query_and_is_as_wide_as_its_weight():
     paths = BeautifulSoup(explorer_page(), "html.parser").select("path")
-    drawn = {path["d"]: float(path["stroke-width"]) for path in paths}
-    expected = {
-        f"M0 {10 * key + 5}C50 {10 * key + 5} 50 {10 * query + 5} 100 {10 * query + 5}": 1 + 7 * weight
-        for query, row in enumerate(FRAME["attention"])
-        for key, weight in enumerate(row)
-        if weight >= LEAST
-    }
-    assert drawn == pytest.approx(expected, abs=0.051)
+    rows = {10 * query + 5: row for query, row in enumerate(FRAME["attention"])}
+    lines = [(x, 10 * key + 5, w) for x, row in rows.items() for key, w in enumerate(row) if w >= LEAST]
+    expected = {f"M0 {y}C50 {y} 50 {x} 100 {x}": 1 + 7 * weight for x, y, weight in lines}
+    assert {path["d"]: float(path["stroke-width"]) for path in paths} == pytest.approx(expected, abs=0.051)
+    assert len(paths) == len(expected)
 
 
 @pytest.mark.parametrize("direction", bundle.DIFFERENT)
@@ -139,8 +122,8 @@ def test_law_the_first_frame_names_its_own_languages_and_layer():
     other = {"direction": "de-en", "layer": 1, "step": 2, "target": {"ids": [1, 2, 3, 4], "tokens": tokens}}
     cut = {name: FRAME[name][:4] for name in ("attention", "top")}
     page = BeautifulSoup(explorer_page({**FRAME, **other, **cut}), "html.parser")
-    assert page.select_one(".at-x-keys p").get_text() == "reads from German keys"
-    assert page.select_one(".at-x-queries p").get_text() == "is writing English queries"
+    heads = [head.get_text() for head in page.select(".at-x-stage > div > p")]
+    assert heads == ["reads from German keys", "is writing English queries"]
     assert page.select_one(".at-x-translation q")["lang"] == "de"
     assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
     assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
@@ -221,7 +204,7 @@ def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str,
 # The page in a browser.
 
 
-@pages
+@pytest.mark.page
 def test_law_other_pages_load_nothing_of_the_explorer():
     for file in HTML.rglob("*.html"):
         text = file.read_text(encoding="utf-8")
@@ -234,74 +217,60 @@ def sent(file: Path) -> int:
     return file.stat().st_size if packed else len(gzip.compress(file.read_bytes()))
 
 
-@pages
-def test_law_the_cover_leads_to_the_explorer_and_stays_small(browser: Browser):
-    with contextlib.closing(browser.new_context()) as context:
-        page = context.new_page()
-        sizes: dict[str, int] = {}
+@pytest.mark.page
+def test_law_the_cover_leads_to_the_explorer_and_stays_small(open_page):
+    page = open_page()
+    sizes: dict[str, int] = {}
 
-        def weigh(request) -> None:
-            file = HTML / request.url.split("?")[0].partition("/html/")[2]
-            sizes[file.name] = sent(file) if file.is_file() else 0
+    def weigh(request) -> None:
+        file = HTML / request.url.split("?")[0].partition("/html/")[2]
+        sizes[file.name] = sent(file) if file.is_file() else 0
 
-        page.on("request", weigh)
-        page.goto((HTML / "index.html").as_uri())
-        page.wait_for_load_state("load")
-        assert not {"explorer.js", "engine.js", "en-de.js"} & set(sizes)
-        assert 100_000 < sum(sizes.values()) <= COVER_BUDGET, sizes
-        page.locator("button.at-alignment-word").nth(7).click()
-        page.click(".at-alignment-more a")
-        page.wait_for_selector(".at-x-go")
-        assert "Why kannst?" in why(page)  # the word selected on the cover
-        assert page.locator(".at-x-stale").count() == 0
+    page.on("request", weigh)
+    page.goto((HTML / "index.html").as_uri())
+    page.wait_for_load_state("load")
+    assert not {"explorer.js", "engine.js", "en-de.js"} & set(sizes)
+    assert 100_000 < sum(sizes.values()) <= COVER_BUDGET, sizes
+    page.locator("button.at-alignment-word").nth(7).click()
+    page.click(".at-alignment-more a")
+    page.wait_for_selector(".at-x-go")
+    assert "Why kannst?" in page.why()  # the word selected on the cover
+    assert page.locator(".at-x-stale").count() == 0
 
 
-@pages
-def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(browser: Browser):
+@pytest.mark.page
+def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(open_page):
     faults: list[str] = []
     asked: list[str] = []
-    with (
-        serving(HTML) as address,
-        contextlib.closing(browser.new_context(reduced_motion="reduce")) as context,
-    ):
-        page = watched(context.new_page(), faults, fonts=True)
-        page.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
-        page.goto(f"{address}explorer.html")
-        page.wait_for_selector(".at-x-go")
-        size = (HTML / "_static" / "explorer" / "en-de.js").stat().st_size
-        assert page.inner_text(".at-x-go") == f"Translate ({size / 1e6:.1f} MB)"
-        assert {"engine.js", "en-de.js", "de-en.js"} & set(asked) == set()
-        page.click(".at-x-go")
-        ready(page)
-        assert translation(page) == FRAME["text"]
-        assert {"engine.js", "en-de.js"} <= set(asked)
-        assert "de-en.js" not in asked
-        page.fill(".at-x-field input", FRAME["sentence"])
-        page.get_by_label("German to English").focus()
-        page.keyboard.press("Space")
-        page.fill(".at-x-field input", "Ich hoffe, dass du morgen kommen kannst.")
-        page.click(".at-x-go")
-        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('I')")
-        ready(page)
-        assert translation(page) == "I hope you can come tomorrow."
+    page = open_page(reduced_motion="reduce").watched(faults, fonts=True)
+    page.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
+    page.goto("explorer.html")
+    size = (HTML / "_static" / "explorer" / "en-de.js").stat().st_size
+    assert page.inner_text(".at-x-go") == f"Translate ({size / 1e6:.1f} MB)"
+    assert {"engine.js", "en-de.js", "de-en.js"} & set(asked) == set()
+    page.translate()
+    assert page.translation() == FRAME["text"]
+    assert {"engine.js", "en-de.js", "de-en.js"} & set(asked) == {"engine.js", "en-de.js"}
+    page.get_by_label("German to English").focus()
+    page.keyboard.press("Space")
+    page.fill(".at-x-field input", "Ich hoffe, dass du morgen kommen kannst.")
+    page.translate()
+    eventually(page.translation, "I hope you can come tomorrow.")
     assert faults == []
 
 
-@pages
-def test_law_a_link_keeps_the_whole_state(fresh: Page, visitor: Page):
-    state = (
-        f"{LINK}&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1"
-        "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
-    )
-    go(fresh, state)
-    fresh.wait_for_selector(EXPLAINED)
+@pytest.mark.page
+def test_law_a_link_keeps_the_whole_state(fresh, visitor):
+    more = "&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1&layer=2&head=4&step=3"
+    number = "decoder.layers.2.cross_attention.value", "4.2.30"
+    state = f"{LINK}{more}&tensor={number[0]}&at={number[1]}"
+    fresh.explain(*number, more=more)
     assert fresh.evaluate("location.hash") == state
     visitor.goto(ADDRESS + state)
     assert "Your link holds a sentence" in visitor.inner_text(".at-x-note")
     shown = "Below is still the translation of “I hope that you can come tomorrow.”. Press"
     assert visitor.inner_text(".at-x-form + .at-x-note") == f"{shown} Translate to update it."
-    visitor.click(".at-x-go")
-    ready(visitor)
+    visitor.translate()
     visitor.wait_for_selector(EXPLAINED)
     assert visitor.evaluate("location.hash") == state
     for part in (".at-x-stage", ".at-x-why", ".at-x-off", ".at-x-number"):
@@ -310,53 +279,43 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, visitor: Page):
     assert changed in visitor.inner_text(".at-x-heat-head")
     visitor.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; }")
     visitor.click("[data-key=share]")
-    visitor.wait_for_function("document.querySelector('.at-x-share').textContent.includes('Link copied.')")
+    visitor.locator(".at-x-share", has_text="Link copied.").wait_for()
     assert visitor.evaluate("copied") == visitor.url
     visitor.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no'); }; }")
     visitor.click("[data-key=share]")
     visitor.locator(".at-x-share", has_text="Copy the address").wait_for()
     visitor.click("[data-key='back home']")
-    assert visitor.evaluate(FOCUSED) == "query 3"
+    assert visitor.focused() == "query 3"
     visitor.goto("about:blank")
     visitor.goto(ADDRESS + state)  # after the first visit, the model is loaded immediately
-    ready(visitor)
+    visitor.ready()
     visitor.wait_for_selector(EXPLAINED)
     assert visitor.evaluate("location.hash") == state
 
 
-SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input, [role=gridcell])")]
-  .filter(x => x.checkVisibility() && x.closest("[hidden]") === null)
-  .map(x => [x.outerHTML.slice(0, 90), x.getBoundingClientRect()])
-  .filter(([, box]) => box.width && (box.width < 24 || box.height < 24))
-  .map(([html, box]) => `${html} ${box.width} x ${box.height}`)"""
-
-
-@pages
-def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
-    state = f"{LINK}&prefix=491&ablated=cross.3.0"
-    go(fresh, f"{state}&tensor=decoder.layers.0.self_attention.scores&at=1.1.1")
-    fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")
+@pytest.mark.page
+def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh):
+    changed = "&prefix=491&ablated=cross.3.0"
+    fresh.explain("decoder.layers.0.self_attention.scores", "1.1.1", more=changed)
+    fresh.open_sections()
     fresh.click("[data-key=tour]")
-    fresh.wait_for_selector(".at-x-tour h3")
-    go(fresh, f"{state}&tensor=encoder.positions&at=1.1")
-    fresh.wait_for_selector(EXPLAINED)
+    fresh.tour_says(1)
+    fresh.explain("encoder.positions", "1.1", more=changed)
     try:
         for theme, width in (("light", 1280), ("dark", 360)):
             fresh.emulate_media(color_scheme=theme)
             fresh.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-            resize(fresh, width=width, height=800)
-            assert fresh.evaluate("document.documentElement.scrollWidth") <= width
+            fresh.resize(width=width, height=800)
+            assert fresh.size_faults(width) + violations(fresh, ".at-x") == [], theme
             assert fresh.locator(".at-x-stage svg").evaluate("x => x.getBoundingClientRect().width") >= 72
-            assert fresh.evaluate(SMALL) == []
-            assert violations(fresh, ".at-x") == [], theme
     finally:
         fresh.click("[data-key=end]")
         fresh.emulate_media(color_scheme="light")
-        resize(fresh, width=1280, height=900)
+        fresh.resize(**WIDE)
 
 
-@pages
-def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: list[str]):
+@pytest.mark.page
+def test_law_a_superseded_translation_is_no_longer_drawn(moving, faults: list[str]):
     moving.evaluate(  # the test decides when one pause between two tokens ends
         """() => {
           const { setTimeout } = window;
@@ -367,21 +326,21 @@ def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: l
           window.mend = () => { window.setTimeout = setTimeout; };
         }"""
     )
-    go(moving, "#x")
+    moving.go("#x")
     moving.fill(".at-x-field input", "If it rains tomorrow, we will stay at home and read an old book.")
     moving.keyboard.press("Enter")
     moving.wait_for_function("Boolean(window.held)")
-    go(moving, "#direction=en-de&text=No.")
+    moving.go("#direction=en-de&text=No.")
     moving.evaluate("held()")  # the superseded translation resumes
-    settle(moving)
+    moving.settle()
     moving.evaluate("mend()")
     assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
-    assert translation(moving) == NO
+    assert moving.translation() == NO
     assert faults == []
 
 
-@pages
-def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previous_one(moving: Page):
+@pytest.mark.page
+def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previous_one(moving):
     moving.evaluate(
         """() => {
           window.keys = new Set();
@@ -395,32 +354,14 @@ def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previ
           }).observe(document.querySelector(".at-x-stage"), { childList: true });
         }"""
     )
-    go(moving, "#direction=en-de&text=constructor")  # a word that is the name of a JavaScript property
+    moving.go("#direction=en-de&text=constructor")  # a word that is the name of a JavaScript property
     assert moving.evaluate("[...growing]") == ["1 1 0.4 0.4"]  # the columns are already new
     assert "Englishconstructor" in (keys := moving.evaluate("[...keys]"))
     assert not [text for text in keys if "function" in text]
 
 
-@pages
-def test_law_a_missing_model_is_reported_and_can_be_retried(browser: Browser):
-    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.route("**/en-de.js", lambda route: route.abort())
-        state = f"{LINK}&step=3"
-        page.goto(ADDRESS + state)
-        page.click(".at-x-go")
-        page.wait_for_function("document.querySelector('.at-x-error').textContent")
-        assert "the model could not be loaded" in page.inner_text(".at-x-form .at-x-error").lower()
-        page.unroute("**/en-de.js")
-        page.click(".at-x-go")
-        ready(page)
-        assert translation(page) == FRAME["text"]
-        assert page.evaluate("location.hash") == state  # the page shows the state in the link
-        assert "Token 4 of 10" in why(page)
-
-
-@pages
-def test_law_an_engine_that_stopped_is_started_again(visitor: Page):
+@pytest.mark.page
+def test_law_an_engine_that_stopped_is_started_again(visitor):
     visitor.add_init_script(
         """window.started = [];
         window.Worker = class extends Worker {
@@ -431,14 +372,13 @@ def test_law_an_engine_that_stopped_is_started_again(visitor: Page):
         };"""
     )
     visitor.goto(ADDRESS)
-    visitor.click(".at-x-go")
-    ready(visitor)
+    visitor.translate()
     visitor.evaluate("started[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
     visitor.click("[data-key='the sink']")  # redraws the button
     visitor.click(".at-x-go")
     visitor.wait_for_function("started.length === 2")
-    ready(visitor)
-    assert translation(visitor) == FRAME["text"]
+    visitor.ready()
+    assert visitor.translation() == FRAME["text"]
     assert visitor.locator("script[src*='engine.js']").count() == 1
 
 
@@ -447,8 +387,8 @@ FIGURES = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>F
 <script src="{root}_static/explorer/explorer.js"></script></body></html>"""
 
 
-@pages
-def test_law_figures_of_a_chapter_come_to_life(visitor: Page, tmp_path: Path):
+@pytest.mark.page
+def test_law_figures_of_a_chapter_come_to_life(visitor, tmp_path: Path):
     figures = [show_explorer(number=f"12.{i}", view=view, step=5) for i, view in enumerate(VIEWS, start=1)]
     text = FIGURES.format(root=f"{HTML.as_uri()}/", figures="".join(str(f._repr_html_()) for f in figures))
     (tmp_path / "figures.html").write_text(text, encoding="utf-8")
@@ -471,15 +411,13 @@ def test_law_figures_of_a_chapter_come_to_life(visitor: Page, tmp_path: Path):
     assert visitor.evaluate("location.hash") == ""  # only the explorer page updates its URL
 
 
-@pages
-def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh: Page):
-    go(fresh, f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248")
-    fresh.wait_for_selector(EXPLAINED)
+@pytest.mark.page
+def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh):
+    fresh.explain("logits", "5.1248", more="&prefix=491&forced=0&ablated=cross.3.0")
     operands = fresh.locator(".at-x-sum button")
     assert operands.count() > 3
-    fresh.locator("details.at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
-    fresh.click(".at-x-searches button")
-    fresh.wait_for_selector(".at-x-searches tbody tr")
+    fresh.open_sections()
+    fresh.compare()
     assert fresh.locator(".at-x table").count() == fresh.locator(".at-x table caption").count() == 3
     for formula in fresh.locator(".at-x-formula, .bd-article table .math").all():
         box = formula.evaluate("x => [getComputedStyle(x).overflowY, x.scrollHeight - x.clientHeight]")
@@ -499,7 +437,7 @@ def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh: 
         for shown in (*operands.all(), fresh.locator(".at-x-stage")):
             assert shown.is_visible()
         assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # its row's label
-        assert "To test what matters" not in why(fresh)
-        assert "The five likeliest next tokens\n" in why(fresh)
+        assert "To test what matters" not in fresh.why()
+        assert "The five likeliest next tokens\n" in fresh.why()
     finally:
         fresh.emulate_media(media="screen")

@@ -1,30 +1,25 @@
 """The explorer page on a phone: the table of formulas, and what the tour covers."""
 
-import contextlib
 import itertools
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from builder.explorer import bundle
 from tests.axe import violations
-from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, ready, resize
+from tests.explorer_pages import ADDRESS, IDLE, PHONE, WIDE, eventually
 
 pytestmark = pytest.mark.page
-PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
 LONG = "She told me that she was afraid, because her old brother did not want to come to the garden tomorrow."
 
 
 @pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.goto(ADDRESS)
-        page.wait_for_selector(".at-x-formulas mjx-container")
-        page.evaluate(IDLE)
-        yield page
+def phone(open_page):
+    page = open_page(ADDRESS, viewport=PHONE, reduced_motion="reduce")
+    page.wait_for_selector(".at-x-formulas mjx-container")
+    page.evaluate(IDLE)
+    return page
 
 
 BOXES = """[...document.querySelectorAll('.at-x-formulas tbody tr')].map(row => [...row.cells].map(cell => {
@@ -33,7 +28,7 @@ BOXES = """[...document.querySelectorAll('.at-x-formulas tbody tr')].map(row => 
 }))"""
 
 
-def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
+def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone):
     for row in phone.evaluate(BOXES):
         for above, below in itertools.pairwise(row):
             assert above[3] <= below[2]
@@ -50,7 +45,7 @@ def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
     assert table.get_by_role("columnheader").all_inner_texts()[1] == "Formula"
     assert violations(phone, ".at-x-formulas") == []
     assert phone.locator(".at-x-formulas .at-wide").count() == 0
-    resize(phone, width=170, height=PHONE["height"])  # as wide as a phone whose text is enlarged
+    phone.resize(width=170, height=PHONE["height"])  # as wide as a phone whose text is enlarged
     formula = phone.locator(".at-x-formulas .at-wide[tabindex='0']").first
     formula.focus()
     hidden = "x => x.scrollWidth - x.clientWidth - x.scrollLeft"
@@ -63,22 +58,22 @@ def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
         phone.keyboard.press("ArrowRight")
     phone.wait_for_function(f"({hidden})(document.activeElement) < 2")
     assert formula.evaluate("x => getComputedStyle(x).overflowY") == "hidden"
-    resize(phone, **WIDE)
+    phone.resize(**WIDE)
     for row in phone.evaluate(BOXES):
         for left, right in itertools.pairwise(row):
             assert left[1] <= right[0]
 
 
-def test_law_nothing_covers_the_tour(phone: Page):
+def test_law_nothing_covers_the_tour(phone):
     phone.click("[data-key=tour]")
     phone.wait_for_selector(".at-x-tour h3", timeout=60_000)
-    phone.wait_for_function(f"{FOCUSED} === 'Next'")
+    eventually(phone.focused, "Next")
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")  # as the theme does
     assert phone.locator("#pst-back-to-top").is_hidden()
     phone.click("[data-key=end]")
     phone.wait_for_selector(".at-x-tour", state="hidden")
     assert phone.locator("#pst-back-to-top").is_hidden()  # the button does not cover the controls either
-    resize(phone, width=800, height=PHONE["height"])
+    phone.resize(width=800, height=PHONE["height"])
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")
     assert phone.locator("#pst-back-to-top").is_visible()
 
@@ -87,11 +82,10 @@ def top(page: Page, place: str) -> float:
     return page.locator(place).first.evaluate("x => x.getBoundingClientRect().top")
 
 
-def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page):
+def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone):
     phone.fill(".at-x-field input", LONG)
     assert top(phone, ".at-x-stage") < PHONE["height"]  # the picture begins on the first screen
-    phone.click(".at-x-go")
-    ready(phone)
+    phone.translate()
     assert 0 <= top(phone, ".at-x-main .at-x-translation") < PHONE["height"] / 2
     assert top(phone, ".at-x-stage") < top(phone, ".at-x-why") < top(phone, ".at-x-choose")
     option = phone.locator(".at-x-option").nth(1)
@@ -99,9 +93,9 @@ def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page)
     before = top(phone, ".at-x-option")
     option.click()
     phone.wait_for_selector("[data-key=undo]")
-    ready(phone)
+    phone.ready()
     assert top(phone, ".at-x-option") == pytest.approx(before, abs=1)  # a second press hits the same token
-    resize(phone, **WIDE)
+    phone.resize(**WIDE)
     phone.focus("[data-key='query 0']")
     phone.keyboard.press("End")
     for _ in range(4):

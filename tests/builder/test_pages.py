@@ -5,52 +5,22 @@ import functools
 import gzip
 import io
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import yaml
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Page, Route
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.pages import Compressing
 from benchmarks.serving import serving
 from tests.axe import violations
-from tests.explorer_pages import IDLE, eventually, resize
+from tests.explorer_pages import DOCUMENTS, HTML, IDLE, PHONE, ROOT, WIDE, eventually
 
-ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build" / "html"
 LAYOUT = (ROOT / "tests" / "layout.js").read_text("utf-8")
-WIDE = {"width": 1280, "height": 900}
-PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
 THEME = "document.documentElement.dataset.theme"
 GENERATED = ("search", "genindex", "py-modindex")
 
 pytestmark = pytest.mark.page
-
-
-def documents() -> list[str]:
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
-
-
-@pytest.fixture(scope="module")
-def book() -> Iterator[str]:
-    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    with serving(HTML) as address:
-        yield address
-
-
-def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
-    """Open a page that records external requests, missing files, and console messages."""
-    here, page = (address, "data:", "blob:"), context.new_page()
-    leaves = "request leaves the machine: "
-    page.on("request", lambda asked: asked.url.startswith(here) or faults.append(f"{leaves}{asked.url}"))
-    page.on("response", lambda answer: answer.status < 400 or faults.append(f"missing: {answer.url}"))
-    page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
-    page.on("console", lambda said: said.type != "error" or faults.append(f"console error: {said.text}"))
-    return page
 
 
 def formula_faults(page: Page) -> list[str]:
@@ -107,7 +77,7 @@ def overflow_faults(page: Page) -> list[str]:
 
 def layout_faults(page: Page, width: int) -> list[str]:
     """Report what overlaps or leaves its column on a screen of this width, and buttons that open nothing."""
-    resize(page, width, WIDE["height"])
+    page.resize(width, WIDE["height"])
     dead = page.evaluate(
         """() => ["primary", "secondary"].filter((side) => !document.querySelector(`.bd-sidebar-${side}`))
           .filter((side) => document.querySelector(`.${side}-toggle`)?.checkVisibility())
@@ -118,17 +88,17 @@ def layout_faults(page: Page, width: int) -> list[str]:
 
 def code_faults(page: Page) -> list[str]:
     """Report code that is too small, or overflows its box with at most 88 columns; outputs may scroll."""
-    small = page.evaluate(
-        """() => [...document.querySelectorAll("article .highlight pre")]
-          .filter(pre => pre.clientWidth && parseFloat(getComputedStyle(pre).fontSize) < 13.5)
-          .map(pre => "code is smaller than 13.5 px: " + pre.textContent.slice(0, 60))"""
-    )
-    return small + page.evaluate(
-        """() => [...document.querySelectorAll("article .highlight pre")]
-          .filter(pre => !pre.closest(".cell_output"))
-          .filter(pre => pre.clientWidth && pre.scrollWidth > pre.clientWidth + 1)
-          .filter(pre => Math.max(...pre.textContent.split("\\n").map(line => [...line].length)) <= 88)
-          .map(pre => "code is cut off: " + pre.textContent.slice(0, 60))"""
+    return page.evaluate(
+        """() => {
+          const blocks = document.querySelectorAll("article .highlight pre");
+          const shown = [...blocks].filter(pre => pre.clientWidth);
+          const small = shown.filter(pre => parseFloat(getComputedStyle(pre).fontSize) < 13.5);
+          const columns = (pre) => Math.max(...pre.textContent.split("\\n").map(line => [...line].length));
+          const cut = shown.filter(pre => !pre.closest(".cell_output"))
+            .filter(pre => pre.scrollWidth > pre.clientWidth + 1 && columns(pre) <= 88);
+          const named = (fault, all) => all.map(pre => `code is ${fault}: ${pre.textContent.slice(0, 60)}`);
+          return [...named("smaller than 13.5 px", small), ...named("cut off", cut)];
+        }"""
     )
 
 
@@ -230,32 +200,27 @@ def axe_faults(page: Page, theme: str, known: set[str]) -> list[str]:
     ]
 
 
-def inspect(
-    browser: Browser, address: str, name: str, known: set[str], patience: float = 30_000
-) -> list[str]:
+def inspect(open_page, address: str, known: set[str], patience: float = 30_000) -> list[str]:
     """Report all faults of a page, narrow and wide, in light and dark mode.
 
     Looks whose contrast is `known` to be sufficient are not judged again. `patience` is how many milliseconds
     drawings may stay images.
     """
     faults: list[str] = []
-    options = {"viewport": PHONE, "color_scheme": "light", "reduced_motion": "reduce"}
-    with contextlib.closing(browser.new_context(**options)) as context:
-        page = watch(context, address, faults)
-        page.goto(address + name)
-        page.wait_for_load_state("load")
-        with contextlib.suppress(PlaywrightTimeout):  # figures are inserted when the browser is idle
-            page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
-        page.evaluate("document.querySelectorAll('article details').forEach((fold) => (fold.open = true))")
-        page.evaluate(IDLE)
-        faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
-        faults += drag_faults(page) + layout_faults(page, PHONE["width"])
-        resize(page, **WIDE)
-        faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
-        faults += cut_faults(page) + layout_faults(page, WIDE["width"])
-        page.evaluate(THIN)
-        faults += axe_faults(page, "light", known) + axe_faults(page, "dark", known)
-    return faults
+    page = open_page(viewport=PHONE, color_scheme="light", reduced_motion="reduce")
+    page.watched(faults, fonts=True).goto(address)
+    page.wait_for_load_state("load")
+    with contextlib.suppress(PlaywrightTimeout):  # figures are inserted when the browser is idle
+        page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
+    page.evaluate("document.querySelectorAll('article details').forEach((fold) => (fold.open = true))")
+    page.evaluate(IDLE)
+    faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
+    faults += drag_faults(page) + layout_faults(page, PHONE["width"])
+    page.resize(**WIDE)
+    faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
+    faults += cut_faults(page) + layout_faults(page, WIDE["width"])
+    page.evaluate(THIN)
+    return faults + axe_faults(page, "light", known) + axe_faults(page, "dark", known)
 
 
 @pytest.fixture(scope="module")
@@ -264,39 +229,33 @@ def known() -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("name", [*documents(), *GENERATED])
-def test_law_a_page_is_whole_offline_accessible_and_fits_a_phone(
-    browser: Browser, book: str, known: set[str], name: str
-):
-    assert inspect(browser, book, f"{name}.html", known) == []
+@pytest.mark.parametrize("name", [*DOCUMENTS, *GENERATED])
+def test_law_a_page_is_whole_offline_accessible_and_fits_a_phone(open_page, known, name):
+    assert inspect(open_page, f"{name}.html", known) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*documents(), *GENERATED])
-def test_law_no_block_of_a_page_overlaps_another_or_leaves_its_column(browser: Browser, book: str, name: str):
-    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.goto(f"{book}{name}.html")
-        page.wait_for_function("!document.querySelector('article img.at-svg')")
-        assert [fault for width in (768, 1100, 1440, 1920) for fault in layout_faults(page, width)] == []
+@pytest.mark.parametrize("name", [*DOCUMENTS, *GENERATED])
+def test_law_no_block_of_a_page_overlaps_another_or_leaves_its_column(open_page, name):
+    page = open_page(f"{name}.html", reduced_motion="reduce")
+    page.wait_for_function("!document.querySelector('article img.at-svg')")
+    assert [fault for width in (768, 1100, 1440, 1920) for fault in layout_faults(page, width)] == []
 
 
-def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Browser, book: str):
+def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(open_page, book):
     fonts = (
         "performance.getEntriesByType('resource')"
-        ".filter(file => file.initiatorType === 'link' && file.name.includes('.woff'))"
+        ".filter(file => file.initiatorType === 'link' && file.name.includes('.woff')).length"
     )
     for address, count in ((book, 4), (f"{HTML.as_uri()}/", 0)):
-        with contextlib.closing(browser.new_context()) as context:
-            page, said = context.new_page(), []
-            page.on("console", lambda message, said=said: message.type == "log" or said.append(message.text))
-            page.goto(f"{address}explorer.html")
-            page.wait_for_load_state("networkidle")
-            eventually(lambda page=page: page.evaluate(f"{fonts}.length"), count)
-            assert said == []
+        page, said = open_page(), []
+        page.on("console", lambda message, said=said: message.type == "log" or said.append(message.text))
+        page.goto(f"{address}explorer.html", wait_until="networkidle")
+        eventually(lambda page=page: page.evaluate(fonts), count)
+        assert said == []
 
 
-def test_law_the_largest_page_is_sent_as_450_kb_at_most(browser: Browser):
+def test_law_the_largest_page_is_sent_as_450_kb_at_most(open_page):
     def size(name: str) -> int:
         """Return the size of a page with its own scripts and style sheets, without fonts."""
         page = (HTML / f"{name}.html").read_bytes()
@@ -304,12 +263,9 @@ def test_law_the_largest_page_is_sent_as_450_kb_at_most(browser: Browser):
         files = [(HTML / name).parent.joinpath(address).read_bytes() for address in named]
         return sum(len(gzip.compress(content)) for content in (page, *files))
 
-    name = max(documents(), key=size)
-    with (
-        serving(HTML, Compressing) as address,
-        contextlib.closing(browser.new_context(viewport=WIDE)) as context,
-    ):
-        page = context.new_page()
+    name = max(DOCUMENTS, key=size)
+    with serving(HTML, Compressing) as address:
+        page = open_page()
         Compressing.sent = 0
         page.goto(f"{address}{name}.html")
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
@@ -317,20 +273,19 @@ def test_law_the_largest_page_is_sent_as_450_kb_at_most(browser: Browser):
         assert size(name) < Compressing.sent <= 450_000, name
 
 
-def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(browser: Browser, book: str):
+def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(open_page):
     held: list[Route] = []
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.route("**/source-sans*", lambda route: held.append(route))
-        page.goto(f"{book}chapters/notation.html", wait_until="domcontentloaded")
-        similar = page.evaluate("document.fonts.load('16px \"At Arial\"').then(all => all.length, () => 0)")
-        page.wait_for_timeout(500)  # long after a browser has given up waiting for an optional face
-        before = page.evaluate(LABELS)
-        for route in held:
-            route.continue_()
-        eventually(lambda: page.evaluate(LABELS) == before, False)
-        near = 0.02 if similar else 0.25  # on a machine without any face that is adjusted
-        assert page.evaluate(LABELS) == pytest.approx(before, rel=near)
+    page = open_page()
+    page.route("**/source-sans*", lambda route: held.append(route))
+    page.goto("chapters/notation.html", wait_until="domcontentloaded")
+    similar = page.evaluate("document.fonts.load('16px \"At Arial\"').then(all => all.length, () => 0)")
+    page.wait_for_timeout(500)  # long after a browser has given up waiting for an optional face
+    before = page.evaluate(LABELS)
+    for route in held:
+        route.continue_()
+    eventually(lambda: page.evaluate(LABELS) == before, False)
+    near = 0.02 if similar else 0.25  # on a machine without any face that is adjusted
+    assert page.evaluate(LABELS) == pytest.approx(before, rel=near)
 
 
 PROBE = """([face, letters]) => {
@@ -343,23 +298,19 @@ PROBE = """([face, letters]) => {
 
 
 @pytest.mark.parametrize(("face", "letters"), [("base", "a <em>x</em> α ő"), ("heading", "a <em>x</em> α")])
-def test_law_letters_are_in_the_faces_that_the_book_brings_along(
-    browser: Browser, book: str, face: str, letters: str
-):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.goto(f"{book}{SHORT}.html")
-        page.evaluate(PROBE, [face, letters])
-        devtools = context.new_cdp_session(page)
-        for domain in ("DOM", "CSS"):
-            devtools.send(f"{domain}.enable")
-        root = devtools.send("DOM.getDocument")["root"]["nodeId"]
-        faces = {}
-        for selector in (".probe", ".probe em"):
-            node = devtools.send("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
-            faces[selector] = devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
-        assert all(used["isCustomFont"] for used in faces[".probe"]), faces
-        assert [used["postScriptName"] for used in faces[".probe em"]] == ["SourceSerif4-Italic"]
+def test_law_letters_are_in_the_faces_that_the_book_brings_along(open_page, face, letters):
+    page = open_page(SHORT)
+    page.evaluate(PROBE, [face, letters])
+    devtools = page.context.new_cdp_session(page.page)
+    for domain in ("DOM", "CSS"):
+        devtools.send(f"{domain}.enable")
+    root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+    faces = {}
+    for selector in (".probe", ".probe em"):
+        node = devtools.send("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
+        faces[selector] = devtools.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+    assert all(used["isCustomFont"] for used in faces[".probe"]), faces
+    assert [used["postScriptName"] for used in faces[".probe em"]] == ["SourceSerif4-Italic"]
 
 
 # Letters so large that rounding to pixels counts little.
@@ -369,8 +320,8 @@ LABELS = """[...document.querySelectorAll(".bd-sidenav a")].map((link) => {
 }).reduce((sum, width) => sum + width)"""
 
 
-CHAPTER = "chapters/03_scaled_dot_product_attention"  # with queries, keys, and values
-SHORT = "chapters/07_embeddings"  # which loads faster
+CHAPTER = "chapters/03_scaled_dot_product_attention.html"  # with queries, keys, and values
+SHORT = "chapters/07_embeddings.html"  # which loads faster
 ROLES = """() => {
   const probe = document.body.appendChild(document.createElement("i"));
   const color = (role) => {
@@ -389,222 +340,191 @@ COLORS = """[...document.querySelectorAll("html, body, body :not(mjx-container *
 }).join("\\n")"""
 
 
-def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(browser: Browser, book: str):
-    with contextlib.closing(browser.new_context(viewport=WIDE, color_scheme="dark")) as context:
-        page = context.new_page()
-        page.goto(f"{book}{CHAPTER}.html")
-        scroll_bar = "getComputedStyle(document.querySelector('article pre')).scrollbarColor"
-        for theme, thumb in (("light", "auto"), ("dark", "rgb(169, 180, 194) rgba(0, 0, 0, 0)")):
-            page.emulate_media(color_scheme=theme)
-            page.wait_for_function(f"{THEME} === '{theme}'")
-            eventually(lambda: page.evaluate(scroll_bar), thumb)
-            wanted, worn = page.evaluate(ROLES)
-            assert worn == wanted
-            assert len(set(worn)) == 3
-        page.wait_for_function("!document.querySelector('article img.at-svg')")  # inserted when it is idle
-        page.emulate_media(media="print", color_scheme="light")
-        page.wait_for_function(f"{THEME} === 'light'")
-        page.evaluate("Promise.allSettled(document.getAnimations().map((change) => change.finished))")
-        printed = page.evaluate(COLORS)
-        page.emulate_media(media="screen", color_scheme="dark")
-        page.wait_for_function(f"{THEME} === 'dark'")
-        assert page.evaluate(COLORS) != printed
-        page.emulate_media(media="print")
-        page.wait_for_function(f"{THEME} === 'light'")
-        eventually(lambda: page.evaluate(COLORS), printed)
-        hidden = ".bd-sidebar-primary, .bd-sidebar-secondary, .copybtn, details.hide > summary, .at-controls"
-        visible = "all => all.filter(x => x.checkVisibility()).length"
-        eventually(lambda: page.eval_on_selector_all(hidden, visible), 0)
-        assert page.query_selector(hidden)
-        page.emulate_media(media="screen")
-        page.wait_for_function(f"{THEME} === 'dark'")
-        # Not all browsers change media.
-        for event, theme in (("beforeprint", "light"), ("afterprint", "dark")):
-            page.evaluate(f"dispatchEvent(new Event('{event}'))")
-            assert page.evaluate(THEME) == theme
+def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(open_page):
+    page = open_page(CHAPTER, color_scheme="dark")
+    scroll_bar = "getComputedStyle(document.querySelector('article pre')).scrollbarColor"
+    for theme, thumb in (("light", "auto"), ("dark", "rgb(169, 180, 194) rgba(0, 0, 0, 0)")):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function(f"{THEME} === '{theme}'")
+        eventually(lambda: page.evaluate(scroll_bar), thumb)
+        wanted, worn = page.evaluate(ROLES)
+        assert worn == wanted
+        assert len(set(worn)) == 3
+    page.wait_for_function("!document.querySelector('article img.at-svg')")  # inserted when it is idle
+    page.emulate_media(media="print", color_scheme="light")
+    page.wait_for_function(f"{THEME} === 'light'")
+    page.evaluate("Promise.allSettled(document.getAnimations().map((change) => change.finished))")
+    printed = page.evaluate(COLORS)
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.wait_for_function(f"{THEME} === 'dark'")
+    assert page.evaluate(COLORS) != printed
+    page.emulate_media(media="print")
+    page.wait_for_function(f"{THEME} === 'light'")
+    eventually(lambda: page.evaluate(COLORS), printed)
+    hidden = ".bd-sidebar-primary, .bd-sidebar-secondary, .copybtn, details.hide > summary, .at-controls"
+    visible = "all => all.filter(x => x.checkVisibility()).length"
+    eventually(lambda: page.eval_on_selector_all(hidden, visible), 0)
+    assert page.query_selector(hidden)
+    page.emulate_media(media="screen")
+    page.wait_for_function(f"{THEME} === 'dark'")
+    # Not all browsers change media.
+    for event, theme in (("beforeprint", "light"), ("afterprint", "dark")):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert page.evaluate(THEME) == theme
 
 
-HEIGHTS = (
-    """[...document.querySelectorAll("article figure, .at-x-page .at-x")].map((part) => part.offsetHeight)"""
-)
+HEIGHTS = "[...document.querySelectorAll('article figure, .at-x-page .at-x')].map(part => part.offsetHeight)"
 
 
-@pytest.mark.parametrize("name", [CHAPTER, "explorer"])
-def test_law_figures_and_the_explorer_have_their_height_before_their_scripts_run(
-    browser: Browser, book: str, name: str
-):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.add_init_script(
-            "document.addEventListener('readystatechange', () => {"
-            f"if (document.readyState === 'interactive') window.before = {HEIGHTS};" + "});"
+@pytest.mark.parametrize("name", [CHAPTER, "explorer.html"])
+def test_law_figures_and_the_explorer_have_their_height_before_their_scripts_run(open_page, name):
+    page = open_page()
+    page.add_init_script(
+        "document.addEventListener('readystatechange', () => {"
+        f"if (document.readyState === 'interactive') window.before = {HEIGHTS};" + "});"
+    )
+    page.goto(name)
+    page.wait_for_selector(".at-slider[data-ready] .at-figure-tools, .at-x-form")
+    page.wait_for_function("!document.querySelector('article img.at-svg')")
+    page.evaluate(IDLE)
+    before, after = page.evaluate(f"[window.before, {HEIGHTS}]")
+    assert after == pytest.approx(before, abs=12)  # pixels: a row of controls has more than 40
+
+
+def test_law_a_slider_is_printed_in_two_states(open_page):
+    page = open_page("chapters/02_queries_keys_values.html")
+    page.wait_for_selector(".at-slider input")
+    values = page.locator(".at-slider output").all_inner_texts()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    pairs = [state.locator("p").all_inner_texts() for state in page.locator(".at-states").all()]
+    assert len(pairs) == len(values) > 1
+    for value, pair in zip(values, pairs, strict=True):
+        assert len({*pair}) == 2
+        assert any(words.endswith(f": {value}") for words in pair)
+    assert page.locator(".at-states img").count() == page.locator(".at-states img:visible").count()
+    assert page.locator(".at-slider .at-stage:visible").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".at-states").count() == 0
+
+
+def test_law_a_wide_drawing_is_printed_as_wide_as_the_text_and_a_long_table_may_break(open_page):
+    page = open_page("chapters/22_from_here_to_modern_models.html")
+    page.wait_for_function("!document.querySelector('article img.at-svg')")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 670, "height": 980})  # the text of A4 paper
+    wide = "article .at-figure:not(.at-slider, .at-machine) svg[style*='min-width']"
+    text = page.locator("article p.at-question").evaluate("x => x.parentElement.clientWidth")
+    widths = page.eval_on_selector_all(wide, "all => all.map(x => x.clientWidth)")
+    assert len(widths) > 2
+    assert widths == [pytest.approx(text, abs=5)] * len(widths)
+    breaks = "x => getComputedStyle(x.closest('.cell_output') ?? x).breakInside"
+    assert page.locator("article table").first.evaluate(breaks) == "auto"
+
+
+def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(open_page):
+    page = open_page("chapters/22_from_here_to_modern_models.html", viewport=PHONE, reduced_motion="reduce")
+    page.wait_for_selector(".at-slider .at-stage[tabindex='0'] svg")
+    stage = page.locator(".at-slider .at-stage")
+    stage.evaluate("x => [...x.querySelector('svg').children].forEach(part => part.remove())")
+    stage.focus()
+
+    def shadows() -> list[bool]:
+        shot = Image.open(io.BytesIO(stage.screenshot())).convert("L")
+        left, middle, right = (
+            shot.getpixel((x, shot.height // 2)) for x in (5, shot.width // 2, shot.width - 6)
         )
-        page.goto(f"{book}{name}.html")
-        page.wait_for_selector(".at-slider[data-ready] .at-figure-tools, .at-x-form")
-        page.wait_for_function("!document.querySelector('article img.at-svg')")
-        page.evaluate(IDLE)
-        before, after = page.evaluate(f"[window.before, {HEIGHTS}]")
-        assert after == pytest.approx(before, abs=12)  # pixels: a row of controls has more than 40
+        return [left < middle - 20, right < middle - 20]  # beside the outline of the focus
+
+    eventually(shadows, [False, True])
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    eventually(shadows, [True, False])
 
 
-def test_law_a_slider_is_printed_in_two_states(browser: Browser, book: str):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.goto(f"{book}chapters/02_queries_keys_values.html")
-        page.wait_for_selector(".at-slider input")
-        values = page.locator(".at-slider output").all_inner_texts()
-        page.emulate_media(media="print")
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        pairs = [state.locator("p").all_inner_texts() for state in page.locator(".at-states").all()]
-        assert len(pairs) == len(values) > 1
-        for value, pair in zip(values, pairs, strict=True):
-            assert len({*pair}) == 2
-            assert any(words.endswith(f": {value}") for words in pair)
-        assert page.locator(".at-states img").count() == page.locator(".at-states img:visible").count()
-        assert page.locator(".at-slider .at-stage:visible").count() == 0
-        page.evaluate("dispatchEvent(new Event('afterprint'))")
-        assert page.locator(".at-states").count() == 0
-
-
-def test_law_a_wide_drawing_is_printed_as_wide_as_the_text_and_a_long_table_may_break(
-    browser: Browser, book: str
-):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
-        page.wait_for_function("!document.querySelector('article img.at-svg')")
-        page.emulate_media(media="print")
-        page.set_viewport_size({"width": 670, "height": 980})  # the text of A4 paper
-        wide = "article .at-figure:not(.at-slider, .at-machine) svg[style*='min-width']"
-        text = page.locator("article p.at-question").evaluate("x => x.parentElement.clientWidth")
-        widths = page.eval_on_selector_all(wide, "all => all.map(x => x.clientWidth)")
-        assert len(widths) > 2
-        assert widths == [pytest.approx(text, abs=5)] * len(widths)
-        breaks = "x => getComputedStyle(x.closest('.cell_output') ?? x).breakInside"
-        assert page.locator("article table").first.evaluate(breaks) == "auto"
-
-
-def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(
-    browser: Browser, book: str
-):
-    with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.goto(f"{book}chapters/22_from_here_to_modern_models.html")
-        page.wait_for_selector(".at-slider .at-stage[tabindex='0'] svg")
-        stage = page.locator(".at-slider .at-stage")
-        stage.evaluate("x => [...x.querySelector('svg').children].forEach(part => part.remove())")
-        stage.focus()
-
-        def shadows() -> list[bool]:
-            shot = Image.open(io.BytesIO(stage.screenshot())).convert("L")
-            left, middle, right = (
-                shot.getpixel((x, shot.height // 2)) for x in (5, shot.width // 2, shot.width - 6)
-            )
-            return [left < middle - 20, right < middle - 20]  # beside the outline of the focus
-
-        eventually(shadows, [False, True])
-        for _ in range(20):
-            page.keyboard.press("ArrowRight")
-        eventually(shadows, [True, False])
-
-
-def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):
+def test_law_formulas_and_theme_need_no_script(open_page):
     faults: list[str] = []
-    options = {"viewport": WIDE, "java_script_enabled": False, "color_scheme": "dark"}
-    with contextlib.closing(browser.new_context(**options)) as context:
-        page = watch(context, book, faults)
-        page.goto(f"{book}chapters/notation.html")
-        assert formula_faults(page) == []
-        shown = "all => all.filter(m => m.checkVisibility()).map(m => m.getBoundingClientRect().width)"
-        widths = page.eval_on_selector_all("mjx-math", shown)
-        assert widths
-        assert min(widths) > 0
-        paper = "getComputedStyle(document.documentElement).getPropertyValue('--at-paper')"
-        eventually(lambda: page.evaluate(paper), "#14181e")
-        page.emulate_media(color_scheme="light")
-        eventually(lambda: page.evaluate(paper), "#ffffff")
+    page = open_page(java_script_enabled=False, color_scheme="dark").watched(faults, fonts=True)
+    page.goto("chapters/notation.html")
+    assert formula_faults(page) == []
+    shown = "all => all.filter(m => m.checkVisibility()).map(m => m.getBoundingClientRect().width)"
+    assert min(page.eval_on_selector_all("mjx-math", shown)) > 0
+    paper = "getComputedStyle(document.documentElement).getPropertyValue('--at-paper')"
+    for scheme, color in (("dark", "#14181e"), ("light", "#ffffff")):
+        page.emulate_media(color_scheme=scheme)
+        eventually(lambda: page.evaluate(paper), color)
     assert faults == []
 
 
 @pytest.mark.parametrize(("chosen", "system", "shown"), [(None, "dark", "dark"), ("light", "dark", "light")])
-def test_law_the_theme_is_known_before_the_first_paint(browser: Browser, book: str, chosen, system, shown):
-    with contextlib.closing(browser.new_context(color_scheme=system)) as context:
-        page = context.new_page()
-        page.route("**/*.js*", lambda route: route.abort())  # so that later scripts have no effect
-        if chosen:
-            page.add_init_script(f"localStorage.setItem('mode', '{chosen}')")
-        page.goto(f"{book}chapters/notation.html")
-        assert page.evaluate(THEME) == shown
+def test_law_the_theme_is_known_before_the_first_paint(open_page, chosen, system, shown):
+    page = open_page(color_scheme=system)
+    page.route("**/*.js*", lambda route: route.abort())  # so that later scripts have no effect
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('mode', '{chosen}')")
+    page.goto("chapters/notation.html")
+    assert page.evaluate(THEME) == shown
 
 
-def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Browser, book: str):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.goto(f"{book}{SHORT}.html#questions-readers-ask")  # which opens the section
-        seen = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
-        answers, questions = "details.at-asked > p:nth-of-type(1)", page.locator("details.at-asked").count()
-        shown = functools.partial(page.eval_on_selector_all, answers, seen)
-        assert questions > 10
-        eventually(shown, 0)
-        page.locator("details.at-asked > summary").first.click()
-        eventually(shown, 1)
-        page.get_by_role("button", name="Open all").click()
-        eventually(shown, questions)
-        page.get_by_role("button", name="Close all").click()
-        eventually(shown, 0)
-        page.emulate_media(media="print")
-        eventually(shown, questions)
-        page.emulate_media(media="screen")
-        eventually(shown, 0)
+SEEN = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
 
 
-def test_law_folds_stay_closed_until_linked_and_only_sections_for_reference_are_printed(
-    browser: Browser, book: str
-):
-    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
-        page = context.new_page()
-        page.goto(f"{book}{SHORT}.html")
-        opened = "all => all.filter(fold => fold.open).length"
-        folds = ".at-later, .at-evidence, .at-page-code"
-        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 0)
-        later = page.locator("details.at-later").count()
-        assert later == 5
-        claim = page.locator("details.at-later .at-claim").first.get_attribute("id")
+def test_law_questions_stay_folded_until_opened_linked_or_printed(open_page):
+    page = open_page(f"{SHORT}#questions-readers-ask")  # which opens the section
+    answers, questions = "details.at-asked > p:nth-of-type(1)", page.locator("details.at-asked").count()
+    shown = functools.partial(page.eval_on_selector_all, answers, SEEN)
+    assert questions > 10
+    eventually(shown, 0)
+    page.locator("details.at-asked > summary").first.click()
+    eventually(shown, 1)
+    page.get_by_role("button", name="Open all").click()
+    eventually(shown, questions)
+    page.get_by_role("button", name="Close all").click()
+    eventually(shown, 0)
+    page.emulate_media(media="print")
+    eventually(shown, questions)
+    page.emulate_media(media="screen")
+    eventually(shown, 0)
+
+
+def test_law_folds_stay_closed_until_linked_and_only_sections_for_reference_are_printed(open_page):
+    page = open_page(SHORT)
+    later = page.locator("details.at-later").count()
+    assert later == 5
+
+    def opened(folds: str = ".at-later, .at-evidence, .at-page-code") -> int:
+        return page.locator(f"details:is({folds})[open]").count()
+
+    eventually(opened, 0)
+    claim = page.locator("details.at-later .at-claim").first.get_attribute("id")
+    for anchor, count in ((claim, 2), ("common-mistakes", 1)):  # the first is in a fold within a fold
         page.goto("about:blank")
-        page.goto(f"{book}{SHORT}.html#{claim}")  # in a fold within a fold
-        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 2)
-        page.locator(".at-figure-tools a").first.click()
-        eventually(lambda: page.eval_on_selector_all("details.at-page-code", opened), 1)
-        page.goto("about:blank")
-        page.goto(f"{book}{SHORT}.html#common-mistakes")
-        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 1)
-        seen = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
-        page.emulate_media(media="print")
-        printed = (
-            "details.at-later > :nth-child(2):not(button)"  # one has a button there, which is not printed
+        page.goto(f"{SHORT}#{anchor}")
+        eventually(opened, count)
+    page.emulate_media(media="print")
+    printed = "details.at-later > :nth-child(2):not(button)"  # one has a button there, which is not printed
+    eventually(lambda: page.eval_on_selector_all(printed, SEEN), later - 1)
+    assert page.eval_on_selector_all(":is(.at-evidence, .at-page-code) li", SEEN) == 0
+    page.emulate_media(media="screen")
+    page.locator(".at-figure-tools a").first.click()
+    eventually(lambda: opened(".at-page-code"), 1)
+
+
+def test_law_the_focused_element_has_a_visible_outline(open_page):
+    page = open_page(SHORT, reduced_motion="reduce")
+    page.wait_for_load_state("load")
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name, width, style = page.evaluate(
+            """() => {
+              const it = document.activeElement, look = getComputedStyle(it);
+              return [it.outerHTML.slice(0, 80), parseFloat(look.outlineWidth), look.outlineStyle];
+            }"""
         )
-        eventually(lambda: page.eval_on_selector_all(printed, seen), later - 1)
-        assert page.eval_on_selector_all(":is(.at-evidence, .at-page-code) li", seen) == 0
-
-
-def test_law_the_focused_element_has_a_visible_outline(browser: Browser, book: str):
-    with contextlib.closing(browser.new_context(viewport=WIDE, reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.goto(f"{book}{SHORT}.html")
-        page.wait_for_load_state("load")
-        seen = set()
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            name, width, style = page.evaluate(
-                """() => {
-                  const it = document.activeElement, look = getComputedStyle(it);
-                  return [it.outerHTML.slice(0, 80), parseFloat(look.outlineWidth), look.outlineStyle];
-                }"""
-            )
-            assert width >= 2, name
-            assert style == "solid", name
-            seen.add(name)
-        assert len(seen) > 30
+        assert (width >= 2, style) == (True, "solid"), name
+        seen.add(name)
+    assert len(seen) > 30
 
 
 # Faults of each kind on one page, to show that the checks above can fail.
@@ -656,12 +576,12 @@ CONTROL = (
 )
 
 
-def test_law_each_fault_of_a_page_is_detected_and_a_correct_page_has_none(browser: Browser, tmp_path: Path):
+def test_law_each_fault_of_a_page_is_detected_and_a_correct_page_has_none(open_page, tmp_path):
     known: set[str] = set()
     for name, content in (("healthy", HEALTHY), ("faulty", HEALTHY + "".join(FAULTY.values()))):
         (tmp_path / f"{name}.html").write_text(CONTROL.format(content), encoding="utf-8")
     with serving(tmp_path) as address:
-        assert inspect(browser, address, "healthy.html", known) == []
+        assert inspect(open_page, f"{address}healthy.html", known) == []
         assert known
-        found = inspect(browser, address, "faulty.html", known, patience=500)
+        found = inspect(open_page, f"{address}faulty.html", known, patience=500)
     assert [fault for fault in FAULTY if not any(fault in one for one in found)] == []

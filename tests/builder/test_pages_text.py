@@ -22,19 +22,15 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "chapters"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(CHAPTERS.glob("*.md"))}
 GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
+OTHERS = (CHAPTERS / "src" / "bring_weights.md").read_text("utf-8")
 SOURCES = {path.stem: path.read_text("utf-8") for path in written(ROOT, "[0-9]*")}
 SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
 
 
 def axes(code: str) -> set[str]:
     """Return the axis names used in the shapes of a module's signatures."""
-    found = set()
-    for shape in SHAPE.findall(code):
-        for word in shape.split():
-            name = word.lstrip("*#")
-            if re.fullmatch(r"[a-z]\w*", name):
-                found.add(name)
-    return found
+    names = [word.lstrip("*#") for shape in SHAPE.findall(code) for word in shape.split()]
+    return {name for name in names if re.fullmatch(r"[a-z]\w*", name)}
 
 
 def rows(page: str, heading: str) -> list[list[str]]:
@@ -69,10 +65,9 @@ def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
         cells += [row[0] for row in rows(notation, heading)]
     symbols = [symbol for cell in cells for symbol in re.findall(r"\$([^$]+)\$", cell)]
     assert len(symbols) >= 15
-    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a colored Q
-    plain = re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", plain)
-    for symbol in symbols:
-        assert re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", symbol) in plain, symbol
+    noise = r"[{}\s]|\\(?:text|mathrm|color|top)"
+    plain = re.sub(noise, "", re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used))  # \Q is a colored Q
+    assert [symbol for symbol in symbols if re.sub(noise, "", symbol) not in plain] == []
 
 
 # The preface and the reference.
@@ -117,18 +112,17 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     assert set(CORPORA) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 
 
+def parser_of(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    COMMANDS[name].add_options(parser)
+    return parser
+
+
 def options(*commands: str) -> set[str]:
-    found = set()
-    for name in commands:
-        parser = argparse.ArgumentParser()
-        COMMANDS[name].add_options(parser)
-        found |= set(re.findall(r"--[\w-]+", parser.format_help()))
-    return found
+    return {option for name in commands for option in re.findall(r"--[\w-]+", parser_of(name).format_help())}
 
 
-def test_law_the_guides_tables_of_results_need_no_file_of_the_book(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_guides_tables_of_results_need_no_file_of_the_book(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     cells = [cell.source for cell in jupytext.reads(GUIDE, fmt="md:myst").cells if cell.cell_type == "code"]
@@ -145,43 +139,30 @@ def test_law_the_guides_tables_of_results_need_no_file_of_the_book(
     assert all("| --" in text for text in shown)
 
 
-def test_law_each_train_option_in_the_guides_table_exists():
-    table = GUIDE.split("### More options of `train`")[1].split("\n## ")[0]
-    named = set(re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE))
-    assert len(named) >= 6
-    assert named <= options("train")
-
-
-def test_law_each_command_that_the_guide_shows_is_one():
-    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+@pytest.mark.parametrize(
+    ("text", "shown"), [(GUIDE, ["download", "train"]), (OTHERS, ["import", "translate"])]
+)
+def test_law_each_command_that_a_guide_shows_is_one(text: str, shown: list[str]):
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
     lines = [line.split()[1:] for line in blocks.splitlines() if line.startswith("annotated-transformer ")]
-    assert [name for name, *_ in lines] == ["download", "train"]  # the page executes the others
+    assert [name for name, *_ in lines] == shown  # the page executes the others
     for name, *arguments in lines:
-        parser = argparse.ArgumentParser(exit_on_error=False)
-        COMMANDS[name].add_options(parser)
-        assert vars(parser.parse_args(arguments))
+        assert vars(parser_of(name).parse_args(arguments))
 
 
-def test_law_the_guide_to_other_libraries_shows_commands_and_formats_that_exist():
-    text = (CHAPTERS / "src" / "bring_weights.md").read_text("utf-8")
-    (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [line.split()[1:] for line in block.splitlines() if line.startswith("annotated-transformer ")]
-    assert [name for name, *_ in lines] == ["import", "translate"]  # the page executes the others
-    for name, *arguments in lines:
-        parser = argparse.ArgumentParser(exit_on_error=False)
-        COMMANDS[name].add_options(parser)
-        assert vars(parser.parse_args(arguments))
+def test_law_the_guide_to_other_libraries_names_the_formats_that_exist():
     for command, option, names in (("import", "from", READ), ("export", "to", WRITTEN)):
-        assert set(re.findall(rf"`{command} --{option} (\w+)`", text)) == set(names)
+        assert set(re.findall(rf"`{command} --{option} (\w+)`", OTHERS)) == set(names)
 
 
-def test_law_each_option_in_the_guides_text_exists():
+def test_law_each_option_in_the_guides_text_exists_and_each_in_its_table_is_of_train():
+    table = GUIDE.split("### More options of `train`")[1].split("\n## ")[0]
+    listed = set(re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE))
+    assert len(listed) >= 6
+    assert listed <= options("train")
     prose = re.sub(r"^```.*?^```", "", GUIDE, flags=re.MULTILINE | re.DOTALL)
-    named = {
-        option
-        for code in re.findall(r"`[^`]+`", prose)
-        for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
-    }
+    codes = re.findall(r"`[^`]+`", prose)
+    named = {option for code in codes for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])}
     assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
     assert named - {"--node-rank", "--nproc-per-node", "--test"} <= options(*COMMANDS)  # not ours
 

@@ -84,9 +84,8 @@ def test_law_a_kernel_that_stops_answering_is_replaced_once(monkeypatch, capsys,
     for name in (reader_changes.STRICT, "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "1")  # `run` changes them
     monkeypatch.setitem(reader_changes.execute_twice_if_silent.__globals__, "watched", watched)
-    monkeypatch.setattr(
-        reader_changes, "faults", lambda notebook: [] if notebook is tried[-1] else ["an old one"]
-    )
+    later = lambda notebook: [] if notebook is tried[-1] else ["an old one"]  # noqa: E731
+    monkeypatch.setattr(reader_changes, "faults", later)
     source = SOURCES[3]
     change = reader_changes.changes(source)[0]
     assert reader_changes.run(source, change) == found

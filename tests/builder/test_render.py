@@ -7,7 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -15,7 +15,6 @@ from urllib.parse import unquote, urljoin, urlparse
 
 import lxml.html
 import pytest
-import yaml
 from docutils import nodes
 from docutils.utils import new_document
 from fontTools.ttLib import TTFont
@@ -28,11 +27,8 @@ import annotated_transformer
 from annotated_transformer.plotting import palette
 from builder.site.rendering import docstrings, fonts, formulas, head, numbers, questions, themes
 from tests.colors import contrast, variables
+from tests.explorer_pages import DOCUMENTS, HTML, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build" / "html"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-DOCUMENTS = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 PAGES = ["search", "genindex", "py-modindex", *DOCUMENTS]
 SITE = "https://the.book/"
 APP = Mock(spec=Sphinx)
@@ -46,17 +42,12 @@ WITHOUT_REFERENCE = re.compile(
 )
 
 
-def modules() -> set[str]:
-    found = pkgutil.walk_packages(annotated_transformer.__path__, "annotated_transformer.")
-    return {module.name for module in found if not module.ispkg}
-
-
 def test_law_every_module_has_its_reference_and_nothing_else_has():
-    pages = (ROOT / "chapters" / "api").glob("*.md")
-    documented = re.findall(
-        r"automodule:: (\S+)", "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    )
-    assert sorted(documented) == sorted(name for name in modules() if not WITHOUT_REFERENCE.fullmatch(name))
+    found = pkgutil.walk_packages(annotated_transformer.__path__, "annotated_transformer.")
+    names = {module.name for module in found if not module.ispkg}
+    pages = "\n".join(page.read_text("utf-8") for page in (ROOT / "chapters" / "api").glob("*.md"))
+    documented = re.findall(r"automodule:: (\S+)", pages)
+    assert sorted(documented) == sorted(name for name in names if not WITHOUT_REFERENCE.fullmatch(name))
 
 
 @pytest.mark.page
@@ -72,14 +63,8 @@ def test_law_the_reference_has_each_check_of_the_rooms():
 
 
 def test_law_every_page_that_is_written_is_in_the_table_of_contents():
-    chapters = ROOT / "chapters"
-    written = [
-        ROOT / "index.md",
-        ROOT / "explorer.md",
-        *chapters.glob("*.md"),
-        *chapters.glob("*.ipynb"),
-        *chapters.glob("api/*.md"),
-    ]
+    patterns = ("index.md", "explorer.md", "chapters/*.md", "chapters/*.ipynb", "chapters/api/*.md")
+    written = [path for pattern in patterns for path in ROOT.glob(pattern)]
     assert sorted(str(path.relative_to(ROOT).with_suffix("")) for path in written) == sorted(DOCUMENTS)
 
 
@@ -111,10 +96,8 @@ def test_law_figures_and_pages_share_their_colors():
     paper = drawn.pop("--at-paper"), light.pop("--at-paper")
     assert {name: light[name] for name in drawn} == drawn
     explorer = (ROOT / "builder" / "explorer" / "ui" / "explorer.css").read_text("utf-8")
-    stacks = [
-        "#" + bytes(map(int, rgb.split())).hex().upper()
-        for rgb in re.findall(r"--stack: ([\d ]+);", explorer)
-    ]
+    rgb = re.findall(r"--stack: ([\d ]+);", explorer)
+    stacks = ["#" + bytes(map(int, color.split())).hex().upper() for color in rgb]
     assert stacks == [palette.ENCODER, palette.DECODER]
     assert contrast(*paper) < 1.05  # --at-paper differs imperceptibly; see palette for the reason
 
@@ -137,9 +120,6 @@ def test_law_a_page_is_described_by_its_first_real_paragraph():
     assert len(describe(paragraphs(long))) <= 300
     assert describe(paragraphs(long)).endswith("word…")
     assert describe(None) == describe(paragraphs("short")) == head.DESCRIPTION
-
-
-def test_law_a_description_cannot_break_out_of_its_attribute():
     context: dict[str, str] = {}
     page = paragraphs('He said "attention", and <this> is all that you need to know.')
     head.describe_page(APP, "x", "page.html", context, page)
@@ -196,34 +176,23 @@ def test_law_only_the_section_of_questions_is_folded():
 
 def test_law_only_needed_scripts_are_loaded_and_waited_for():
     def load(body: str) -> dict[str, bool]:
-        names = (
-            "documentation_options.js",
-            "copybutton.js",
-            "design-tabs.js",
-            "sphinx_highlight.js",
-            "doctools.js",
-            "doctools.js",
-        )
-        scripts = [SimpleNamespace(filename=f"_static/{name}?v=1", attributes={}) for name in names]
+        names = "documentation_options copybutton design-tabs sphinx_highlight doctools doctools".split()
+        scripts = [SimpleNamespace(filename=f"_static/{name}.js?v=1", attributes={}) for name in names]
         context: dict = {"body": body, "script_files": scripts}
         head.choose_scripts(APP, "x", "page.html", context, None)
-        return {Path(s.filename).name[:-4]: "defer" in s.attributes for s in context["script_files"]}
+        return {Path(s.filename).name[:-7]: "defer" in s.attributes for s in context["script_files"]}
 
-    assert load("") == {"documentation_options.js": False, "doctools.js": True}
-    assert load('class="highlight"') == {
-        "documentation_options.js": False,
-        "copybutton.js": True,
-        "doctools.js": True,
-    }
+    always = {"documentation_options": False, "doctools": True}
+    assert load("") == always
+    assert load('class="highlight"') == {**always, "copybutton": True}
 
 
 # Numbers.
 
 
 def test_law_numbers_include_the_chapter_where_the_file_has_one():
-    assert numbers.number("chapters/03_attention", 1) == "3.1"
-    assert numbers.number("chapters/12_x", 7) == "12.7"
-    assert numbers.number("chapters/preface", 2) == "2"
+    pages = {"chapters/03_attention": 1, "chapters/12_x": 7, "chapters/preface": 2}
+    assert [numbers.number(name, place) for name, place in pages.items()] == ["3.1", "12.7", "2"]
 
 
 def test_law_exercises_and_labeled_equations_are_counted_on_their_page():
@@ -255,9 +224,8 @@ def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, s
     text = "".join(re.sub("<[^>]*>", "", part.astext()) for part in heading.children)
     assert text == expected
     stars = [part.astext() for part in heading.findall(nodes.raw)]
-    assert [f'aria-label="difficulty {expected.count("★")} of 3"' in star for star in stars] == [True] * (
-        "★" in expected
-    )
+    label = f'aria-label="difficulty {expected.count("★")} of 3"'
+    assert [label in star for star in stars] == [True] * ("★" in expected)
 
 
 # Formulas and fonts.
@@ -282,20 +250,18 @@ def test_law_the_style_sheet_of_formulas_depends_only_on_the_formulas():
 
 
 def test_law_only_the_fonts_and_glyphs_in_use_are_included():
-    one = {("Q", False)}
-    files = fonts.style_with_fonts(formulas.style_sheet(one), formulas.set_formula("Q", False))
-    assert set(files) == {
-        "formulas.css",
-        "MathJax_Zero.woff",
-        "MathJax_Main-Regular.woff",
-        "MathJax_Math-Italic.woff",
-    }
-    letters = TTFont(io.BytesIO(files["MathJax_Math-Italic.woff"])).getBestCmap()
-    assert ord("Q") in letters
-    assert ord("K") not in letters
+    def files(tex: str, display: bool) -> dict[str, bytes]:
+        return fonts.style_with_fonts(
+            formulas.style_sheet({(tex, display)}), formulas.set_formula(tex, display)
+        )
+
+    found = files("Q", False)
+    used = ("Zero", "Main-Regular", "Math-Italic")
+    assert set(found) == {"formulas.css", *(f"MathJax_{name}.woff" for name in used)}
+    letters = TTFont(io.BytesIO(found["MathJax_Math-Italic.woff"])).getBestCmap()
+    assert {ord("Q"), ord("K")} & set(letters) == {ord("Q")}
     brace = r"\underbrace{a + b + c + d + e}_{n}"
-    files = fonts.style_with_fonts(formulas.style_sheet({(brace, True)}), formulas.set_formula(brace, True))
-    assert "MathJax_Size4-Regular.woff" in files  # its rule names elements, not a class
+    assert "MathJax_Size4-Regular.woff" in files(brace, True)  # its rule names elements, not a class
 
 
 def test_law_the_link_check_builder_discards_no_formulas():
@@ -309,17 +275,12 @@ def test_law_the_link_check_builder_discards_no_formulas():
 
 
 @pytest.mark.message
-def test_message_a_wrong_formula_is_named_with_its_page():
+def test_message_a_wrong_formula_is_named_with_its_page_and_what_is_wrong():
     app = SimpleNamespace(doctreedir="/nowhere", builder=SimpleNamespace(current_docname="chapters/x"))
     writer = SimpleNamespace(builder=SimpleNamespace(current_docname="chapters/x", app=app), body=[])
-    with pytest.raises(
-        ExtensionError, match=r"chapters/x: the formula '.*foo.*' cannot be set: Undefined control .*foo"
-    ):
+    named = r"chapters/x: the formula '.*foo.*' cannot be set: Undefined control .*foo"
+    with pytest.raises(ExtensionError, match=named):
         formulas.write_formula(writer, nodes.math("", r"\foo"), r"\foo", False)
-
-
-@pytest.mark.message
-def test_message_a_wrong_formula_says_what_is_wrong():
     with pytest.raises(ValueError, match="Missing close brace"):
         formulas.set_formula(r"\frac{a", True)
 
@@ -360,26 +321,36 @@ def read(page: str) -> dict[str, list[str]]:
 
 
 @functools.cache
-def seen(name: str) -> dict[str, list[str]]:
+def text_of(name: str) -> str:
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    return read((HTML / f"{name}.html").read_text(encoding="utf-8"))
+    return (HTML / f"{name}.html").read_text(encoding="utf-8")
+
+
+@functools.cache
+def seen(name: str) -> dict[str, list[str]]:
+    return read(text_of(name))
 
 
 @pytest.mark.page
 @pytest.mark.parametrize("name", PAGES)
-def test_law_a_page_has_a_title_a_description_and_a_language(name):
-    page = seen(name)
-    assert len(page["title"]) == 1
-    assert page["title"][0].strip(" —-")
-    assert len(page["description"]) == 1
-    assert len(page["description"][0]) >= 40
+def test_law_a_page_says_what_it_is_leads_somewhere_needs_no_other_site_and_has_unique_ids(name):
+    page, text = seen(name), text_of(name)
+    (title,), (description,) = page["title"], page["description"]
+    assert title.strip(" —-")
+    assert len(description) >= 40
     assert page["language"] == ["en"]
+    assert dead_links(name, page) == []
+    assert [link for link in page["resource"] if urlparse(link).scheme in {"http", "https"}] == []
+    assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == []
+    assert ("_static/formulas/MathJax_" in text.partition("</head>")[0]) == bool(page["formula"])
+    assert {id for id, count in Counter(page["id"]).items() if count > 1} <= {"q"}  # of the search fields
 
 
 @pytest.mark.page
-def test_law_no_two_pages_have_the_same_title():
+def test_law_no_two_pages_have_the_same_title_and_only_some_have_formulas():
     titles = [seen(name)["title"][0] for name in PAGES if name != "index"]
     assert len(set(titles)) == len(titles)
+    assert {bool(seen(name)["formula"]) for name in PAGES} == {True, False}
 
 
 def dead_links(name: str, page: dict[str, list[str]]) -> list[str]:
@@ -397,25 +368,10 @@ def dead_links(name: str, page: dict[str, list[str]]) -> list[str]:
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("name", PAGES)
-def test_law_every_link_leads_somewhere(name):
-    assert dead_links(name, seen(name)) == []
-
-
-@pytest.mark.page
 def test_law_a_dead_link_is_found():
     for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
         assert dead_links("faulty", read(f"<a href='{link}'>x</a>")) == [link]
     assert any("#" in link and link != "#" for link in seen("index")["link"])
-
-
-@pytest.mark.page
-@pytest.mark.parametrize("name", PAGES)
-def test_law_a_page_refers_to_other_sites_only_in_links(name):
-    links = seen(name)["resource"]
-    assert [link for link in links if urlparse(link).scheme in {"http", "https"}] == []
-    text = (HTML / f"{name}.html").read_text(encoding="utf-8")
-    assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == []
 
 
 def type_texts(page: str) -> list[str]:
@@ -436,30 +392,11 @@ def test_law_no_type_is_printed_twice():
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("name", PAGES)
-def test_law_a_page_asks_for_the_fonts_of_formulas_if_it_has_some(name):
-    head = (HTML / f"{name}.html").read_text(encoding="utf-8").partition("</head>")[0]
-    assert ("_static/formulas/MathJax_" in head) == bool(seen(name)["formula"])
-
-
-@pytest.mark.page
-def test_law_some_pages_have_formulas_and_some_have_none():
-    assert {bool(seen(name)["formula"]) for name in PAGES} == {True, False}
-
-
-@pytest.mark.page
-@pytest.mark.parametrize("name", PAGES)
-def test_law_each_id_is_unique_within_its_page(name):
-    ids = seen(name)["id"]
-    assert {id for id in ids if ids.count(id) > 1} - {"q"} == set()  # "q" is the id of the search fields
-
-
-@pytest.mark.page
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)])
 def test_law_equations_and_exercises_are_numbered_by_chapter(name):
-    chapter, page = int(name[9:11]), (HTML / f"{name}.html").read_text(encoding="utf-8")
+    chapter = int(name[9:11])
     for pattern in (r'class="eqno">\(([\d.]+)\)', r'class="caption-number">Exercise ([\d.]+) <'):
-        found = re.findall(pattern, page)
+        found = re.findall(pattern, text_of(name))
         assert found == [f"{chapter}.{place}" for place in range(1, len(found) + 1)]
         assert found
 

@@ -1,22 +1,19 @@
 """The search: formulas as text, sections, their order, quotations, and marks, from a file address."""
 # ruff: noqa: RUF001  formulas consist of such characters
 
-import contextlib
 import gzip
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import lxml.html
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from builder.site.rendering.formulas import set_formula
 from builder.site.rendering.plain_math import formula_text
 from builder.site.rendering.search import sections_of
-from tests.explorer_pages import resize, watched
 
 HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
 
@@ -85,17 +82,7 @@ def test_law_the_index_is_small_and_leads_to_what_is_there():
     assert not re.search(r"\\[a-z]+\{|\$[^ ]+\$", " ".join(text for _, _, _, text, _ in found["sections"]))
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
-    """Yield a page for files, without faults and requests to the network in the end."""
-    assert (HTML / "search.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    faults: list[str] = []
-    with contextlib.closing(browser.new_context()) as context:
-        yield watched(context.new_page(), faults)
-    assert faults == []
-
-
-def found(page: Page, query: str) -> list[str]:
+def found(page, query: str) -> list[str]:
     """Search, and return the addresses of the results, without the words that are to be marked."""
     page.goto(f"{(HTML / 'search.html').as_uri()}?q={quote(query)}")
     expect(page.get_by_role("status")).to_have_text(re.compile(r"\.$"))
@@ -127,46 +114,48 @@ AMONG_THREE = {
 
 
 @pytest.mark.page
-def test_law_what_readers_ask_leads_to_the_section_that_answers(page: Page):
-    links = {query: found(page, query) for query in (*BEST, *AMONG_THREE)}
+def test_law_what_readers_ask_leads_to_the_section_that_answers(visitor):
+    links = {query: found(visitor, query) for query in (*BEST, *AMONG_THREE)}
     for wanted, places in ((BEST, 1), (AMONG_THREE, 3)):
         for query, address in wanted.items():
             assert any(link.startswith(address) for link in links[query][:places]), (query, links[query])
     pages = [link.partition(".")[0] for link in links["why divide by the square root"]]
     assert pages.index("03_scaled_dot_product_attention") < pages.index("16_training")
-    assert len(set(found(page, "mask"))) == 40  # each section once
-    assert found(page, "xyzzy ???") == []
-    expect(page.get_by_role("status")).to_contain_text("No section")
+    assert len(set(found(visitor, "mask"))) == 40  # each section once
+    assert found(visitor, "xyzzy ???") == []
+    expect(visitor.get_by_role("status")).to_contain_text("No section")
 
 
 @pytest.mark.page
-def test_law_a_result_is_quoted_with_its_formulas_and_marked_there_and_on_its_page(page: Page):
-    found(page, "why divide by the square root")
-    best = page.locator("ul.search > li").first
+def test_law_a_result_is_quoted_with_its_formulas_and_marked_there_and_on_its_page(visitor):
+    found(visitor, "why divide by the square root")
+    best = visitor.locator("ul.search > li").first
     expect(best.locator("a")).to_have_text("An experiment: why divide by √d_k?")
     expect(best.locator(".at-where")).to_have_text("3. Scaled dot-product attention")
     expect(best.locator(".context")).to_contain_text("Dividing the dot products by √d_k reduces")
     assert {"Dividing", "√"} <= set(best.locator(".context mark").all_inner_texts())
     assert best.locator("a mark").all_inner_texts() == ["divide", "√"]
     best.locator("a").click()
-    page.wait_for_function("CSS.highlights.has('at-found')")
-    marked = page.evaluate("[...CSS.highlights.get('at-found')].map(range => `${range}`.toLowerCase())")
+    visitor.wait_for_function("CSS.highlights.has('at-found')")
+    marked = visitor.evaluate("[...CSS.highlights.get('at-found')].map(range => `${range}`.toLowerCase())")
     assert {"divide", "dividing"} <= set(marked) <= {"divide", "divides", "divided", "dividing"}
-    assert page.url.endswith(WHY_SQRT)  # the address to share
-    page.keyboard.press("Escape")
-    assert not page.evaluate("CSS.highlights.has('at-found')")
+    assert visitor.url.endswith(WHY_SQRT)  # the address to share
+    visitor.keyboard.press("Escape")
+    assert not visitor.evaluate("CSS.highlights.has('at-found')")
 
 
 @pytest.mark.page
-def test_law_the_search_works_by_keyboard_and_fits_a_phone(page: Page):
-    page.goto((HTML / "chapters" / "06_masking.html").as_uri())
-    page.keyboard.press("Control+k")
-    page.keyboard.type("causal mask")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=causal+mask")
-    expect(page.locator("ul.search mark").first).to_be_visible()
-    assert [field.input_value() for field in page.locator("input[name=q]").all()] == ["causal mask"] * 2
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('ul.search > li')?.previousElementSibling") is None
-    resize(page, width=390, height=800)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_law_the_search_works_by_keyboard_and_fits_a_phone(visitor):
+    visitor.goto((HTML / "chapters" / "06_masking.html").as_uri())
+    visitor.keyboard.press("Control+k")
+    visitor.keyboard.type("causal mask")
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_url("**/search.html?q=causal+mask")
+    expect(visitor.locator("ul.search mark").first).to_be_visible()
+    assert [field.input_value() for field in visitor.locator("input[name=q]").all()] == ["causal mask"] * 2
+    visitor.keyboard.press("Tab")
+    assert (
+        visitor.evaluate("document.activeElement.closest('ul.search > li')?.previousElementSibling") is None
+    )
+    visitor.resize(width=390, height=800)
+    assert visitor.evaluate("document.documentElement.scrollWidth") <= 390

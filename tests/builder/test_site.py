@@ -52,8 +52,13 @@ def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.M
 
 
 def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
-    facts = {"title": "A <Book>", "version": "1.2", "date-released": "2031-05-07"}
-    words = footer.footer({**facts, "authors": [{"name": "us"}]})
+    facts = {
+        "title": "A <Book>",
+        "version": "1.2",
+        "date-released": "2031-05-07",
+        "authors": [{"name": "us"}],
+    }
+    words = footer.footer(facts)
     assert words.startswith("Version 1.2, 2031-05-07.")
     for entry in ("title = {A &lt;Book&gt;}", "author = {{us}}", "year = {2031}"):
         assert entry in words

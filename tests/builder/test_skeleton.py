@@ -93,22 +93,19 @@ FAULTS = [
 ]  # fmt: skip
 
 
-def test_law_missing_parts_are_named(good):
-    for old, new, complaint in FAULTS:
+GUIDE_FAULTS = [
+    ("**The question.**", "The question.", "the chapter must open with"),
+    ("[figure 1.1](#figure-1-1)", "[figure 1.9](#figure-1-9)", "there is no figure 1.9"),
+    ("lengths = range", "!rm\nlengths = range", "no shell, no magic"),
+]
+
+
+@pytest.mark.parametrize(("faults", "check"), [(FAULTS, lint), (GUIDE_FAULTS, lint_guide)])
+def test_law_missing_parts_are_named(good, faults, check):
+    for old, new, complaint in faults:
         assert old in good
-        found = lint(good.replace(old, new, 1), "01_fixture.md")
-        named = any(complaint in line for line in found) if complaint else not found
-        assert named, (old, new, complaint, found)
-
-
-def test_law_missing_parts_of_a_guide_are_named(good):
-    for old, new, complaint in (
-        ("**The question.**", "The question.", "the chapter must open with"),
-        ("[figure 1.1](#figure-1-1)", "[figure 1.9](#figure-1-9)", "there is no figure 1.9"),
-        ("lengths = range", "!rm\nlengths = range", "no shell, no magic"),
-    ):
-        found = lint_guide(good.replace(old, new, 1), "fixture.md")
-        assert any(complaint in line for line in found), (complaint, found)
+        found = check(good.replace(old, new, 1), "01_fixture.md")
+        assert any(complaint in line for line in found), (old, new, complaint, found)
 
 
 def test_law_the_length_of_a_cell_ignores_imports_blank_lines_and_string_contents():
@@ -128,14 +125,15 @@ def test_law_an_executed_cell_that_prints_nothing_and_a_table_that_is_short_are_
     assert lint_notebook(cells) == []
     quiet = next(cell for cell in cells if cell.source.startswith("by_hand ="))
     quiet.outputs = []
-    assert lint_notebook(cells) == [
-        "'by_hand = torch.tensor([[True, False], [True, True]])': a visible cell that prints nothing"
-    ]
-    short = executed(small.replace("| the loss is too good |", "the loss is too good |"))
-    assert lint_notebook(short) == ["When it goes wrong: no table"]
-    none = executed(small.replace("| Library | Name |", "Library | Name |"))
-    assert lint_notebook(none) == ["In other libraries: no table"]
+    silent = "'by_hand = torch.tensor([[True, False], [True, True]])': a visible cell that prints nothing"
+    assert lint_notebook(cells) == [silent]
+    for row, title in (
+        ("| the loss is too good |", "When it goes wrong"),
+        ("| Library | Name |", "In other libraries"),
+    ):
+        short = executed(small.replace(row, row[2:]))
+        assert lint_notebook(short) == [f"{title}: no table"]
     printed = {"output_type": "display_data", "data": {"text/markdown": "| a |\n| - |\n| 1 |"}}
-    none.append({"cell_type": "markdown", "source": "## In other libraries, computed", "metadata": {}})
-    none.append({"cell_type": "code", "source": "say(x)", "metadata": {}, "outputs": [printed]})
-    assert len(lint_notebook(none)) == 1  # only the first table: the second is computed
+    short.append({"cell_type": "markdown", "source": "## In other libraries, computed", "metadata": {}})
+    short.append({"cell_type": "code", "source": "say(x)", "metadata": {}, "outputs": [printed]})
+    assert len(lint_notebook(short)) == 1  # only the first table: the second is computed

@@ -14,11 +14,6 @@ PAGE = (ROOT / "chapters" / "corrections.md").read_text("utf-8")
 TOPICS = re.findall(r"^```\{corrections\} (\S+)$", PAGE, re.MULTILINE)
 
 
-def linked_topics(source: str) -> set[str]:
-    mistakes = source.partition("\n## Common mistakes\n")[2].partition("\n## ")[0]
-    return set(re.findall(r"\]\(corrections\.md#notes-([a-z-]+)\)", mistakes))
-
-
 def test_law_each_of_the_66_has_a_row():
     assert [row.number for row in ROWS] == list(range(1, 67))
     assert len({row.statement for row in ROWS}) == len({row.right for row in ROWS}) == 66
@@ -74,8 +69,13 @@ def test_law_each_row_of_the_rendered_page_leads_to_its_places():
 
 # Compared with the chapters.
 
-WRITTEN = {n: source_of(ROOT, chapter.name) for n, chapter in CHAPTERS.items() if chapter.file}
-LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRITTEN.items()}
+
+def linked_topics(name: str) -> set[str]:
+    mistakes = source_of(ROOT, name).read_text("utf-8").partition("\n## Common mistakes\n")[2]
+    return set(re.findall(r"\]\(corrections\.md#notes-([a-z-]+)\)", mistakes.partition("\n## ")[0]))
+
+
+LINKED = {number: linked_topics(chapter.name) for number, chapter in CHAPTERS.items() if chapter.file}
 
 
 def test_law_a_chapter_links_its_topics_in_the_appendix():

@@ -1,6 +1,5 @@
 """The book's front matter: cover, cards, planned chapters, link previews, and the 404 page."""
 
-import contextlib
 import json
 import re
 import struct
@@ -13,7 +12,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from docutils import nodes
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -25,10 +24,8 @@ from builder.site.front import cover_data, picture, preview
 from builder.site.front.cards import cards, icon, table
 from builder.site.front.sidebar import add_planned
 from tests.axe import violations
-from tests.explorer_pages import eventually, resize
+from tests.explorer_pages import HTML, ROOT, eventually
 
-ROOT = Path(__file__).resolve().parents[4]
-HTML = ROOT / "_build" / "html"
 DATA = json.loads(cover_data.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
 FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
@@ -67,14 +64,10 @@ def test_law_the_cover_shows_the_translation_that_the_model_makes():
     assert f"translate([\"{DATA['sentence']}\"])\n# ['{DATA['translation']}']" in page
 
 
-def test_law_writing_the_weights_reproduces_the_committed_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_writing_the_weights_reproduces_the_committed_file(tmp_path, monkeypatch):
     monkeypatch.setattr(cover_data, "alignment", lambda: dict(DATA))
     cover_data.write_cover(tmp_path / "cover.json")
-    assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover_data.FILE.read_text(
-        encoding="utf-8"
-    )
+    assert (tmp_path / "cover.json").read_text("utf-8") == cover_data.FILE.read_text("utf-8")
 
 
 def test_law_the_picture_states_its_weights_without_javascript():
@@ -116,24 +109,26 @@ def write_source(folder: Path, name: str, head: str) -> Path:
 
 
 @pytest.mark.message
-def test_message_a_source_that_lacks_what_the_list_needs(tmp_path: Path):
-    write_source(tmp_path, "01_a", "title: A\nterms: [beam]")
-    with pytest.raises(ExtensionError, match=r"the front matter of 01_a\.md has no part, question"):
-        read_chapters(tmp_path)
-    write_source(tmp_path, "01_a", "title: A\nterm: [beam]")
-    unread = r"the front matter of 01_a\.md has term, which nothing reads; the keys are .*, terms, title"
-    with pytest.raises(ExtensionError, match=unread):
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ("title: A\nterms: [beam]", r"the front matter of 01_a\.md has no part, question"),
+        (
+            "title: A\nterm: [beam]",
+            r"the front matter of 01_a\.md has term, which nothing reads; the keys are .*, terms, title",
+        ),
+        ("question: Masks: which?", r"of 01_a\.md is not YAML \(quote a text that has a colon\)"),
+        ("- title", r"of 01_a\.md holds no keys \(key: value\), but \['title'\]"),
+    ],
+)
+def test_message_a_front_matter_that_cannot_be_read(tmp_path, head, sentence):
+    write_source(tmp_path, "01_a", head)
+    with pytest.raises(ExtensionError, match=sentence):
         read_chapters(tmp_path)
 
 
 @pytest.mark.message
-def test_message_a_front_matter_that_is_not_yaml_and_a_number_given_twice(tmp_path: Path):
-    write_source(tmp_path, "01_a", "question: Masks: which?")
-    with pytest.raises(ExtensionError, match=r"of 01_a\.md is not YAML \(quote a text that has a colon\)"):
-        read_chapters(tmp_path)
-    write_source(tmp_path, "01_a", "- title")
-    with pytest.raises(ExtensionError, match=r"of 01_a\.md holds no keys \(key: value\), but \['title'\]"):
-        read_chapters(tmp_path)
+def test_message_a_number_given_twice(tmp_path):
     for name in ("01_a", "01_b"):
         write_source(tmp_path, name, 'title: A\npart: P\nquestion: "Why?"')
     with pytest.raises(ExtensionError, match=r"01_a\.md and 01_b\.md are both chapter 1; rename one"):
@@ -179,9 +174,9 @@ def test_law_a_chapter_has_an_icon_of_shapes_alone():
         assert drawn.select(".lit, .bold, .query"), chapter.name  # it has an emphasis
 
 
-def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
+def sidebar(**parts: str) -> BeautifulSoup:
     text = ""
-    for part, titles in parts:
+    for part, titles in parts.items():
         links = "".join(f'<li class="toctree-l1"><a href="x">{title}</a></li>\n' for title in titles)
         caption = f'<p class="caption"><span class="caption-text">{part}</span></p>'
         text += f'{caption}\n<ul class="nav">{links}</ul>\n'
@@ -189,21 +184,17 @@ def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
 
 
 def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
-    made = sidebar(("Part I", ["B", "D"]), ("Back matter", ["Notation"]))
-    parts = zip("ABCDEF", [*["Part I"] * 5, "Part II"], strict=True)
+    parts = dict(zip("ABCDEF", ["One"] * 5 + ["Two"], strict=True))
     chapters = [
         Chapter(n, part, title, "?", file="x" if title in "BD" else "")
-        for n, (title, part) in enumerate(parts, start=1)
+        for n, (title, part) in enumerate(parts.items(), start=1)
     ]
-    add_planned(made, chapters)
-    assert [line.get_text() for line in made.select("p.caption, li")] == [
-        *("Part I", "1. A (planned)", "B", "3. C (planned)", "D", "5. E (planned)"),
-        *("Part II", "6. F (planned)", "Back matter", "Notation"),
-    ]  # fmt: skip
-    assert [link.get_text() for link in made.select("a")] == ["B", "D", "Notation"]
-    other = sidebar(("Elsewhere", ["X"]))
-    add_planned(other, chapters)
-    assert str(other) == str(sidebar(("Elsewhere", ["X"])))
+    add_planned(made := sidebar(One="BD", Back="N"), chapters)
+    lines = "One, 1. A (planned), B, 3. C (planned), D, 5. E (planned), Two, 6. F (planned), Back, N"
+    assert [line.get_text() for line in made.select("p.caption, li")] == lines.split(", ")
+    assert [link.get_text() for link in made.select("a")] == ["B", "D", "N"]
+    add_planned(other := sidebar(Elsewhere="X"), chapters)
+    assert str(other) == str(sidebar(Elsewhere="X"))
 
 
 def contents(title: str, *below: nodes.Node) -> nodes.bullet_list:
@@ -211,16 +202,22 @@ def contents(title: str, *below: nodes.Node) -> nodes.bullet_list:
 
 
 def test_law_the_sidebar_is_made_of_titles_and_other_tables_of_all_headings():
-    tables = {
-        "a": contents("A", contents("A.1")),
-        "index": contents("B", addnodes.toctree(), contents("B.1")),
-    }
+    tables = {"a": contents("A", contents("A.1"))}
+    tables["index"] = contents("B", addnodes.toctree(), contents("B.1"))
     app = Mock(spec=Sphinx, env=Mock(tocs=tables))
     context = {"toctree": lambda **options: [table.astext() for table in app.env.tocs.values()]}
     whole = context["toctree"]()
     sphinx_cover.shorten_tables(app, "x", "page.html", context, None)
     assert context["toctree"](titles_only=True) == ["A", whole[1]]  # the one that lists pages is whole
     assert context["toctree"](titles_only=False) == context["toctree"]() == whole
+
+
+def test_law_the_links_to_neighbors_have_the_names_of_the_sidebar():
+    chapters = [Chapter(4, "P", "Self-attention", "?", "chapters/04_self")]
+    app = Mock(spec=Sphinx, config=Mock(at_chapters=chapters))
+    context = {"prev": {"link": "../chapters/04_self.html"}, "next": {"link": "glossary.html"}}
+    sphinx_cover.name_neighbors(app, "x", "page.html", context, None)
+    assert (context["prev_title"], context.get("next_title")) == ("4. Self-attention", None)
 
 
 # Link previews, and everything else that depends on the base URL.
@@ -231,7 +228,7 @@ def previewed(*arguments: str) -> dict[str, str]:
     return {tag.get("property") or tag["name"]: tag["content"] for tag in found}
 
 
-def test_law_a_link_preview_without_a_base_url_has_no_picture():
+def test_law_a_link_preview_has_absolute_urls_and_a_picture_if_there_is_a_base_url():
     description = '<meta name="description" content="What &quot;it&quot; is" />'
     assert previewed("A <b>", "Book", description, "", "") == {
         "og:type": "article",
@@ -240,39 +237,33 @@ def test_law_a_link_preview_without_a_base_url_has_no_picture():
         "og:description": 'What "it" is',
         "twitter:card": "summary",
     }
+    site = "https://the.book/x"
+    for base in (site, f"{site}/"):
+        said = previewed("Book", "Book", "", base, f"{site}/index.html")
+        assert said.items() >= {
+            ("og:type", "website"),
+            ("og:url", f"{site}/index.html"),
+            ("og:image", f"{site}/_static/cover.png"),
+            ("twitter:card", "summary_large_image"),
+        }
+        assert "og:description" not in said
 
 
-@pytest.mark.parametrize("base", ["https://the.book/x", "https://the.book/x/"])
-def test_law_a_link_preview_with_a_base_url_uses_absolute_urls(base: str):
-    said = previewed("Book", "Book", "", base, "https://the.book/x/index.html")
-    assert said.items() >= {
-        ("og:type", "website"),
-        ("og:url", "https://the.book/x/index.html"),
-        ("og:image", "https://the.book/x/_static/cover.png"),
-        ("twitter:card", "summary_large_image"),
-    }
-    assert "og:description" not in said
-
-
-def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path: Path):
-    drawn = []
-    for title in ("A Book", "A Book", "Another Book"):
+def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path):
+    def drawn(title: str) -> bytes:
         preview.draw(tmp_path / "new" / "one.png", title)
-        drawn.append((tmp_path / "new" / "one.png").read_bytes())
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert struct.unpack(">II", drawn[0][16:24]) == (1200, 630)
+        return (tmp_path / "new" / "one.png").read_bytes()
+
+    first = drawn("A Book")
+    assert drawn("A Book") == first != drawn("Another Book")
+    assert struct.unpack(">II", first[16:24]) == (1200, 630)
 
 
-def finished(folder: Path, base: str) -> Path:
-    """Write the files at the end of a build, as Sphinx does."""
-    config = SimpleNamespace(html_title="The <Book>", html_baseurl=base)
-    sphinx_cover.write_files(Mock(spec=Sphinx, outdir=folder, config=config))
-    return folder / "404.html"
-
-
-def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path: Path):
+def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
     for base, root in (("", "/"), ("https://the.book/x", "https://the.book/x/")):
-        page = soup(finished(tmp_path, base).read_text(encoding="utf-8"))
+        config = SimpleNamespace(html_title="The <Book>", html_baseurl=base)
+        sphinx_cover.write_files(Mock(spec=Sphinx, outdir=tmp_path, config=config))
+        page = soup((tmp_path / "404.html").read_text("utf-8"))
         assert page.select_one("main a")["href"] == f"{root}index.html"
         assert page.select_one("form")["action"] == f"{root}search.html"
         assert "The <Book>" in page.title.get_text()
@@ -295,19 +286,12 @@ class Lost(Quiet):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site(tmp_path_factory: pytest.TempPathFactory, book: str) -> Iterator[str]:
     """Serve the book below a folder, like a GitHub project page, and yield its address."""
-    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     folder = tmp_path_factory.mktemp("site")
     (folder / "project").symlink_to(HTML, target_is_directory=True)
     with serving(folder, Lost) as address:
         yield f"{address}project/"
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with contextlib.closing(browser.new_context(viewport={"width": 1280, "height": 800})) as context:
-        yield context.new_page()
 
 
 def lit(page: Page) -> dict[str, str]:
@@ -322,55 +306,52 @@ def lit(page: Page) -> dict[str, str]:
 
 @pytest.mark.page
 @pytest.mark.parametrize("width", [360, 1280])
-def test_law_each_heading_of_the_cover_stands_above_its_text(browser: Browser, site: str, width: int):
-    with contextlib.closing(browser.new_context(viewport={"width": width, "height": 900})) as context:
-        page = context.new_page()
-        page.goto(f"{site}index.html")
-        boxes = page.eval_on_selector_all(
-            ".at-cover-ways :is(dt, dd)",
-            "all => all.map(x => x.getBoundingClientRect()).map(box => [box.left, box.top, box.bottom])",
-        )
-        assert len({left for left, _, _ in boxes}) == (1 if width == 360 else 2)
-        for heading, text in zip(boxes[::2], boxes[1::2], strict=True):
-            assert heading[0] == text[0]
-            assert abs(heading[2] - text[1]) < 2
+def test_law_each_heading_of_the_cover_stands_above_its_text(open_page, width):
+    page = open_page("index.html", viewport={"width": width, "height": 900})
+    boxes = page.eval_on_selector_all(
+        ".at-cover-ways :is(dt, dd)",
+        "all => all.map(x => x.getBoundingClientRect()).map(box => [box.left, box.top, box.bottom])",
+    )
+    assert len({left for left, _, _ in boxes}) == (1 if width == 360 else 2)
+    for heading, text in zip(boxes[::2], boxes[1::2], strict=True):
+        assert heading[0] == text[0]
+        assert abs(heading[2] - text[1]) < 2
 
 
 @pytest.mark.page
-def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, site: str):
-    with contextlib.closing(browser.new_context(has_touch=True)) as context:
-        page = context.new_page()
-        page.goto(f"{site}index.html")
-        words = page.locator("button.at-alignment-word")
-        assert words.count() == len(DATA["target"])
-        assert lit(page) == MORGEN
+def test_law_the_picture_responds_to_mouse_keyboard_and_touch(open_page):
+    page = open_page("index.html", has_touch=True)
+    words = page.locator("button.at-alignment-word")
+
+    def hover_and_leave() -> None:
         words.nth(0).hover()
         eventually(lambda: lit(page) == MORGEN, False)
         page.mouse.move(0, 0)
         eventually(lambda: lit(page), MORGEN)
-        words.nth(4).focus()
-        page.keyboard.press("ArrowDown")
-        assert lit(page) == MORGEN
-        words.nth(0).hover()
-        eventually(lambda: lit(page) == MORGEN, False)
-        page.mouse.move(0, 0)
-        eventually(lambda: lit(page), MORGEN)  # the focused word stays chosen, also for the explorer
-        assert page.locator(".at-alignment-more a").get_attribute("href").endswith("&step=5")
-        assert page.evaluate("document.activeElement.textContent").startswith(
-            "morgen attends to “tomorrow” 88%"
-        )
-        page.keyboard.press("End")
-        page.keyboard.press("ArrowDown")  # focus stays
-        assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
-        page.keyboard.press("Home")
-        assert page.evaluate("document.activeElement.textContent").startswith("Ich")
-        assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1
-        page.keyboard.press("Escape")
-        assert lit(page) == {}
-        words.nth(5).tap()
-        eventually(lambda: lit(page), MORGEN)
-        page.locator(".at-cover-start a").focus()
-        assert lit(page) == MORGEN  # as the page opens
+
+    assert words.count() == len(DATA["target"])
+    assert lit(page) == MORGEN
+    hover_and_leave()
+    words.nth(4).focus()
+    page.keyboard.press("ArrowDown")
+    assert lit(page) == MORGEN
+    hover_and_leave()  # the focused word stays chosen, also for the explorer
+    assert page.locator(".at-alignment-more a").get_attribute("href").endswith("&step=5")
+    for keys, text in (
+        ("", "morgen attends to “tomorrow” 88%"),
+        ("End ArrowDown", ". (period) attends to"),  # focus stays
+        ("Home", "Ich"),
+    ):
+        for key in keys.split():
+            page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.textContent").startswith(text)
+    assert page.locator(".at-alignment [tabindex='0']").count() == 1
+    page.keyboard.press("Escape")
+    assert lit(page) == {}
+    words.nth(5).tap()
+    eventually(lambda: lit(page), MORGEN)
+    page.locator(".at-cover-start a").focus()
+    assert lit(page) == MORGEN  # as the page opens
 
 
 BOXES = """() => {
@@ -388,11 +369,11 @@ BOXES = """() => {
 
 
 @pytest.mark.page
-def test_law_the_picture_fits_at_any_width_and_no_word_overlaps(page: Page, site: str):
-    page.goto(f"{site}index.html")
+def test_law_the_picture_fits_at_any_width_and_no_word_overlaps(open_page):
+    page = open_page("index.html")
     page.evaluate("document.fonts.ready")
     for width in (360, 390, 768, 801, 1100, 1280, 1920):
-        resize(page, width=width, height=800)
+        page.resize(width=width, height=800)
         found = page.evaluate(BOXES)
         assert found["overlaps"] == 0, width
         assert found["wide"] <= width
@@ -402,11 +383,9 @@ def test_law_the_picture_fits_at_any_width_and_no_word_overlaps(page: Page, site
 
 @pytest.mark.page
 @pytest.mark.parametrize("name", ["index.html", "404.html", "search.html?q=mask"])
-def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(page: Page, site: str, name: str):
-    resize(page, width=360, height=780)
-    page.emulate_media(reduced_motion="reduce", color_scheme="light")
-    page.goto(site + name)
-    page.wait_for_load_state("load")
+def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(open_page, name):
+    size = {"width": 360, "height": 780}
+    page = open_page(name, viewport=size, reduced_motion="reduce", color_scheme="light")
     if name == "index.html":
         page.locator("button.at-alignment-word").nth(5).focus()  # highlighted: the least legible state
     elif "search" in name:
@@ -449,7 +428,8 @@ def test_law_every_page_has_link_preview_metadata():
 
 
 @pytest.mark.page
-def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: str):
+def test_law_the_404_page_leads_to_the_cover_and_the_search(open_page, site):
+    page = open_page()
     for lost in ("nowhere.html", "chapters/06_masks/old/?x=1", "chapters/06_causal_masks.html"):
         page.goto(site + lost)
         page.wait_for_function("document.querySelector('form').action.includes('/project/')")
@@ -458,11 +438,3 @@ def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: st
     page.locator("input").fill("mask")
     page.get_by_role("button").click()
     page.wait_for_url(f"{site}search.html?q=mask")
-
-
-def test_law_the_links_to_neighbors_have_the_names_of_the_sidebar():
-    chapters = [Chapter(4, "P", "Self-attention", "?", "chapters/04_self")]
-    app = Mock(spec=Sphinx, config=Mock(at_chapters=chapters))
-    context = {"prev": {"link": "../chapters/04_self.html"}, "next": {"link": "glossary.html"}}
-    sphinx_cover.name_neighbors(app, "x", "page.html", context, None)
-    assert (context["prev_title"], context.get("next_title")) == ("4. Self-attention", None)

@@ -70,15 +70,10 @@ def test_law_an_option_is_not_broken_and_spaces_and_sentences_stay():
     assert page.body[-1] == f"{markup.WORD}-m</span>"
 
 
-@pytest.mark.parametrize(
-    ("hidden", "name"),
-    [
-        ("source", "code"),
-        ("output", "output"),
-        ("outputs", "output"),
-        ("content", "code and output"),
-    ],
-)
+NAMES = {"source": "code", "output": "output", "outputs": "output", "content": "code and output"}
+
+
+@pytest.mark.parametrize(("hidden", "name"), NAMES.items())
 def test_law_a_fold_is_named_by_what_it_holds(hidden, name):
     fold = HideCodeCellNode("", prompt_show=f"Show code cell {hidden}", classes=["above-input"])
     markup.visit_hidden(page := Sphinxs(), fold)

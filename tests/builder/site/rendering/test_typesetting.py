@@ -1,23 +1,13 @@
 """Line breaks, names and scripts of a page."""
 
 import re
-from pathlib import Path
 
 import pytest
 from docutils import nodes
 from sphinx import addnodes
 
-from builder.site.rendering.typesetting import (
-    keep_punctuation,
-    moved_scripts,
-    name_drawings,
-    name_opening,
-    open_citation,
-    stack,
-    wraps,
-)
-
-HTML = Path(__file__).resolve().parents[4] / "_build" / "html"
+from builder.site.rendering import typesetting
+from tests.explorer_pages import HTML
 
 
 def paragraph(*parts: str | nodes.Node) -> nodes.paragraph:
@@ -28,7 +18,7 @@ def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
     x, y, z, alone = (nodes.math("", name) for name in "xyzw")
     text = paragraph("A (", x, " and ", y, "), ", z, ". But ", alone)
     for formula in (x, y, z, alone):
-        keep_punctuation(formula)
+        typesetting.keep_punctuation(formula)
     kept = [part.astext() for part in text if isinstance(part, nodes.inline)]
     assert kept == ["(x", "y),", "z."]
     assert text.astext() == "A (x and y), z. But w"
@@ -38,7 +28,7 @@ def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
 def test_law_of_two_equal_texts_the_one_beside_the_formula_changes():
     x = nodes.math("", "x")
     text = paragraph("(", nodes.emphasis("", "a"), ") (", nodes.emphasis("", "b"), "(", x, " c")
-    keep_punctuation(x)
+    typesetting.keep_punctuation(x)
     assert [part.astext() for part in text] == ["(", "a", ") (", "b", "", "(x", " c"]
 
 
@@ -56,10 +46,10 @@ def test_law_a_citation_in_parentheses_has_no_brackets(before, after, brackets):
     reference = nodes.reference("", "Vaswani")
     cited = nodes.inline("", "", nodes.Text("["), reference, nodes.Text("]"), ids=["id1"])
     text = paragraph(before, cited, after)
-    open_citation(reference)
+    typesetting.open_citation(reference)
     assert text.astext() == before + ("[Vaswani]" if brackets else "Vaswani") + after
     other = paragraph("(", nodes.reference("", "x"), ")")
-    open_citation(other[1])
+    typesetting.open_citation(other[1])
     assert other.astext() == "(x)"
 
 
@@ -70,7 +60,7 @@ def test_law_the_question_below_the_title_is_marked_and_the_title_not_broken():
     page += nodes.section(
         "", title, addnodes.index(), question, nodes.section("", nodes.title("", "a-b"), later)
     )
-    name_opening(page)
+    typesetting.name_opening(page)
     assert title.astext() == "Warm\u2011up - and more"
     assert (question["classes"], later["classes"]) == (["at-question"], [])
     assert page[0][3][0].astext() == "a-b"
@@ -82,7 +72,7 @@ def test_law_only_an_output_of_one_line_wraps():
         ("myst-ansi", "a\nb", False),
         ("python", "x", False),
     ):
-        assert wraps(nodes.literal_block("", text, language=kind)) is expected
+        assert typesetting.wraps(nodes.literal_block("", text, language=kind)) is expected
 
 
 def table(*heads: str, classes: str = "") -> nodes.table:
@@ -95,20 +85,13 @@ def table(*heads: str, classes: str = "") -> nodes.table:
 
 def test_law_only_tables_of_words_in_three_columns_name_their_cells_and_have_roles():
     for left in (table("A", "B"), table("A", "B", "C", classes="text-right")):
-        stack(left)
+        typesetting.stack(left)
         assert not [node for node in left.findall(nodes.Element) if "html" in node]
     page = table("A", "", "<i>C</i>")
-    stack(page)
+    typesetting.stack(page)
     roles = [node["html"].get("role") for node in page.findall(nodes.Element) if "html" in node]
-    assert list(filter(None, roles)) == [
-        "table",
-        "rowgroup",
-        "row",
-        *["columnheader"] * 3,
-        "rowgroup",
-        "row",
-        *["cell"] * 3,
-    ]
+    head, body = "table rowgroup row" + 3 * " columnheader", "rowgroup row" + 3 * " cell"
+    assert list(filter(None, roles)) == f"{head} {body}".split()
     labels = [text.get("html", {}).get("data-label") for text in page.findall(nodes.paragraph)]
     assert labels == [None, None, None, "A: ", None, "C: "]
 
@@ -118,8 +101,8 @@ def test_law_a_cell_is_named_by_its_figure_and_scripts_of_figures_run_once():
     page = nodes.document(None, None)
     for text in (f'<figure class="at-figure" id="a">{move}', f"<b>x</b>{move}<script>other()</script>"):
         page += nodes.container("", nodes.raw("", text, format="html"), nb_element="cell_code")
-    name_drawings(page)
-    (script,) = moved_scripts(page)
+    typesetting.name_drawings(page)
+    (script,) = typesetting.moved_scripts(page)
     assert [cell["classes"] for cell in page] == [["at-draws"], []]
     assert [cell.astext() for cell in page] == [
         '<figure class="at-figure" id="a">',
