@@ -1,20 +1,27 @@
 """Each committed picture is the one drawn for its alt text, and none has been swapped.
 
 nbval does not compare pictures, because their last digits depend on the processor. But each one comes with
-`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of the text in it.
+`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of the text in it. There is
+nothing else to test of drawings that take no numbers.
 """
 
 import configparser
+import inspect
 import json
 import re
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
 
+from annotated_transformer.book import chapters
 from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import digest, figure_output, new_figure, words_digest
+from tests.drawings import texts
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -154,3 +161,24 @@ def test_law_swapping_a_part_between_two_slider_frames_is_detected():
         one, two = data["frames"]
         one[part], two[part] = two[part], one[part]
         assert len(faults(page.replace(text, json.dumps(data)))) == 2
+
+
+ROOMS = Path(chapters.__path__[0])
+MODULES = [
+    import_module(".".join((chapters.__name__, *path.relative_to(ROOMS).with_suffix("").parts)))
+    for path in sorted(ROOMS.glob("*/*.py"))
+    if "\ndef draw_" in path.read_text("utf-8")
+]
+STATIC = [
+    draw
+    for module in MODULES
+    for name, draw in vars(module).items()
+    if name.startswith("draw_")
+    and draw.__module__ == module.__name__
+    and not inspect.signature(draw).parameters
+]
+
+
+@pytest.mark.parametrize("draw", STATIC, ids=lambda draw: f"{draw.__module__.split('.')[-2]}.{draw.__name__}")
+def test_law_a_drawing_without_numbers_is_legible(draw: Callable[[], Figure]):
+    assert texts(draw())
