@@ -12,19 +12,21 @@ room, `tests/book/chapters/NAME/test_exercises.py`, add other answers, and what 
 A tuple holds all arguments of one call. Right answers are listed where a check looks at more than results,
 such as the calls of a function that it gives, where several results are right, and where no solution can be
 executed alone. Whether a list or a tuple is returned, and a number or a tensor, makes no difference, nor does
-rounding. Each entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected. A
-verdict on a wrong answer names the mistake: it doesn't only say which number is wrong. An answer that is
-empty, or that crashes, is no plausible mistake and is reported.
+rounding, nor whether an answer overwrites the tensors that it was given. Each entry of a prediction, a
+dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong answer names the mistake:
+it doesn't only say which number is wrong. An answer that is empty, or that crashes, is no plausible mistake
+and is reported.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 NEEDED = 2  # plausible wrong answers for each check
 UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
@@ -68,15 +70,32 @@ def slips(answer: Any) -> Iterator[Any]:
 
 
 def respelled(answer: Any) -> Any:
-    """Return an answer with other types and other rounding: of a prediction, or of a function's result."""
+    """Return an answer with other types and other rounding: of a prediction, or of a function's result.
+
+    The function overwrites its arguments, as one may that computes in place.
+    """
     if callable(answer) and not isinstance(answer, nn.Module):
-        return wraps(answer)(lambda *given: _result_respelled(answer(*given)))
+        return wraps(answer)(lambda *given: _result_respelled(_overwriting(answer, given)))
     if isinstance(answer, dict):
         return {key: respelled(entry) for key, entry in reversed(answer.items())}
     if isinstance(answer, list | tuple):
         entries = map(respelled, answer)
         return [*entries] if isinstance(answer, tuple) else (*entries,)
     return float(answer) if type(answer) is int else answer
+
+
+def _overwriting(answer: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    """Return the answer's result, and overwrite what it was given, unless that is still to be used."""
+    result = tree_map_only(Tensor, Tensor.clone, answer(*given))
+    leaves = tree_leaves(result)
+    if all(
+        isinstance(leaf, int | float) or (isinstance(leaf, Tensor) and not leaf.requires_grad)
+        for leaf in leaves
+    ):
+        for argument in given:
+            if isinstance(argument, Tensor) and not argument.requires_grad:
+                argument.zero_()
+    return result
 
 
 def _result_respelled(result: Any) -> Any:

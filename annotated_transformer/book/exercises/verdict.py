@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
 
 P = ParamSpec("P")
 Mistakes = Mapping[str, object]  # what went wrong, as a clause, and the result that it gives
@@ -196,7 +197,10 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
 
 
 def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
-    """Return a function that notes the arguments of each call, or the answer itself if it is none."""
+    """Return a function that notes the arguments of each call, or the answer itself if it is none.
+
+    The reader's function gets copies of tensors, which it may overwrite: the check uses its own afterwards.
+    """
     if not callable(answer) or isinstance(answer, type | nn.Module):
         return answer
     function: Callable[..., object] = answer
@@ -204,9 +208,15 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
     @functools.wraps(function)
     def noting(*args: Any, **kwargs: Any) -> object:
         calls.append(args)
-        return function(*args, **kwargs)
+        own: tuple[tuple[Any, ...], dict[str, Any]] = tree_map_only(Tensor, _own, (args, kwargs))
+        return function(*own[0], **own[1])
 
     return noting
+
+
+def _own(given: Tensor) -> Tensor:
+    """Return a copy; a tensor with a gradient stays, because the check asks it for that."""
+    return given if given.requires_grad else given.clone()
 
 
 def _stopped(error: Exception, check: CodeType) -> str:

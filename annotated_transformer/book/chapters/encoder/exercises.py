@@ -149,7 +149,7 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
 
     def layer(factor: float) -> Layer:
         def apply(x: Tensor, mask: Tensor | None) -> Tensor:
-            seen.append(mask)
+            seen.append(None if mask is None else mask.clone())
             return factor * x + 1
 
         return apply
