@@ -74,7 +74,7 @@ def check_fused(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
         if loud < 0:  # all scores are far below 0
             query, key = query.abs(), key.abs()
         query = query * loud
-        result = answer(query.clone(), key.clone(), value.clone(), block)
+        result = answer(query, key, value, block)
         wanted = _attended(query, key, value)
         names = {
             "total": "the sum is not rescaled when a larger score comes",
@@ -126,7 +126,7 @@ def check_int8(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
     """Judge `answer(weight)`, exercise ex-debug-int8: whole numbers and a step for each row."""
     for seed, shape in enumerate(((3, 7), (5, 11))):
         weight = draw_normal(seed, *shape)
-        numbers, step = answer(weight.clone())
+        numbers, step = answer(weight)
         what = f"for checks.draw_normal({seed}, {shape[0]}, {shape[1]})"
         numbers = expect_tensor(numbers, what=f"{what}, the first result")
         kind = f"the numbers have dtype {numbers.dtype}. Convert them to torch.int8, after rounding."

@@ -75,7 +75,7 @@ def check_split_heads(answer: Callable[[Tensor, int], Tensor]) -> str:
     for batch, tokens, heads, width in ((2, 5, 3, 7), (1, 4, 1, 6), (3, 1, 2, 5)):
         projected = torch.arange(batch * tokens * heads * width, dtype=torch.float64)
         projected = projected.view(batch, tokens, heads * width)
-        result = answer(projected.clone(), heads)
+        result = answer(projected, heads)
         wanted = torch.stack(projected.chunk(heads, dim=-1), dim=1)
         what = f"the result for shape {tuple(projected.shape)} and {heads} heads"
         if isinstance(result, Tensor) and result.numel() == projected.numel() and not _same(result, wanted):
@@ -123,7 +123,7 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
             wanted = _by_pytorch(query, key, value, matrices, heads)
         else:
             wanted = _by_kernel(query, key, value, matrices, heads)
-        inputs = [x.clone() for x in (query, key, value, *matrices)]
+        inputs = [query, key, value, *matrices]
         result = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
         what = f"{name}, for {plural(heads, 'head')} with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
         both = "heads are cut by one `view`, and joined without swapping the axes back"
@@ -206,7 +206,7 @@ def check_one_head_errors(answer: Callable[[Tensor], Tensor]) -> str:
             "these are the shares that are recovered, not the errors": 1 - wanted,
         }
         what = f"the result for weights {rounded}"
-        expect_close(answer(weights.clone()), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
+        expect_close(answer(weights), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "with p items the errors sum to p − 1, however the weight is divided."
 
 

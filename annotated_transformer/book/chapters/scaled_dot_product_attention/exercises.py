@@ -106,7 +106,7 @@ def _expect_attention(answer: Attention, what: str) -> None:
         )
         wanted = F.scaled_dot_product_attention(query, key, value)
         sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
-        result = answer(query.clone(), key.clone(), value.clone())
+        result = answer(query, key, value)
         scores = query @ key.mT
         mistakes = mistaken_attention(query, key, value) | {
             "an axis was added that the inputs do not have": wanted[None],

@@ -68,7 +68,7 @@ def check_ulps(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(a, b)`, exercise ex-ulps, by steps from each number to the next."""
     start = torch.tensor([1.0, 1.9999999, 0.75, 1e-3, 3e30])
     counts = torch.tensor([1, 3, 0, 17, 5])
-    a, b = start.clone(), start.clone()
+    a, b = start, start.clone()
     for place, count in enumerate(counts.tolist()):
         for _ in range(count):
             b[place] = torch.nextafter(b[place], torch.tensor(math.inf))

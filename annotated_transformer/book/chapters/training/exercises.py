@@ -109,7 +109,7 @@ def check_adam(answer: Step) -> str:
             g = torch.randn(5, generator=rng, dtype=torch.float64)
             theirs.grad = g.clone()
             optimizer.step()
-            mistakes = _mistaken_adam(w.clone(), g, m.clone(), v.clone(), step, betas, eps)
+            mistakes = _mistaken_adam(w, g, m, v, step, betas, eps)
             w, m, v = answer(w, g, m, v, step, 0.1, betas, eps)
             what = f"after {plural(step, 'step')} with eps={eps:g}, the tensor of weights"
             expect_close(w, theirs.detach(), what=what, tolerance=1e-9, mistakes=mistakes)
