@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.fast.recording import Recorded, power_of_2
+from annotated_transformer.fast.recording import RecordedByShape, power_of_2
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
 
@@ -70,18 +70,14 @@ class RecordedPeer:
         self.gradients = [torch.zeros_like(parameter) for parameter in parameters]
         for parameter, gradient in zip(parameters, self.gradients, strict=True):
             parameter.grad = gradient
-        self.device = self.gradients[0].device
-        self.recorded: dict[tuple[torch.Size, torch.Size], Recorded] = {}
-        self.pool = torch.cuda.graph_pool_handle() if self.gradients[0].is_cuda else None
+        self.recorded = RecordedByShape(self.gradients[0].device)
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the loss, which the next call may overwrite."""
         padded = with_few_shapes(batch)
-        if (shape := (padded.src.shape, padded.tgt.shape)) not in self.recorded:
-            function = partial(self._compute, padded)
-            self.recorded[shape] = Recorded(function, device=self.device, pool=self.pool)
-        on_cuda = self.pool is not None  # then, a copy from pinned memory need not wait
-        (loss,) = self.recorded[shape](*(x.pin_memory() if on_cuda else x for x in (padded.src, padded.tgt)))
+        inputs = padded.src, padded.tgt
+        shape = tuple(x.shape for x in inputs)
+        (loss,) = self.recorded(shape, partial(self._compute, padded), inputs)
         return loss
 
     def _compute(self, batch: Batch, src: Tensor, tgt: Tensor) -> tuple[Tensor]:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.fast.packed_model import PackedModel
 from annotated_transformer.fast.packing import PackedBatch, pack
-from annotated_transformer.fast.recording import Recorded
+from annotated_transformer.fast.recording import RecordedByShape
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.plain import NotPlain, changes, overridden, unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -257,8 +257,7 @@ class RecordedGradients:
         self.loss, self.unit = loss, unit
         self.parameters = [p for p in loss.model.parameters() if p.requires_grad]
         self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.recorded: dict[tuple[int, ...], Recorded] = {}
-        self.pool = torch.cuda.graph_pool_handle() if self.gradients[0].is_cuda else None
+        self.recorded = RecordedByShape(self.gradients[0].device)
 
     def __call__(self, batch: Any, weight: float) -> Float[Tensor, ""]:
         """Add the gradients of a weighted loss to those of the model, and return the weighted loss.
@@ -271,15 +270,8 @@ class RecordedGradients:
                 parameter.grad = gradient  # the same memory each time, as the recordings need
         packed = pack(batch, unit=self.unit)
         inputs = *packed.tensors(), torch.tensor(weight, dtype=torch.float64)
-        if (shape := packed.shape()) not in self.recorded:
-            function = partial(_add_gradients, self.loss, packed)
-            self.recorded[shape] = Recorded(function, device=self.gradients[0].device, pool=self.pool)
-        (share,) = self.recorded[shape](*map(self._to_copy, inputs))
+        (share,) = self.recorded(packed.shape(), partial(_add_gradients, self.loss, packed), inputs)
         return share
-
-    def _to_copy(self, x: Tensor) -> Tensor:
-        """Return the tensor where a copy to the GPU need not wait for it."""
-        return x.pin_memory() if self.pool is not None else x
 
 
 def _add_gradients(loss: PackedLoss, packed: PackedBatch, *inputs: Tensor) -> tuple[Tensor]:

@@ -4,7 +4,7 @@ Nobody has run the recording on a card yet. On a CPU, the function is called on 
 that all of the bookkeeping around it is tested there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -104,6 +104,29 @@ class Recorded:
             self.outputs = self._call()
         self.graph = graph
         del self.function  # which may keep memory that the graph does not need
+
+
+class RecordedByShape:
+    """Functions that are recorded once for each shape of their inputs, and share memory.
+
+    Use their outputs before the next call, of any shape.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        """Record nothing yet."""
+        self.device = device
+        self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+        self.recorded: dict[Hashable, Recorded] = {}
+
+    def __call__(self, shape: Hashable, function: Function, inputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
+        """Return the outputs of the first `function` for this shape; the inputs are on the CPU."""
+        if shape not in self.recorded:
+            self.recorded[shape] = Recorded(function, device=self.device, pool=self.pool)
+        return self.recorded[shape](*map(self._to_copy, inputs))
+
+    def _to_copy(self, x: Tensor) -> Tensor:
+        """Return the tensor where a copy to the GPU need not wait for it."""
+        return x if self.pool is None else x.pin_memory()
 
 
 @cache

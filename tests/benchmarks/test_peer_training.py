@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.fast import recording
 from annotated_transformer.fast.recording import power_of_2
 from annotated_transformer.text.batching import Batch
-from benchmarks import peer_training
 from benchmarks.peer_training import Gradients, RecordedPeer, plain, rounded, with_few_shapes
 from benchmarks.peers import Marian, TorchTransformer, comparable
 from benchmarks.train import Work, card_groups, groups
@@ -77,7 +77,7 @@ def test_law_what_is_recorded_asks_the_card_for_nothing(kind: type[nn.Module], b
                 return super()._call()
 
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)  # Marian asks
-    monkeypatch.setattr(peer_training, "Recorded", Watched)
+    monkeypatch.setattr(recording, "Recorded", Watched)
     model = peer(kind)
     there = copy.deepcopy(model)
     assert_same(RecordedPeer(there, bf16=False), plain(model, bf16=False), [there, model], batches)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, fx
 
 from annotated_transformer.fast import loss as fast_loss
-from annotated_transformer.fast import packing
+from annotated_transformer.fast import packing, recording
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.loss import PackedLoss, RecordedGradients, loss_without_waiting
 from annotated_transformer.fast.packing import pack
@@ -193,7 +193,7 @@ def test_oracle_recordings_add_up_the_gradients_of_all_batches(stirred, copy_pai
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
         assert shares == pytest.approx([0.1 * i * loss.item() for i, loss in enumerate(losses)])
         assert [gradient.data_ptr() for gradient in recorded.gradients] == memory
-    assert 1 < len(recorded.recorded) <= len(batches)
+    assert 1 < len(recorded.recorded.recorded) <= len(batches)
 
 
 @pytest.mark.parametrize("kind", [Recorded, Replayed])
@@ -201,7 +201,7 @@ def test_law_recordings_change_no_draw_of_dropout_and_no_gradient(
     stirred, copy_pairs: MakePairs, monkeypatch: pytest.MonkeyPatch, kind: type[Recorded]
 ):
     """Called, recorded, or replayed: each batch counts once."""
-    monkeypatch.setattr(fast_loss, "Recorded", kind)
+    monkeypatch.setattr(recording, "Recorded", kind)
     model = stirred(vocab_size=17, dropout=0.3)
     batches = make_batches(copy_pairs(43), batch_tokens=101)
     loss = PackedLoss(model, smoothing=0.1, bf16=False)
