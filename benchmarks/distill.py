@@ -184,7 +184,7 @@ def main() -> None:
     settings, name = chosen_settings(options), f"{options.source}-{options.target}"
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     more = read_monolingual(options.monolingual, corpus) if options.monolingual else []
-    start, shipped = before(name) if options.further else (None, None)
+    start, shipped = before(name) if options.further else (None, {})
     seed, device = options.seed, options.device
     results = distill(settings, corpus, more, options.out, seed=seed, start=start, device=device)
     validation = results["distillation"]["validation"]
@@ -199,8 +199,7 @@ def main() -> None:
         device=device,
     )
     place = RESULTS if options.chosen else options.out  # the committed one belongs to the shipped model
-    results |= {"before": shipped} if shipped else {}
-    write_result(place / f"shipped_{name}.json", seed=seed, results=results, device=device)
+    write_result(place / f"shipped_{name}.json", seed=seed, results=results | shipped, device=device)
 
 
 if __name__ == "__main__":

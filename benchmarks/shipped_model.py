@@ -46,7 +46,8 @@ FURTHER = _recipes(dataclasses.replace(TRAINING, warmup_steps=300, max_lr=1.5e-3
 def before(name: str) -> tuple[Path, dict[str, object]]:
     """Return the folder of the shipped model, and what to record about it when it is trained further."""
     shipped = read_result(f"weights_{name}")
-    return checkpoint.PRETRAINED / name, {part: shipped[part] for part in ("files", "scores", "training")}
+    kept = {part: shipped[part] for part in ("files", "scores", "training")}
+    return checkpoint.PRETRAINED / name, {"before": kept}
 
 
 def main() -> None:
@@ -65,7 +66,7 @@ def main() -> None:
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     name = f"{options.source}-{options.target}"
     recipe = (FURTHER if options.further else FIRST)[options.source]
-    start, shipped = before(name) if options.further else (None, None)
+    start, shipped = before(name) if options.further else (None, {})
     train_from_recipe(
         recipe,
         corpus,
@@ -74,7 +75,7 @@ def main() -> None:
         start=start,
         log=lambda report: tqdm.write(str(report)),
     )
-    results = describe_training(recipe, corpus, options.out) | ({"before": shipped} if shipped else {})
+    results = describe_training(recipe, corpus, options.out) | shipped
     write_result(RESULTS / f"shipped_{name}.json", seed=options.seed, results=results)
 
 

@@ -8,9 +8,8 @@ import functools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
-from itertools import groupby
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
@@ -38,6 +37,11 @@ class Letters:
     y: float
     style: str
     words: str
+
+    def follows(self, before: "Letters") -> bool:
+        """Return whether these letters go on with the word that others began."""
+        alike = (self.style, self.y) == (before.style, before.y)
+        return alike and abs(self.start - before.end) < CLOSE
 
 
 @contextmanager
@@ -90,15 +94,13 @@ def _pieces(letters: str) -> list[Letters]:
         Letters(float(x), float(x) + _width(style, unescape(letter)), float(y), style, letter)
         for x, y, style, letter in LETTER.findall(letters)
     ]
-    found.sort(key=lambda letter: (letter.style, letter.y, letter.start))
     pieces: list[Letters] = []
-    for (style, y), line in groupby(found, key=lambda letter: (letter.style, letter.y)):
-        for letter in line:
-            before = pieces[-1] if pieces else None
-            if before and (before.style, before.y) == (style, y) and abs(letter.start - before.end) < CLOSE:
-                pieces[-1] = Letters(before.start, letter.end, y, style, before.words + letter.words)
-            else:
-                pieces.append(letter)
+    for letter in sorted(found, key=lambda letter: (letter.style, letter.y, letter.start)):
+        before = pieces[-1] if pieces else None
+        if before and letter.follows(before):
+            pieces[-1] = replace(before, end=letter.end, words=before.words + letter.words)
+        else:
+            pieces.append(letter)
     return sorted(pieces, key=lambda piece: piece.end)
 
 

@@ -168,7 +168,7 @@ def test_law_a_further_student_starts_from_the_shipped_model_whose_scores_are_re
 ):
     run(out="shipped")
     shipped = tmp_path / "shipped" / "tuned"
-    monkeypatch.setattr(distill, "before", lambda name: (shipped, {"scores": name}))
+    monkeypatch.setattr(distill, "before", lambda name: (shipped, {"before": {"scores": name}}))
     found = run("--further")["results"]
     assert found["before"] == {"scores": "en-de"}
     assert found["distillation"]["student"]["epochs"][-1]["step"] == 3
