@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from annotated_transformer.book.grading.notebook import mark
+from annotated_transformer.book.grading import digest
 from builder.book import Book, directive, parser
 from builder.claim_values import LINE
 from builder.site.rendering.numbers import chapter_number
@@ -68,6 +68,12 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
     return cells
+
+
+def mark(id: str, source: str = "") -> dict[str, str]:
+    """Return what marks the text of an exercise, or its code, which ends with its check, for `grade`."""
+    code = {"starter": digest(source), "check": ast.unparse(ast.parse(source).body[-1])} if source else {}
+    return {"id": id, **code}
 
 
 def setup_cell(book: Book) -> NotebookNode:

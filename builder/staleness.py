@@ -62,6 +62,9 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
     """Return the notebook that a source gives, without outputs."""
     notebook = read(source)
     notebook.cells = read_cells(notebook, book, source.stem)
+    marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
+    if marks:  # for `grade`, which names those that a reader has deleted
+        notebook.metadata.exercises = list(dict.fromkeys(mark["id"] for mark in marks))
     return notebook
 
 

@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.book.grading.dependencies import names_in, parse_cell
 from builder.chapters import parsed, written
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,12 +49,21 @@ def imported(page: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
     }
 
 
+def free(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements read and do not define."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return read - bound - defined - arguments - {*dir(builtins)}
+
+
 def requirements(body: list[ast.stmt], page: Iterable[ast.stmt]) -> list[ast.stmt] | None:
     """Return the imports and the functions of a page that a solution needs, or None if it needs more."""
     functions = {node.name: node for node in page if isinstance(node, ast.FunctionDef)}
-    needed = [functions[name] for name in names_in(ast.Module(body, [])).needs if name in functions]
-    missing = names_in(ast.Module([*needed, *body], [])).needs - {*dir(builtins)}
-    imports = imported(page)
+    needed = [functions[name] for name in free(body) if name in functions]
+    missing, imports = free([*needed, *body]), imported(page)
     return [*(imports[name] for name in missing), *needed] if missing <= imports.keys() else None
 
 
@@ -66,16 +74,17 @@ def read(room: str) -> Page:
     text = path.read_text("utf-8")
     page = Page(torch.float64 if "set_default_dtype(torch.float64)" in text else torch.float32)
     cells = [cell for cell in parsed(text).cells if cell.cell_type == "code"]
-    statements = [node for cell in cells for node in parse_cell(cell.source).body]
+    statements = [node for cell in cells for node in ast.parse(cell.source).body]
     for cell in (cell for cell in cells if "solution" in cell.metadata.get("tags", [])):
-        *body, last = parse_cell(cell.source).body
+        *body, last = ast.parse(cell.source).body
         before = requirements([*body, last], statements)
         if before is not None:
+            known = {*page.names}
             run([*before, *body], page.names)
             called = [ast.unparse(node) for node in (last.value.func, *last.value.args)]
             check, *given = (eval(code, page.names) for code in called)
             page.calls[check] = tuple(given)
-            page.codes |= dict.fromkeys(names_in(ast.Module(body, [])).defines, cell.source)
+            page.codes |= dict.fromkeys(page.names.keys() - known, cell.source)
     return page
 
 
@@ -101,7 +110,7 @@ class Solutions:
                 assert code.count(old) == 1, f"{old!r} occurs {code.count(old)} times in {name}"
                 code = code.replace(old, new)
             names = {**page.names}
-            run(parse_cell(code).body[:-1], names)
+            run(ast.parse(code).body[:-1], names)
             return names[name_here]
 
         return lambda *given: made()(*given)

@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "book.chapters": (),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
-    "commands.grade": (*TOGETHER, "book.grading.*"),
+    "commands.grade": (*TOGETHER, "book.grading"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }

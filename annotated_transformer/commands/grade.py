@@ -1,80 +1,64 @@
 """`grade`: grade the exercises in readers' notebooks, as a table or as CSV."""
 
 import argparse
+import asyncio
 import csv
 import math
-from collections.abc import Callable, Iterator, Sequence
+import os
 from contextlib import nullcontext
-from io import StringIO
 from pathlib import Path
 from textwrap import shorten
+from types import SimpleNamespace
 
 from annotated_transformer.commands.output import check_output_file, open_lines, print_line
 from annotated_transformer.extras import extra
 
-HEAD = ("notebook", "exercise", "passed", "message")
-STATES = ("yes", "no", "empty", "not graded")
-WIDTHS = (8, max(map(len, STATES)))  # of the columns "exercise" and "passed"
-LONGEST = 300  # characters of a message
-
-Row = tuple[str, str, str, str]
-
 
 def grade_command(options: argparse.Namespace) -> None:
-    """Run the answers to the exercises in readers' notebooks, and print which are right."""
+    """Execute readers' notebooks, and print which of their answers to the exercises are right."""
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise ValueError(f"--timeout {options.timeout:g} is not a time; give a number of seconds above 0")
-    to_stdout = options.csv == Path("-")
-    if options.csv and not to_stdout:
+    if options.jobs < 1:
+        raise ValueError(f"--jobs {options.jobs} executes no notebook; give 1 or more")
+    if options.csv and options.csv != Path("-"):
         check_output_file("--csv", options.csv)
-    several = max(len(str(notebook)) for notebook in options.notebooks) * (len(options.notebooks) > 1)
-    failed = []
-    with open_lines(None if to_stdout else options.csv) if options.csv else nullcontext() as write:
-        _put(HEAD, write, several, table=not to_stdout)
-        for notebook in options.notebooks:
-            for row in grade_notebook(notebook, options.timeout):
-                _put(row, write, several, table=not to_stdout)
-                if not row[1]:
-                    failed.append(str(notebook))
-    if failed:
+    if failed := asyncio.run(_grade_all(options)):
         raise ValueError(
             f"{len(failed)} of {len(options.notebooks)} notebooks could not be graded: {', '.join(failed)}"
         )
 
 
-def grade_notebook(notebook: Path, seconds: float) -> Iterator[Row]:
-    """Yield a row for each exercise of a notebook, or one without an exercise if it cannot be graded."""
+async def _grade_all(options: argparse.Namespace) -> list[str]:
+    """Print the rows of all notebooks in their order, and return which could not be graded, or not wholly."""
     try:
-        with extra("notebooks", "grading"):
-            from annotated_transformer.book.grading.execution import grade
-            from annotated_transformer.book.grading.notebook import read_exercises
+        with extra("grade", "grading"):
+            from annotated_transformer.book.grading import grade
     except ModuleNotFoundError as error:
         raise ValueError(str(error)) from error
-    name = str(notebook)
-    try:
-        exercises = read_exercises(notebook)
-    except (ValueError, OSError) as error:
-        yield name, "", "not graded", f"{getattr(error, 'strerror', None) or error}."
-        return
-    for exercise in exercises:
-        if not exercise.check:
-            yield name, exercise.id, "not graded", "it has no check."
-        elif exercise.untouched:
-            yield name, exercise.id, "empty", ""
-        else:
-            passed, message = grade(exercise, notebook.parent, seconds)
-            yield name, exercise.id, "yes" if passed else "no", message
+    free = asyncio.Semaphore(options.jobs)
 
+    async def graded(notebook: Path) -> list[tuple[str, str, str]]:
+        async with free:
+            try:
+                return await grade(notebook, options.timeout)
+            except Exception as error:  # the other notebooks are graded, whatever it is
+                kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
+                return [("", "not graded", f"{kind}{getattr(error, 'strerror', None) or error}")]
 
-def _put(row: Sequence[str], write: Callable[[str], None] | None, widest: int, *, table: bool) -> None:
-    """Write a row as CSV, if there is a file for it, and into the table."""
-    notebook, exercise, passed, message = row
-    printable = "".join(c if c.isprintable() else " " for c in message)
-    message = shorten(printable, LONGEST, placeholder=" …")
-    if write:
-        line = StringIO()
-        csv.writer(line, lineterminator="").writerow((notebook, exercise, passed, message))
-        write(line.getvalue())
-    if table:
-        start = f"{notebook:{widest}}  " if widest else ""
-        print_line(f"{start}{exercise:{WIDTHS[0]}}  {passed:{WIDTHS[1]}}  {message}".rstrip())
+    names = [os.fsencode(notebook).decode(errors="backslashreplace") for notebook in options.notebooks]
+    widest, to_stdout, failed = max(map(len, names)), options.csv == Path("-"), []
+    with open_lines(None if to_stdout else options.csv) if options.csv else nullcontext() as write:
+        table = csv.writer(SimpleNamespace(write=write), lineterminator="") if write else None
+        tasks = [asyncio.ensure_future(graded(notebook)) for notebook in options.notebooks]
+        for name, task in zip(["notebook", *names], [None, *tasks], strict=True):
+            rows = await task if task else [("exercise", "passed", "message")]
+            for exercise, passed, message in rows:
+                said = "".join(c if c.isprintable() else " " for c in message)
+                said = shorten(said, 300, placeholder=" …")
+                if table:
+                    table.writerow((name, exercise, passed, said))
+                if not to_stdout:
+                    start = f"{name:{widest}}  " if len(names) > 1 else ""
+                    print_line(f"{start}{exercise:8}  {passed:10}  {said}".rstrip())
+            failed += [name] * any(passed == "not graded" for _, passed, _ in rows)
+    return failed

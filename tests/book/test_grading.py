@@ -1,92 +1,214 @@
-"""The exercises of all chapters: untouched, they are empty, and with the book's solutions, they pass."""
+"""Readers' notebooks run as their readers would run them, and get their rows whatever their cells do."""
 
-import ast
+import asyncio
 import json
-import re
-from functools import cache
+import time
+from importlib import import_module
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from annotated_transformer.book.grading.execution import grade
-from annotated_transformer.book.grading.notebook import read_exercises
+from annotated_transformer.book import grading
+from annotated_transformer.book.grading import grade
 from builder.book import Book
 from builder.chapters import written
+from builder.reader import mark
 from builder.site.notebooks import without_solutions
 from builder.staleness import unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = written(ROOT, "[0-9]*")
-SOME = ("3.2", "5.7", "9.4", "12.4", "16.3")  # one needs a cell of its chapter, others its settings
+CHECKS = """class Verdict(str):
+    __repr__ = str.__str__
+
+def check_root(root):
+    right = root(4) == 2
+    wrong = "✗ Not yet: it\\n  is not 2.\\n  (The inputs of this call are in _.)"
+    return Verdict("✓ a root is a power.\\n  It is 0.5." if right else wrong)
+"""
+CHECK = "checks.check_root(root)"
+STUB = f"def root(x):\n    raise NotImplementedError('your turn')\n\n\n{CHECK}"
+RIGHT = f"def root(x): return x ** 0.5\n{CHECK}"
+PRAISE = "a root is a power. It is 0.5."
 
 
-@cache
-def book():
-    return Book(ROOT)
+def code(source, id="", kind="code"):
+    metadata = {"exercise": mark(id, STUB)} if id else {}
+    return {"cell_type": kind, "source": source, "metadata": metadata, "outputs": [], "execution_count": 7}
 
 
-@cache
-def chapter(path):
-    """Return the notebook of a chapter, as its source gives it, without outputs."""
-    return unexecuted(path, book())
+def text(id):
+    return {"cell_type": "markdown", "source": f"### Exercise {id}", "metadata": {"exercise": mark(id)}}
 
 
-def tagged(notebook, tag):
-    return [
-        cell for cell in notebook.cells if cell.cell_type == "code" and tag in cell.metadata.get("tags", [])
+def write(path, *cells, **metadata):
+    cells = [code("import checks"), *(code(cell) if isinstance(cell, str) else cell for cell in cells)]
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
+    path.with_name("checks.py").write_text(CHECKS, encoding="utf-8")
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    return path
+
+
+def graded(folder, *cells, seconds=60.0, **metadata):
+    return asyncio.run(grade(write(folder / "mine.ipynb", *cells, **metadata), seconds))
+
+
+def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monkeypatch):
+    (tmp_path / "results.txt").write_text("mine")
+    (tmp_path / "other.ipynb").write_text("{}")
+    monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
+    monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
+    others = [
+        "import os, sys, time\nassert sorted(os.listdir()) == ['checks.py', 'mine.ipynb', 'results.txt']",
+        "assert not os.environ['CLAIMS_MUST_HOLD']",
+        "os.remove('results.txt')",
     ]
+    (before,) = graded(tmp_path, *others, code("root = 3\nraise ValueError", "3.2"))
+    assert before == ("3.2", "no", "your code stopped with ValueError:")  # so the others have run
+    others += [
+        "def f(a, a): pass",
+        "def f():\n    nonlocal a",
+        "def f():\n    from math import *",
+        "+".join(["1"] * 3000),
+        "print('x' * 10**6)\nos.write(1, b'z' * 10**6)",
+        "time.sleep(60)",
+        "input()",
+        "%time 1 + 1\n!true\nmath?",
+        "await __import__('asyncio').sleep(0)",
+        "import decimal; decimal.getcontext().prec = 1",
+        "sys.exit(3)",
+    ]
+    monkeypatch.setattr(grading, "GRACE", 3.0)
+    spec = {"language": "Python", "name": "no-such-kernel"}
+    rows = graded(tmp_path, *others, code(RIGHT, "3.2"), "root = 3", seconds=6.0, kernelspec=spec)
+    assert rows == [("3.2", "yes", PRAISE)]
+    assert (tmp_path / "results.txt").read_text() == "mine"
+    assert capfd.readouterr() == ("", "")
 
 
-def checked(cell):
-    """Return the arguments of the check at the end of a cell."""
-    return [ast.unparse(argument) for argument in ast.parse(cell.source).body[-1].value.args]
+def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_path):
+    rows = {
+        "1.1": (code(RIGHT.replace("0.5", "2"), "1.1"), "no", "it is not 2."),
+        "1.2": (code(STUB.replace("\n\n\n", "\n"), "1.2"), "empty", ""),
+        "1.3": (code(STUB.replace("your turn", "later"), "1.3"), "no", "your code stopped with NotImpl"),
+        "1.4": (code("def root(scores: return", "1.4"), "no", "your code stopped with SyntaxError: "),
+        "1.5": (
+            code(f"while True: pass\n{CHECK}", "1.5"),
+            "no",
+            "your code was interrupted after 10 seconds: ",
+        ),
+        "1.6": (
+            code("root = len", "1.6"),
+            "not graded",
+            f"its check shows nothing; end the cell with {CHECK}",
+        ),
+        "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
+        "1.8": (text("1.8"), "not graded", "its cell of code is missing; copy it from the book's notebook"),
+        "1.9": (code(RIGHT, "1.9"), "yes", PRAISE),
+        "2.1": (
+            code("import os; os._exit(3)", "2.1"),
+            "not graded",
+            "cell 11 ended Python: import os; os._exit",
+        ),
+        "2.2": (code(RIGHT, "2.2"), "not graded", "cell 11 ended Python: import os; os._exit(3)"),
+        "2.3": (code(STUB, "2.3"), "empty", ""),
+    }
+    found = graded(tmp_path, *(cell for cell, *_ in rows.values()), seconds=10.0, exercises=[*rows, "2.4"])
+    assert found.pop() == ("2.4", *found[7][1:])  # the reader has deleted its text as well
+    assert [row[:2] for row in found] == [(id, state) for id, (_, state, _) in rows.items()]
+    for (id, _, said), (_, _, message) in zip(found, rows.values(), strict=True):
+        assert said.startswith(message), id
 
 
-def solved(notebook):
-    """Return a copy of a notebook in which the answers are the book's solutions."""
-    copy = nbformat.from_dict(json.loads(json.dumps(notebook)))
-    answers, solutions = tagged(copy, "exercise"), tagged(copy, "solution")
-    for answer, solution in zip(answers, solutions, strict=True):
-        source = solution.source
-        for ours, theirs in zip(checked(solution), checked(answer), strict=True):
-            source = re.sub(rf"\b{re.escape(ours)}\b", theirs, source)
-        answer.source = source
-    return copy
+def test_law_an_answer_may_be_split_or_copied_and_the_first_error_is_named(tmp_path):
+    halves = [code("half = 1 / 2", "3.2"), code(RIGHT.replace("0.5", "half"), "3.2")]
+    assert graded(tmp_path, "1 / 0", *halves) == [("3.2", "yes", PRAISE)]
+    copied = [code(RIGHT, "3.2"), code(STUB.replace("your turn", "later"), "3.2")]
+    ((_, state, said),) = graded(tmp_path, "1 / 0", *copied)
+    assert (state, said) == (
+        "no",
+        "your code stopped with NotImplementedError: later "
+        "(Cell 2 stopped with ZeroDivisionError: division by zero)",
+    )
 
 
-def read(notebook, folder):
-    path = folder / "mine.ipynb"
-    path.write_text(json.dumps(without_solutions(notebook)), encoding="utf-8")
-    return read_exercises(path)
+def test_law_a_cell_that_cannot_be_interrupted_is_stopped_with_all_that_it_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "GRACE", 2.0)
+    pids = tmp_path.parent / f"{tmp_path.name}.pids"
+    cell = f"""import os, signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')
+while True: pass"""
+    rows = graded(tmp_path, cell, code(RIGHT, "3.2"), seconds=6.0)
+    assert rows == [
+        (
+            "3.2",
+            "not graded",
+            "cell 2 did not end, even when interrupted: import os, signal, subprocess, sys …",
+        )
+    ]
+    psutil = import_module("psutil")  # which has no types
+    running = [pid for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
+    time.sleep(1)
+    assert all(
+        psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in running if psutil.pid_exists(pid)
+    )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_every_exercise_is_found_with_its_number_and_is_empty_at_first(tmp_path, path):
-    found = read(chapter(path), tmp_path)
-    assert [one.id for one in found] == [f"{int(path.stem[:2])}.{i}" for i in range(1, len(found) + 1)]
-    assert len(found) == len(tagged(chapter(path), "exercise"))
-    assert all(one.untouched and one.check for one in found)
-
-
-def test_law_grading_executes_few_cells_of_a_chapter(tmp_path):
-    found = [one for path in SOURCES for one in read(solved(chapter(path)), tmp_path)]
-    assert not any(one.untouched for one in found)
-    assert sum(len(one.cells) > 3 for one in found) < len(found) / 20
-
-
-@pytest.mark.parametrize("id", SOME)
-def test_law_some_solutions_pass_as_answers(tmp_path, id):
-    (path,) = (path for path in SOURCES if int(path.stem[:2]) == int(id.partition(".")[0]))
-    (one,) = (one for one in read(solved(chapter(path)), tmp_path) if one.id == id)
-    passed, message = grade(one, tmp_path, 100.0)
-    assert passed, message
+def test_law_every_exercise_is_listed_with_its_number_and_marked(path):
+    notebook = unexecuted(path, Book(ROOT))
+    marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
+    ids = [f"{int(path.stem[:2])}.{number}" for number in range(1, len(notebook.metadata.exercises) + 1)]
+    assert notebook.metadata.exercises == ids
+    assert [mark.id for mark in marks] == [id for id in ids for _ in range(2)]  # its text and its code
+    assert all("check_" in mark.check for mark in marks[1::2])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_all_solutions_pass_as_answers(tmp_path, path):
-    found = read(solved(chapter(path)), tmp_path)
-    verdicts = {one.id: grade(one, tmp_path, 100.0) for one in found}
-    assert verdicts
-    assert {id: message for id, (passed, message) in verdicts.items() if not passed} == {}
+def test_law_the_solutions_of_a_chapter_pass_as_answers(tmp_path):
+    (path,) = (path for path in SOURCES if "masking" in path.stem)
+    notebook = unexecuted(path, Book(ROOT))
+    answers, solutions = (
+        [cell for cell in notebook.cells if tag in cell.metadata.get("tags", ()) and cell.cell_type == "code"]
+        for tag in ("exercise", "solution")
+    )
+    for answer, solution in zip(answers, solutions, strict=True):
+        answer.source = solution.source
+    (tmp_path / path.name).write_text(json.dumps(without_solutions(notebook)), encoding="utf-8")
+    rows = asyncio.run(grade(tmp_path / path.name, 120.0))
+    assert {state for _, state, _ in rows} == {"yes"}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "it is not a notebook; give a file that Jupyter has saved"),
+        (b"\xff\xfe", "it is not a notebook"),
+        (b"[]", "it is not a notebook"),
+        (b'{"nbformat": 4, "cells": ["a"], "metadata": {}}', "it is not a notebook"),
+        (b'{"nbformat": 4, "cells": [{"source": null}], "metadata": {}}', "it is not a notebook"),
+        (
+            b'{"nbformat": 4, "cells": [], "metadata": {}}',
+            "it has no marked exercises; give a copy of a chap",
+        ),
+    ],
+)
+def test_message_what_is_no_notebook_with_exercises(tmp_path, content, sentence):
+    path = tmp_path / "mine.ipynb"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=sentence):
+        asyncio.run(grade(path, 60.0))
+
+
+@pytest.mark.message
+def test_message_a_folder_with_too_much_to_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "MOST", 1)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "large").write_bytes(bytes(2**20))
+    with pytest.raises(
+        ValueError, match=r"its folder has more than 1 MB of files to copy; give it one of its own"
+    ):
+        graded(tmp_path, code(RIGHT, "3.2"))
