@@ -137,13 +137,16 @@ def _draw_cell(
     face = "none" if hidden else to_rgba(color, 0.5 if lit else 0.13)
     hatch = "////" if hidden else None
     grid = MASKED if hidden else to_rgba(color, 0.6)
-    ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=grid, hatch=hatch, linewidth=0.7))
+    frame = Rectangle(corner, *size, facecolor=face, edgecolor=grid, hatch=hatch, linewidth=0.7)
+    ax.add_patch(frame)
     spot = corner[0] + size[0] / 2, corner[1] + size[1] / 2
     if hidden and text:  # a plate, so that the hatching does not cross the text
         plate = spot[0] - 0.4 * size[0], spot[1] - 0.3 * size[1]
         ax.add_patch(Rectangle(plate, 0.8 * size[0], 0.6 * size[1], facecolor=PAPER, edgecolor="none"))
     weight = "bold" if lit else "normal"
-    ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
+    label = ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
+    wide, room = (part.get_window_extent().width for part in (label, frame))
+    label.set_fontsize(label.get_fontsize() * min(1.0, 0.95 * room / max(wide, 1.0)))
 
 
 def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int, int]) -> None:

@@ -51,6 +51,13 @@ def test_law_the_first_row_is_on_top_and_the_first_column_at_the_left():
     }
 
 
+def test_law_a_number_that_is_wider_than_its_cell_is_written_smaller():
+    ax, _ = drawn(torch.tensor([[0.79, -12345.67, 1.0]]))
+    assert all(text.get_window_extent().width < 1.0 / 14.0 * ax.bbox.width for text in ax.texts)
+    sizes = [text.get_fontsize() for text in ax.texts]
+    assert sizes[1] < sizes[0] <= sizes[2]
+
+
 def test_law_a_number_is_short_and_has_a_true_minus_sign():
     numbers = [-0.0, -0.001, 2.0, 0.5, 0.6652, -1.5, 0.999, 10.001, 100.0, float("inf"), float("-inf"), "x_1"]
     written = ["0", "0", "2", "0.5", "0.67", "−1.5", "1", "10", "100", "∞", "−∞", "x_1"]
