@@ -146,7 +146,7 @@ def _draw_cell(
     weight = "bold" if lit else "normal"
     label = ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
     wide, room = (part.get_window_extent().width for part in (label, frame))
-    label.set_fontsize(label.get_fontsize() * min(1.0, 0.95 * room / max(wide, 1.0)))
+    label.set_fontsize(float(label.get_fontsize()) * min(1.0, 0.95 * room / max(wide, 1.0)))
 
 
 def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int, int]) -> None:
