@@ -24,6 +24,7 @@ AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
 LETTER = 0.33  # of the house font, in units of a canvas 14 units wide
 POINTS = 7.6  # the same in points
+CROWDED = 1.2  # times the width of a cell: from here on, numbers touch their neighbors
 Numbers = Tensor | Sequence[Sequence[float | int | str]]
 
 
@@ -146,7 +147,8 @@ def _draw_cell(
     weight = "bold" if lit else "normal"
     label = ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
     wide, room = (part.get_window_extent().width for part in (label, frame))
-    label.set_fontsize(float(label.get_fontsize()) * min(1.0, 0.95 * room / max(wide, 1.0)))
+    if text.replace("−", "").startswith("0.") and wide > CROWDED * room:
+        label.set_text(write_number(round(float(text.replace("−", "-")), 1)))
 
 
 def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int, int]) -> None:

@@ -51,11 +51,11 @@ def test_law_the_first_row_is_on_top_and_the_first_column_at_the_left():
     }
 
 
-def test_law_a_number_that_is_wider_than_its_cell_is_written_smaller():
-    ax, _ = drawn(torch.tensor([[0.79, -12345.67, 1.0]]))
-    assert all(text.get_window_extent().width < 1.0 / 14.0 * ax.bbox.width for text in ax.texts)
-    sizes = [text.get_fontsize() for text in ax.texts]
-    assert sizes[1] < sizes[0] <= sizes[2]
+def test_law_decimals_that_run_into_their_neighbors_are_shortened():
+    _, ax = new_canvas(14.0, 10.0)
+    for width, shown in ((0.8, ["0.8", "−0.1", "12.25"]), (1.6, ["0.79", "−0.11", "12.25"])):
+        draw_matrix(ax, 2.0, 3.0, [[0.79, -0.11, 12.25]], color=palette.KEY, size=(width, 0.5))
+        assert [text.get_text() for text in ax.texts][-3:] == shown
 
 
 def test_law_a_number_is_short_and_has_a_true_minus_sign():
