@@ -11,11 +11,11 @@ room, `tests/book/chapters/NAME/test_exercises.py`, add other answers, and what 
 
 A tuple holds all arguments of one call. Right answers are listed where a check looks at more than results,
 such as the calls of a function that it gives, where several results are right, and where no solution can be
-executed alone. Whether a list or a tuple is returned, and a number or a tensor, makes no difference, nor does
-rounding, nor whether an answer overwrites the tensors that it was given. Each entry of a prediction, a
-dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong answer names the mistake:
-it doesn't only say which number is wrong. An answer that is empty, or that crashes, is no plausible mistake
-and is reported.
+executed alone. Whether a list or a tuple is returned, and a number, an array, or a tensor, makes no
+difference, nor does rounding, nor whether an answer overwrites the tensors that it was given. Each entry of a
+prediction, a dictionary or a list, is changed in turn, and must be rejected. A verdict on a wrong answer
+names the mistake: it doesn't only say which number is wrong. An answer that is empty, or that crashes, is no
+plausible mistake and is reported.
 """
 
 import re
@@ -104,8 +104,8 @@ def _result_respelled(result: Any) -> Any:
     if isinstance(result, float):
         result = torch.tensor(result, dtype=torch.float64)
     if isinstance(result, Tensor) and result.is_floating_point():
-        return result + 1e-13 * result.frac().nan_to_num()  # whole numbers and infinities stay as they are
-    return result
+        result = result + 1e-13 * result.frac().nan_to_num()  # whole numbers and infinities stay as they are
+    return result.numpy() if isinstance(result, Tensor) and not result.requires_grad else result
 
 
 def each_call(right: Mapping[Any, list[Any]]) -> Iterator[tuple[Any, ...]]:

@@ -32,9 +32,12 @@ def test_law_every_check_has_answers():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.parent.name)
-def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason(path):
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason(path, monkeypatch):
     with as_on_its_page(path):
         assert faults(*answers_of(path)) == []
+        for name in ("torch.allclose", "torch.equal", "torch.isclose", "math.isclose", "numpy.allclose"):
+            monkeypatch.setattr(name, lambda *_, **__: True)  # a notebook's answers may replace them
+        assert not [words for check, ((words, *given), *_) in answers_of(path)[1].items() if check(*given)]
 
 
 def test_law_every_exercise_has_a_check_of_the_package():

@@ -1,6 +1,8 @@
 """Checks of what a chapter says: they raise an error in the book, and are a line in a reader's copy."""
 
+import ast
 import os
+import re
 from typing import Any
 
 import torch
@@ -8,6 +10,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.exercises.verdict import told
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 _refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
@@ -43,7 +46,12 @@ def check_close(
     try:
         torch.testing.assert_close(actual, expected, atol=atol, rtol=rtol)
     except AssertionError as error:
-        refute(f"{what}: not here ({str(error).partition(chr(10))[0]})")
+        why = str(error)
+        if place := re.search(r"absolute difference: .* at index (\(.*?\))", why):
+            at = ast.literal_eval(place[1])
+            here, wanted = told(actual[at].item(), expected[at].item())
+            why = f"{here}, not {wanted}, at {list(at)}"
+        refute(f"{what}: not here ({why.partition(chr(10))[0]})")
 
 
 def entries(value: Any, what: str) -> tuple[bool, Any]:

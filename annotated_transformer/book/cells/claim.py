@@ -83,8 +83,12 @@ def claim(
         digits = digits or max(_digits(end) for end in (bound if kind == "between" else [bound]))
         each = [_within(number, kind, bound) for number in values]
         holds = all(each)
-        while digits < 17 and [_within(_round(n, digits), kind, bound) for n in values] != each:
-            digits += 1  # "1.5 (the book says below 1.5)" would contradict itself
+        ends = () if holds else bound if kind == "between" else (bound,)
+        while digits < 17 and (
+            [_within(_round(n, digits), kind, bound) for n in values] != each
+            or any(_round(n, digits) in ends and n not in ends for n in values)
+        ):
+            digits += 1  # "1.5 (the book says below 1.5)" would contradict itself, and "✗ 2" is not above 2
         shown, said = _range(values, digits), _bound(kind, bound)
         if rounding and holds:
             shown, said = f"less than {_plain(bound)}", "rounding error only"

@@ -24,6 +24,7 @@ AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
 LETTER = 0.33  # of the house font, in units of a canvas 14 units wide
 POINTS = 7.6  # the same in points
+CROWDED = 1.2  # times the width of a cell: from here on, numbers touch their neighbors
 Numbers = Tensor | Sequence[Sequence[float | int | str]]
 
 
@@ -137,13 +138,17 @@ def _draw_cell(
     face = "none" if hidden else to_rgba(color, 0.5 if lit else 0.13)
     hatch = "////" if hidden else None
     grid = MASKED if hidden else to_rgba(color, 0.6)
-    ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=grid, hatch=hatch, linewidth=0.7))
+    frame = Rectangle(corner, *size, facecolor=face, edgecolor=grid, hatch=hatch, linewidth=0.7)
+    ax.add_patch(frame)
     spot = corner[0] + size[0] / 2, corner[1] + size[1] / 2
     if hidden and text:  # a plate, so that the hatching does not cross the text
         plate = spot[0] - 0.4 * size[0], spot[1] - 0.3 * size[1]
         ax.add_patch(Rectangle(plate, 0.8 * size[0], 0.6 * size[1], facecolor=PAPER, edgecolor="none"))
     weight = "bold" if lit else "normal"
-    ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
+    label = ax.text(*spot, text, ha="center", va="center", weight=weight, color=MUTED if hidden else INK)
+    wide, room = (part.get_window_extent().width for part in (label, frame))
+    if text.replace("−", "").startswith("0.") and wide > CROWDED * room:
+        label.set_text(write_number(round(float(text.replace("−", "-")), 1)))
 
 
 def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int, int]) -> None:

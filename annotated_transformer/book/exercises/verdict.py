@@ -1,20 +1,20 @@
 """The feedback on a reader's answer to an exercise: a verdict, the next step, and the reader's own lines."""
 
 import functools
-import math
 import sysconfig
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf, isclose
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any, ParamSpec
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, allclose, nn
 from torch.utils._pytree import tree_map_only
 
 P = ParamSpec("P")
@@ -87,7 +87,10 @@ def named_type(result: object) -> str:
 
 
 def expect_tensor(result: object, *, what: str) -> Tensor:
-    """Return `result`, or stop the check unless it is a tensor."""
+    """Return `result` as a tensor, as well a number, an array, or lists of numbers, or stop the check."""
+    if isinstance(result, np.ndarray | list | tuple | int | float):
+        with suppress(TypeError, ValueError, RuntimeError):
+            result = torch.from_numpy(np.asarray(tree_map_only(Tensor, Tensor.detach, result)).copy())
     expect(isinstance(result, Tensor), f"{what} should be a tensor, not {named_type(result)}")
     return torch.as_tensor(result)
 
@@ -106,18 +109,16 @@ def expect_close(
     A number may stand for a tensor without axes. `mistakes` are what the answer would be after the mistakes
     that people make here; if it is one of these, the verdict names the mistake.
     """
-    if wanted.ndim == 0 and isinstance(result, int | float):
-        result = torch.tensor(result, dtype=wanted.dtype)
     tensor = expect_tensor(result, what=what).detach()
     expected = wanted.detach()
     if _agree(tensor, expected, tolerance):
         return
     expect_no_mistake(tensor, mistakes, what=what, tolerance=tolerance)
     expect_shape(tensor, expected, what=what)
-    gaps = (tensor.to(expected.dtype) - expected).abs().nan_to_num(nan=math.inf)
+    gaps = (tensor.to(expected.dtype) - expected).abs().nan_to_num(nan=inf)
     place = tuple(int(index) for index in np.unravel_index(int(gaps.argmax()), gaps.shape))
     where = f" at {list(place)}" if place else ""
-    got, right = _told(tensor[place].item(), expected[place].item())
+    got, right = told(tensor[place].item(), expected[place].item())
     close = gaps.max() <= 0.01 * expected.abs().max().clamp(min=1.0)
     hint = " That is close: is something rounded, or is a small term in the wrong place?" if close else ""
     raise Unmet(f"{what} should be {right}{where}, not {got}.{hint}")
@@ -128,15 +129,15 @@ def expect_number(
 ) -> None:
     """Stop the check unless `result` is the number `wanted`, with a relative and absolute tolerance."""
     number = as_number(result, what=what)
-    if not math.isclose(number, wanted, rel_tol=tolerance, abs_tol=tolerance):
+    if not isclose(number, wanted, rel_tol=tolerance, abs_tol=tolerance):
         expect_no_mistake(number, mistakes, what=what)
-        got, right = _told(number, wanted)
+        got, right = told(number, wanted)
         raise Unmet(f"{what} should be {right}, not {got}.")
 
 
 def as_number(result: object, *, what: str) -> float | int:
     """Return a number of Python, NumPy, or PyTorch as one of Python, or stop the check."""
-    if isinstance(result, Tensor | np.generic) and result.ndim == 0:
+    if isinstance(result, Tensor | np.generic | np.ndarray) and result.ndim == 0:
         result = result.item()
     if not isinstance(result, int | float):
         raise Unmet(f"{what} should be a number, not {named_type(result)}")
@@ -152,6 +153,8 @@ def as_shape(result: object, *, what: str) -> tuple[object, ...]:
 
 def expect_equal(result: object, wanted: object, *, what: str, mistakes: Mistakes = NONE) -> None:
     """Stop the check unless `result` equals `wanted`, such as a list or a truth value."""
+    if isinstance(result, Tensor) and isinstance(wanted, list):
+        result = result.tolist()
     if not _same(result, wanted):
         expect_no_mistake(result, mistakes, what=what)
         raise Unmet(f"{what} should be {wanted!r}, not {result!r}.")
@@ -200,6 +203,7 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
     """Return a function that notes the arguments of each call, or the answer itself if it is none.
 
     The reader's function gets copies of tensors, which it may overwrite: the check uses its own afterwards.
+    What it returns as arrays and numbers of NumPy, the check sees as tensors and numbers of Python.
     """
     if not callable(answer) or isinstance(answer, type | nn.Module):
         return answer
@@ -209,7 +213,7 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
     def noting(*args: Any, **kwargs: Any) -> object:
         calls.append(args)
         own: tuple[tuple[Any, ...], dict[str, Any]] = tree_map_only(Tensor, _own, (args, kwargs))
-        return function(*own[0], **own[1])
+        return tree_map_only((np.ndarray, np.generic), _without_numpy, function(*own[0], **own[1]))
 
     return noting
 
@@ -217,6 +221,10 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
 def _own(given: Tensor) -> Tensor:
     """Return a copy; a tensor with a gradient stays, because the check asks it for that."""
     return given if given.requires_grad else given.clone()
+
+
+def _without_numpy(result: Any) -> object:
+    return torch.from_numpy(result.copy()) if isinstance(result, np.ndarray) else result.item()
 
 
 def _stopped(error: Exception, check: CodeType) -> str:
@@ -255,7 +263,7 @@ def _agree(result: Tensor, other: Tensor, tolerance: float, *, relative: float =
     """Return whether two tensors have the same shape and nearly the same numbers, NaN being none."""
     if result.shape != other.shape:
         return False
-    return torch.allclose(result.double(), other.double(), rtol=relative, atol=tolerance)
+    return allclose(result.double(), other.double(), rtol=relative, atol=tolerance)
 
 
 def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
@@ -263,11 +271,11 @@ def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
     if isinstance(result, Tensor) and isinstance(other, Tensor):
         return _agree(result.detach(), other.detach(), max(tolerance, 1e-9), relative=1e-6)
     if isinstance(result, int | float) and isinstance(other, int | float):
-        return math.isclose(result, other, rel_tol=1e-7, abs_tol=1e-12)
+        return isclose(result, other, rel_tol=1e-7, abs_tol=1e-12)
     return type(result) is type(other) and bool(result == other)
 
 
-def _told(*numbers: float | int) -> list[str]:
+def told(*numbers: float | int) -> list[str]:
     """Return numbers with as many digits as it takes to tell them apart."""
     if all(isinstance(number, int) for number in numbers):
         return [f"{number:,}" for number in numbers]

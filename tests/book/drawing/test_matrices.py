@@ -51,6 +51,13 @@ def test_law_the_first_row_is_on_top_and_the_first_column_at_the_left():
     }
 
 
+def test_law_decimals_that_run_into_their_neighbors_are_shortened():
+    _, ax = new_canvas(14.0, 10.0)
+    for width, shown in ((0.8, ["0.8", "−0.1", "12.25"]), (1.6, ["0.79", "−0.11", "12.25"])):
+        draw_matrix(ax, 2.0, 3.0, [[0.79, -0.11, 12.25]], color=palette.KEY, size=(width, 0.5))
+        assert [text.get_text() for text in ax.texts][-3:] == shown
+
+
 def test_law_a_number_is_short_and_has_a_true_minus_sign():
     numbers = [-0.0, -0.001, 2.0, 0.5, 0.6652, -1.5, 0.999, 10.001, 100.0, float("inf"), float("-inf"), "x_1"]
     written = ["0", "0", "2", "0.5", "0.67", "−1.5", "1", "10", "100", "∞", "−∞", "x_1"]

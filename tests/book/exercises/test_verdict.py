@@ -37,6 +37,8 @@ def test_law_a_right_answer_is_praised():
     assert repr(verdict) == "✓ it doubles."
     assert verdict.passed
     assert verdict
+    for other in (torch.Tensor.tolist, torch.Tensor.numpy, tuple, lambda x: [*x]):
+        assert check_double(lambda x, other=other: other(x * 2))
 
 
 CLOSE = " That is close: is something rounded, or is a small term in the wrong place?"
@@ -48,6 +50,7 @@ CLOSE = " That is close: is something rounded, or is a small term in the wrong p
         (3, "give a function."),
         (empty, "your answer is still empty; put it where NotImplementedError is raised."),
         (lambda x: None, "the double of [1, 2] should be a tensor, not None. Is a `return` missing?"),
+        (lambda x: ["two", 4], "the double of [1, 2] should be a tensor, not list."),
         (lambda x: x[:1], "the double of [1, 2] should have shape (2,), not (1,)."),
         (lambda x: x * 3, "the double of [1, 2] should be 4 at [1], not 6."),
         (lambda x: x * 2 + 1e-3, "the double of [1, 2] should be 2 at [0], not 2.001." + CLOSE),

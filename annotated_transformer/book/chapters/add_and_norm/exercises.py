@@ -79,6 +79,21 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
             "this is pre-norm: the norm comes before the sub-layer": x
             + sublayer(F.layer_norm(x, shape[-1:], gain, bias, eps)),
             "the gain and the bias are not used": F.layer_norm(total, shape[-1:], eps=eps),
+            "the gain scales the bias as well": gain * (F.layer_norm(total, shape[-1:], eps=eps) + bias),
+            "ε is not used": gain * centered / total.std(dim=-1, correction=0, keepdim=True) + bias,
+            "the mean is not subtracted": gain
+            * total
+            / (total.var(dim=-1, correction=0, keepdim=True) + eps).sqrt()
+            + bias,
+            "the root is missing: centered features are divided by the variance": gain
+            * centered
+            / (total.var(dim=-1, correction=0, keepdim=True) + eps)
+            + bias,
+            "the sub-layer's output is normalized alone, and x is added afterwards": x
+            + F.layer_norm(sublayer(x), shape[-1:], gain, bias, eps),
+            "the mean and the variance are those of all tokens; each token has its own": (
+                gain * F.layer_norm(total, shape, eps=eps) + bias
+            ),
         }
         what = f"the output for shape {shape}, eps={eps:g},"
         expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
@@ -93,25 +108,25 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     """Judge `answer(x, sublayer, norm, dropout)`, exercise ex-debug-pre-norm."""
     x = draw_normal(0, 2, 3, 8)
     norm = LayerNorm(8).double()
-    silent = answer(x, torch.zeros_like, norm, torch.clone)
-    nothing = answer(x, torch.zeros_like, norm, torch.zeros_like)
-    name = "the stream itself is normalized; only the sub-layer's input should be"
-    stream = {name if bool(torch.as_tensor(nothing).any()) else "neither bug is repaired": norm(x)}
-    expect_close(silent, x, what="the output when the sub-layer adds zeros", mistakes=stream)
-    lost = {"dropout is applied to the stream as well": torch.zeros_like(x)}
-    dropped = answer(x, torch.sin, norm, torch.zeros_like)
-    expect_close(dropped, x, what="the output when dropout sets everything to 0", mistakes=lost)
-    wanted = x + norm(x).sin().square()
-    result = answer(x, torch.sin, norm, torch.square)  # not linear, so that the order matters
+    sublayer, dropout = torch.sin, torch.square  # not linear, so that the order matters
     mistakes = {
-        "the sub-layer's input is not normalized": x + x.sin().square(),
-        "dropout is not used": x + norm(x).sin(),
-        "the norm comes after the sub-layer": x + norm(x.sin()).square(),
-        "dropout comes before the sub-layer": x + norm(x).square().sin(),
+        "neither bug is repaired": dropout(norm(x) + sublayer(norm(x))),
+        "the stream itself is normalized; only the sub-layer's input should be": (
+            norm(x) + dropout(sublayer(norm(x)))
+        ),
+        "dropout is applied to the stream as well": dropout(x + sublayer(norm(x))),
+        "the sub-layer's input is not normalized": x + dropout(sublayer(x)),
+        "dropout is not used": x + sublayer(norm(x)),
+        "x is not added": dropout(sublayer(norm(x))),
+        "the norm comes after the sub-layer": x + dropout(norm(sublayer(x))),
+        "this is post-norm: the sum is normalized": norm(x + dropout(sublayer(x))),
+        "dropout comes before the sub-layer": x + sublayer(dropout(norm(x))),
+        "dropout comes before the norm": x + sublayer(norm(dropout(x))),
     }
-    expect_close(
-        result, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9, mistakes=mistakes
-    )
+    result, what = answer(x, sublayer, norm, dropout), "the output for an ordinary sub-layer"
+    expect_close(result, x + dropout(sublayer(norm(x))), what=what, tolerance=1e-9, mistakes=mistakes)
+    dropped = answer(x, sublayer, norm, torch.zeros_like)
+    expect_close(dropped, x, what="the output when dropout sets everything to 0")
     return "the stream passes unchanged, and dropout is applied to the sub-layer's output only."
 
 
@@ -129,6 +144,14 @@ def check_norm_derivative(answer: Function) -> str:
             "the deviation is taken as a constant; it depends on x": (eye - 1 / d) / deviation,
             "the mean is taken as a constant; it depends on x": (eye - hat.outer(hat) / d) / deviation,
             "the division by σ is missing": eye - 1 / d - hat.outer(hat) / d,
+            "the variance is divided by d − 1 instead of d": (eye - 1 / d - hat.outer(hat) * (d - 1) / d**2)
+            / x.std(),
+            "the last term is not divided by d": (eye - 1 / d - hat.outer(hat)) / deviation,
+            "the last term is added; its sign is reversed": (eye - 1 / d + hat.outer(hat) / d) / deviation,
+            "the last term is x̂_j² / d in each row; it is x̂_i x̂_j / d": (eye - 1 / d - hat**2 / d)
+            / deviation,
+            "x − μ stands in the last term instead of x̂": (eye - 1 / d - hat.outer(hat) * deviation**2 / d)
+            / deviation,
         }
         what = f"the derivative for a token of {d} features"
         expect_close(answer(x), wanted, what=what, tolerance=1e-9, mistakes=mistakes)

@@ -165,7 +165,7 @@ def draw_map(
             edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
             ax.add_patch(edge)
         ax.annotate(
-            f"{'solid' if style == '-' else 'dashed'}: {name}", (0, 0), (0, -14 - 16 * y),
+            bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}", (0, 0), (0, -14 - 16 * y),
             xycoords="axes fraction", textcoords="offset points", ha="left", va="top", color=MUTED,
         )  # fmt: skip
     return fig

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -181,9 +181,9 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
             "</s> comes after the padding": late,
             "it is that of the inputs": wanted,
         }
-        if not torch.equal(labels, right):
+        if not equal(labels, right):
             expect_no_mistake(labels, lost, what=f"{where} labels")
-        if not torch.equal(inputs, wanted):
+        if not equal(inputs, wanted):
             expect_no_mistake(inputs, cut | shifted, what=f"{where} inputs")
         expect_shape(inputs, wanted, what=f"{where} inputs")
         expect_shape(labels, right, what=f"{where} labels")

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, equal
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.predictions import predicted
@@ -18,6 +18,8 @@ from annotated_transformer.book.exercises.verdict import (
     expect_close,
     expect_no_mistake,
     expect_number,
+    expect_shape,
+    expect_tensor,
     judge,
 )
 from annotated_transformer.config import TransformerConfig
@@ -48,7 +50,7 @@ TREE = {
 def check_search_texts(answer: Iterable[Any] | None) -> str:
     """Judge which texts four searches are predicted to return, exercise ex-predict-search."""
     give = "four texts: greedy, beam of 2, exhaustive, and exhaustive with the mean"
-    texts = [str(text).strip() for text in predicted(answer, 4, put="the four texts", give=give)]
+    texts = [" ".join(str(text).split()) for text in predicted(answer, 4, put="the four texts", give=give)]
     shares = {first: share for first, share in TREE[""].items() if first not in TREE}
     for first, words in TREE.items():
         if first:
@@ -63,7 +65,7 @@ def check_search_texts(answer: Iterable[Any] | None) -> str:
         "exhaustive, mean per token": max(mean, key=mean.__getitem__),
     }
     for got, (name, text) in zip(texts, wanted.items(), strict=True):
-        expect(got == text, f"{name}: not {got!r}. {CLUES[name]}")
+        expect(got.lower() == text.lower(), f"{name}: not {got!r}. {CLUES[name]}")
     return "all four texts are right."
 
 
@@ -220,11 +222,8 @@ def check_top_p(answer: Callable[[Tensor, float], Tensor]) -> str:
                 if total < p:
                     wanted[row, token] = logits[row, token]
                 total += shares[token]
-        result = answer(logits, p)
-        expect(
-            isinstance(result, Tensor) and result.shape == logits.shape,
-            "the result should be a tensor shaped like `logits`.",
-        )
+        result = expect_tensor(answer(logits, p), what="the result")
+        expect_shape(result, logits, what="the result")
         low = bool((result[~wanted.isfinite()] < -1e3).all()) and not bool(result.isinf().any())
         expect(
             not low or p == 1.0, "the other tokens should be −∞; a large negative number can still be drawn."
@@ -257,7 +256,7 @@ def _expect_kept(kept: Tensor, right: Tensor, logits: Tensor, p: float) -> None:
         < right.sum(dim=-1, keepdim=True),
         "nothing is removed": torch.ones_like(right),
     }
-    if not torch.equal(kept, right):
+    if not equal(kept, right):
         what = f"for p = {p:g}, the choice of tokens"
         expect_no_mistake(kept, mistakes, what=what)
         counts, wanted = kept.sum(dim=1).tolist(), right.sum(dim=1).tolist()

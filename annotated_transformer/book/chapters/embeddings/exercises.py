@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.predictions import predicted_for
@@ -174,7 +174,7 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     grown = answer(old, 2)
     kind = type(grown).__name__
     expect(isinstance(grown, TokenEmbedding), f"the result should be a TokenEmbedding, not {kind}.")
-    expect(torch.equal(old.weight, before), "the old matrix has changed; leave it as it was.")
+    expect(equal(old.weight, before), "the old matrix has changed; leave it as it was.")
     shape = tuple(grown.weight.shape)
     expect(shape == (9, 4), f"for 7 + 2 tokens of width 4, the matrix should have shape (9, 4), not {shape}.")
     expect(
@@ -193,5 +193,5 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     expect_close(grown.logits(hidden), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     with torch.no_grad():
         grown.weight.add_(1)
-    expect(torch.equal(old.weight, before), "an update of the new matrix changes the old one.")
+    expect(equal(old.weight, before), "an update of the new matrix changes the old one.")
     return "old tokens keep their logits, and the new ones start with the mean logit."

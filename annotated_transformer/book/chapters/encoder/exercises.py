@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
@@ -163,7 +163,7 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
     wanted = 5 * (3 * (2 * x + 1) + 1) + 1
     expect_close(result, wanted, what="the output of three layers", tolerance=1e-9, mistakes=mistakes)
     expect(len(seen) == 3, f"three layers were called {len(seen)} times; call each once.")
-    given = all(isinstance(one, Tensor) and torch.equal(one, mask) for one in seen)
+    given = all(isinstance(one, Tensor) and equal(one, mask) for one in seen)
     expect(given, "a layer did not get the mask.")
     return "each layer reads the one below, and each gets the mask."
 

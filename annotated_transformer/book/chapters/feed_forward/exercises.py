@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, allclose, nn
 
 from annotated_transformer.book.exercises.inputs import normal_draws
 from annotated_transformer.book.exercises.predictions import predicted
@@ -16,6 +16,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect_no_mistake,
     expect_number,
     expect_shape,
+    expect_tensor,
     judge,
     plural,
 )
@@ -47,7 +48,7 @@ def check_identities(answer: Iterable[Any] | None) -> str:
         (network(x[turned]), network(x)[turned]),
     )
     for got, (left, right), (name, hint) in zip(predictions, pairs, IDENTITIES.items(), strict=True):
-        expect(got == torch.allclose(left, right), f"your prediction for {name} is wrong: {hint}")
+        expect(got == allclose(left, right), f"your prediction for {name} is wrong: {hint}")
     return "random weights agree with all four predictions."
 
 
@@ -90,7 +91,9 @@ def check_convolutions(answer: Convolutions) -> str:
             x = draw(*shape)
             wanted, moved = (x @ w1.T + b1).relu() @ w2.T + b2, x.clone()
             moved[:, -1] += 1
-            result, then = answer(x, expand, contract), answer(moved, expand, contract)
+            result, then = (
+                expect_tensor(answer(given, expand, contract), what="the output") for given in (x, moved)
+            )
             inner = x @ w1.T + b1
             mistakes = {
                 "the axes are not swapped back": wanted.transpose(1, 2),
@@ -100,7 +103,7 @@ def check_convolutions(answer: Convolutions) -> str:
             what = f"the output for x of shape {shape}"
             expect_no_mistake(result, mistakes, what=what)
             expect_shape(result, wanted, what=what)
-            apart = torch.allclose(result[:, :-1], then[:, :-1])
+            apart = allclose(result[:, :-1], then[:, :-1])
             expect(apart, "the last word of the sentence changed, and the output of another word with it.")
             expect(bool((result < 0).any()), "no output is negative; where does the ReLU belong?")
             expect_close(result, wanted, what=what, tolerance=1e-9)

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, allclose
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.predictions import predicted
@@ -202,7 +202,7 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
                 @ value[first : place + 1],
             }
             wanted = read(first, place + 1)
-            different = {name: wrong for name, wrong in mistakes.items() if not torch.allclose(wrong, wanted)}
+            different = {name: wrong for name, wrong in mistakes.items() if not allclose(wrong, wanted)}
             what = f"with a window of {window}, the output of token {place + 1}"
             expect_close(outputs[place], wanted, what=what, tolerance=1e-6, mistakes=different)
         held = _count(past)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, allclose, equal
 
 from annotated_transformer.book.exercises.inputs import normal_draws
 from annotated_transformer.book.exercises.predictions import predicted
@@ -39,7 +39,7 @@ def check_map(answer: Iterable[Any] | None) -> str:
         (changed @ value, weights @ value),
     )
     for got, (left, right), (name, hint) in zip(predictions, pairs, STATEMENTS.items(), strict=True):
-        expect(got == torch.allclose(left, right), f"your prediction about {name} is wrong: {hint}")
+        expect(got == allclose(left, right), f"your prediction about {name} is wrong: {hint}")
     return "random numbers agree with all four predictions."
 
 
@@ -96,7 +96,7 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
             wanted = sum((o @ m for o, m in zip(outputs, matrices, strict=True)), torch.zeros_like(x))
             kind = "its mean" if mean else "zeros"
             result = answer(attention, x, head, mean)
-            same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
+            same = all(equal(kept[name], weight) for name, weight in attention.state_dict().items())
             expect(same, "the weights are not the same as before the call; leave them as they were.")
             hooked = any(m._forward_hooks or m._forward_pre_hooks for m in attention.modules())
             expect(not hooked, "a hook is still registered after the call; remove it.")
@@ -195,7 +195,7 @@ def check_other_map(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         expect(
             shape == (keys,), f"the result should have shape ({keys},), one weight for each key, not {shape}."
         )
-        same = torch.allclose(found, w)
+        same = allclose(found, w)
         expect(not same, "these are the given weights; find others with the same output.")
         least, total = found.min().item(), found.sum().item()
         expect(least >= -1e-6, f"a weight is {least:.4f}; none may be negative, so take a shorter step.")

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from math import isclose
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import mistaken_attention
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
@@ -38,7 +39,7 @@ def count_leaks(layer: Layer, scale: float = 1.0, runs: int = 20) -> int:
         old, new = scale * torch.randn(2, 1, 6, 8, generator=rng, dtype=torch.float64)
         past = 1 + seed % 5  # the number of slots that stay unchanged
         changed = torch.cat([old[:, :past], new[:, past:]], dim=1)
-        leaks += not torch.equal(layer(old)[:, :past], layer(changed)[:, :past])
+        leaks += not equal(layer(old)[:, :past], layer(changed)[:, :past])
     return leaks
 
 
@@ -52,11 +53,11 @@ def expect_mask(result: object, wanted: Tensor, *, what: str, mistakes: Mistakes
     """Stop the check unless `result` is the boolean mask `wanted`; name the mistake, or one pair."""
     mask = expect_tensor(result, what=what)
     expect(mask.dtype == torch.bool, f"{what} should have the dtype torch.bool, not {mask.dtype}.")
-    if not torch.equal(mask, wanted):
+    if not equal(mask, wanted):
         inverted = {"it is inverted: True should mean that a query may look": ~wanted}
         expect_no_mistake(mask, {**mistakes, **inverted}, what=what)
     expect_shape(mask, wanted, what=what)
-    if not torch.equal(mask, wanted):
+    if not equal(mask, wanted):
         *batch, query, key = (mask != wanted).nonzero()[0].tolist()
         word = "may" if wanted[*batch, query, key] else "may not"
         sentence = f" of sentence {batch[0]}" if batch else ""
@@ -190,7 +191,7 @@ def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
         number = as_number(answer(allowed, hidden, score, share), what=f"the number for {keys}")
         scores = torch.tensor([score] * allowed + [number] * hidden, dtype=torch.float64)
         leaked = F.softmax(scores, dim=0)[allowed:].sum().item()
-        if not math.isclose(leaked, share, rel_tol=1e-4):
+        if not isclose(leaked, share, rel_tol=1e-4):
             odds = share / (1 - share)
             mistakes = {
                 "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
@@ -215,7 +216,7 @@ def check_packed_mask(answer: Callable[[Tensor], Tensor]) -> str:
     for numbers in ([0, 0, 0, 1, 1, 2, 2], [4, 4, 4], [0, 1, 2, 3]):
         size, what = len(numbers), f"the mask for sentence={numbers}"
         wanted = [[j <= i and numbers[j] == numbers[i] for j in range(size)] for i in range(size)]
-        mask = answer(torch.tensor(numbers))
+        mask = expect_tensor(answer(torch.tensor(numbers)), what=what)
         whole = torch.tensor(wanted) | torch.ones(size, size, dtype=torch.bool).tril()
         same = torch.tensor(numbers)[:, None] == torch.tensor(numbers)
         mistakes = {

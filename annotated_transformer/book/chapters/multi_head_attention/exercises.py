@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, allclose, equal
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
@@ -91,7 +91,7 @@ def check_split_heads(answer: Callable[[Tensor, int], Tensor]) -> str:
 
 
 def _same(result: Tensor, other: Tensor) -> bool:
-    return result.shape == other.shape and torch.equal(result.to(other.dtype), other)
+    return result.shape == other.shape and equal(result.to(other.dtype), other)
 
 
 @judge
@@ -132,10 +132,10 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
         expect_no_mistake(result, mistakes, what=f"{what} the output")
         if isinstance(result, Tensor) and result.shape == wanted.shape:
             alone = answer(*[x[:1] if x.ndim == 3 else x for x in inputs], heads)  # type: ignore[call-arg, arg-type]
-            expect(torch.allclose(alone, result[:1]), f"{what} one sentence depends on the other.")
+            expect(allclose(alone, result[:1]), f"{what} one sentence depends on the other.")
             shifted = torch.cat([inputs[0][:, :-1], inputs[0][:, -1:] + 1], dim=1)
             moved = answer(shifted, *inputs[1:], heads)  # type: ignore[call-arg, arg-type]
-            kept = torch.allclose(moved[:, :-1], result[:, :-1])
+            kept = allclose(moved[:, :-1], result[:, :-1])
             expect(kept, f"{what} a change of the last query changes the output of another one.")
         expect_close(result, wanted, what=f"{what} the output", tolerance=1e-8)
 
@@ -220,13 +220,13 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
             result = answer(layer, x)
             wanted = torch.stack([_only_head(before, head, x) for head in range(3)])
         pairs = zip(layer.parameters(), before.parameters(), strict=True)
-        same = all(torch.equal(new, old) for new, old in pairs)
+        same = all(equal(new, old) for new, old in pairs)
         expect(same, "your code changed the layer's parameters; leave it as it was.")
         what = f"the result for a layer {'with' if bias else 'without'} biases"
         if bias and isinstance(result, Tensor) and result.shape == wanted.shape:
             extra, given = result - wanted, before.to_output.bias.detach()
             for share in (given, given / 3):
-                shared = torch.allclose(extra, share.expand_as(extra))
+                shared = allclose(extra, share.expand_as(extra))
                 expect(
                     not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
                 )

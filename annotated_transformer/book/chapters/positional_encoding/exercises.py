@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -45,7 +45,7 @@ def check_origin(answer: Mapping[str, Any]) -> str:
         prediction = answer.get(name, ...)
         expect(prediction is not ..., EMPTY)
         given, right_one = np.asarray(prediction), np.asarray(wanted)
-        right = given.shape == right_one.shape and np.allclose(given, right_one)
+        right = given.shape == right_one.shape and bool((abs(given - right_one) < 1e-6).all())
         expect(right, f"{name!r} is not {prediction}; {HINTS[name]}")
     return "position 0 is a row of clocks that all stand at twelve."
 
@@ -105,9 +105,9 @@ def check_turn(answer: Callable[[int, int], Tensor]) -> str:
     """Judge `answer(offset, d_model)`, exercise ex-derive-turn."""
     expect_without(answer, PACKAGE)
     for offset, d_model in ((1, 2), (3, 6), (-4, 6), (0, 10)):
-        matrix = answer(offset, d_model)
-        shape = tuple(matrix.shape) if isinstance(matrix, Tensor) else type(matrix).__name__
         right = f"for d_model={d_model}, the answer should be a {d_model} × {d_model} tensor"
+        matrix = expect_tensor(answer(offset, d_model), what=f"for d_model={d_model}, the answer")
+        shape = tuple(matrix.shape)
         one = shape == (2, 2) and d_model > 2
         expect(not one, f"{right}, not one block of 2 × 2: each pair of features has a block of its own.")
         expect(shape == (d_model, d_model), f"{right}, not {shape}.")
@@ -136,7 +136,7 @@ def check_look_back(answer: Callable[[int, int], MultiHeadAttention]) -> str:
             weights = attention_weights(layer.project_query(positions), keys)[0, 0]
         least, ahead = weights.diagonal(-offset).min().item(), weights.diagonal(offset).min().item()
         best = weights.argmax(dim=-1)[offset:]
-        found = torch.equal(best, torch.arange(24 - offset))
+        found = equal(best, torch.arange(24 - offset))
         hint = " Each position looks ahead instead of back." if ahead > 0.9 and offset else ""
         hint = hint or " The largest weight is the right one; make it sharper." * found
         expect(
@@ -161,7 +161,7 @@ def check_halves(answer: Callable[[nn.Linear], nn.Linear]) -> str:
         halves = torch.cat([interleaved[:, 0::2], interleaved[:, 1::2]], dim=1)
         wanted = (interleaved @ weight.T + layer.bias).detach()
         result = answer(layer)(halves)
-        expect(torch.equal(layer.weight, weight), "the layer that you were given was changed; copy it first.")
+        expect(equal(layer.weight, weight), "the layer that you were given was changed; copy it first.")
         pairs = torch.arange(d_model).view(2, -1).T.flatten()
         mistakes = {
             "the columns are still in the old order": layer(halves).detach(),

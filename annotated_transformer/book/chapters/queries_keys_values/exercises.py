@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import equal
 
 from annotated_transformer.book.chapters.queries_keys_values.scenes import (
     FEATURES,
@@ -19,6 +19,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
     expect_number,
+    expect_tensor,
     explained,
     judge,
     plural,
@@ -124,9 +125,8 @@ def check_writer(answer: Lookup) -> str:
     cells = draw_normal(1, 6, 7, 5)
     for start, length in ((0, 3), (2, 5)):
         wanted = captioner.write(cells, start=start, length=length)
-        result = answer(captioner, cells, start, length)
         what = f"the caption of {length} words after start {start}"
-        expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
+        result = expect_tensor(answer(captioner, cells, start, length), what=what)
         shape = tuple(result.shape)
         expect(shape == (6, length), f"{what} should have the shape {(6, length)}, not {shape}.")
         first = captioner(torch.full((len(cells), 1), start), cells).argmax(dim=-1)
@@ -144,7 +144,7 @@ def check_extended(answer: Lookup) -> str:
         made = answer(query, key, width)
         pair = isinstance(made, Sequence) and len(made) == 2
         expect(pair, "return two tensors: the longer queries and the longer keys.")
-        longer_query, longer_key = map(torch.as_tensor, made)
+        longer_query, longer_key = (expect_tensor(part, what="each of the two") for part in made)
         shapes = tuple(longer_query.shape), tuple(longer_key.shape)
         expect(
             shapes == ((3, 5), (5, 5)), f"with one more feature, (3, 4) and (5, 4) do not become {shapes}."
@@ -166,7 +166,7 @@ def check_extended(answer: Lookup) -> str:
 @judge
 def check_matrices(answer: Lookup) -> str:
     """Judge `answer()`, which returns three matrices made by hand, exercise ex-by-hand."""
-    w_query, w_key, w_value = answer()
+    w_query, w_key, w_value = (expect_tensor(matrix, what="each of the three") for matrix in answer())
     words = len(SCENE_WORDS)
     shapes = [tuple(matrix.shape) for matrix in (w_query, w_key, w_value)]
     d_k = shapes[0][-1]
@@ -192,7 +192,7 @@ def check_matrices(answer: Lookup) -> str:
     if wrong:
         one = wrong[0]
         lookup.to_query.weight.mul_(100.0)
-        sharp = torch.equal(captioner.write(cells, start=START, length=3), wanted)
+        sharp = equal(captioner.write(cells, start=START, length=3), wanted)
         hint = " With scores 100 times as large, all would be right." if sharp else ""
         expect(
             False,

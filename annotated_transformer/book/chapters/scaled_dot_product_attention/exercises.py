@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping
+from math import isclose
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, allclose, equal
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
@@ -46,9 +47,9 @@ def check_predictions(answer: Mapping[str, str]) -> str:
 
 def _change(before: Tensor, after: Tensor) -> str:
     """Name how the weights changed: sharper and flatter keep the order of the keys."""
-    if torch.allclose(before, after):
+    if allclose(before, after):
         return "unchanged"
-    if not torch.equal(before.argsort(), after.argsort()):
+    if not equal(before.argsort(), after.argsort()):
         return "other"
     return "sharper" if after.max() > before.max() else "flatter"
 
@@ -71,13 +72,12 @@ def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
             explained(ZeroDivisionError, f"{what}: all exponentials are rounded to 0, and so is their sum."),
         ):
             result = answer(list(scores))
-        expect(isinstance(result, list), f"{what} should be a list, not {type(result).__name__}.")
         given = torch.tensor(scores, dtype=torch.float64)
         mistakes = {
             "the scores are divided by their sum, without exponentials": given / given.sum(),
             "the exponentials are not divided by their sum": given.exp(),
         }
-        expect_close(torch.tensor(result), given.softmax(0), what=what, mistakes=mistakes)
+        expect_close(result, given.softmax(0), what=what, mistakes=mistakes)
     return "subtracting the largest score leaves each weight as it is, and no exponential overflows."
 
 
@@ -144,7 +144,7 @@ def check_scale(answer: Callable[[int, float, float], float]) -> str:
         factor = as_number(answer(d_k, query_std, key_std), what=f"{what}, the factor")
         expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
         spread = ((query * key).sum(dim=-1) * factor).std().item()
-        usual = " Your factor is that for unit variances." if math.isclose(factor, d_k**-0.5) else ""
+        usual = " Your factor is that for unit variances." if isclose(factor, d_k**-0.5) else ""
         expect(abs(spread - 1) < 0.03, f"{what}, the scores then deviate by {spread:.2f}, not 1.{usual}")
     return "the width and both standard deviations enter."
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, equal
 
 from annotated_transformer.book.chapters.self_attention.pronouns import (
     IT,
@@ -147,7 +147,7 @@ def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
         expect(rows, f"the matrix of the {name} should have shape (3, d_k), not {tuple(matrix.shape)}.")
     weights = attention_weights(w_query, w_key)  # the vectors of the words are the rows of the identity
     names = ("rock", "scissors", "paper")
-    same = torch.equal(w_query, w_key)
+    same = equal(w_query, w_key)
     expect(
         not same,
         "with one matrix for both, the scores are symmetric: if rock reads scissors, scissors read rock.",

@@ -8,7 +8,7 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor, allclose, equal, nn
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.laws import attention_by_loops
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
@@ -45,8 +45,8 @@ def _facts() -> list[bool]:
     return [
         0.1 + 0.2 == 0.3,
         0.5 + 0.25 == 0.75,
-        torch.equal(a + b, b + a),
-        torch.equal((a + b) + c, a + (b + c)),
+        equal(a + b, b + a),
+        equal((a + b) + c, a + (b + c)),
         bool(big + 1 != big),
     ]
 
@@ -83,7 +83,7 @@ def check_ulps(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     result = expect_tensor(answer(a, b), what="the result").double()
     expect_close(result, counts.double(), what="the number of ulps", tolerance=1e-9, mistakes=mistakes)
     back = expect_tensor(answer(b, a), what="the result").double()
-    same = torch.equal(back, counts.double())
+    same = equal(back, counts.double())
     expect(same, "if the two tensors change places, the distance changes; take absolute values.")
     return "each number of steps is right, and across a power of 2, too."
 
@@ -199,7 +199,7 @@ def _judge_attention(answer: Copies, theirs: nn.MultiheadAttention, x: Tensor, h
         result = expect_tensor(answer(theirs, x, hidden), what=what)
     if result.shape == wanted.shape and bool(result[~padded].isnan().all()):
         _expect_changed(result[padded], _cut_rows(theirs, x, hidden)[padded], what)
-        expect(not torch.allclose(result[padded], inverted), "the mask is inverted: True means hidden here.")
+        expect(not allclose(result[padded], inverted), "the mask is inverted: True means hidden here.")
     expect_close(result, wanted, what=what, tolerance=1e-10, mistakes=mistakes)
 
 
@@ -214,7 +214,7 @@ def _uncalled(module: nn.Module) -> Iterator[None]:
 
 def _expect_changed(result: Tensor, given: Tensor, what: str) -> None:
     """Refuse the copy as it was given, without naming its mistakes."""
-    same = isinstance(result, Tensor) and result.shape == given.shape and torch.allclose(result, given)
+    same = isinstance(result, Tensor) and result.shape == given.shape and allclose(result, given)
     expect(not same, f"{what} is that of the copy as it was given: no mistake in it is repaired yet.")
 
 

@@ -26,17 +26,17 @@ WRONG = {
     "add_and_norm": [
         ("the variance is divided by d − 1 instead of d", edited("add_and_norm", *SAMPLE)),
         (
-            "ε is added to the root instead of the variance",
-            edited("add_and_norm", "(variance + eps).sqrt()", "(variance.sqrt() + eps)"),
+            "the root is missing: centered features are divided by the variance",
+            edited("add_and_norm", "(variance + eps).sqrt()", "(variance + eps)"),
         ),
     ],
     "pre_norm": [
         ("the stream itself is normalized", edited("repaired", "return x +", "return norm(x) +")),
-        ("the sub-layer's input is not normalized", edited("repaired", "norm(x)", "x")),
+        ("dropout is not used", edited("repaired", "dropout(sublayer(norm(x)))", "sublayer(norm(x))")),
     ],
     "norm_derivative": [
         ("the mean and the deviation are taken as", edited("norm_derivative", MEAN, "", DEVIATION, "")),
-        ("the deviation is taken as a constant", edited("norm_derivative", DEVIATION, "")),
+        ("divided by d − 1 instead of d", edited("norm_derivative", "x.std(correction=0)", "x.std()")),
     ],
     "last_token": [
         ("the mean is multiplied by the number of given", edited("last_token", "(len(x) + 1)", "len(x)")),

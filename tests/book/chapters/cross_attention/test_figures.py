@@ -33,7 +33,7 @@ def test_law_the_two_sequences_show_each_number():
     matrices |= {"weights": WEIGHTS, "output": [[16, 17], [18, 19]]}
     fig = figures.draw_two_sequences(matrices, source=SOURCE, target=TARGET, features=["adj.", "noun"])
     found = texts(fig)
-    assert {str(number) for number in range(20)} | {"0.88", "0.7", "$W^Q$", "$W^K$", "$W^V$"} <= set(found)
+    assert {str(number) for number in range(20)} | {"0.9", "0.7", "$W^Q$", "$W^K$", "$W^V$"} <= set(found)
     assert found.count("chien") == 2  # beside x and beside the weights
     assert found.count("dog") == 2  # beside z and above the weights
 

@@ -58,7 +58,7 @@ def difference(log_p_short, short, log_p_long, long):
 
 
 RIGHT = {
-    "search_texts": [["Go on ", "Come in", "No", "Come in"]],
+    "search_texts": [["GO  on ", "come in", "No", "Come in"]],
     "beam": [beam_of_lists],
     "cached_step": [step_in_a_dictionary],
     "exact": [exact_by_list],

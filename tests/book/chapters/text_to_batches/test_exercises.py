@@ -38,22 +38,12 @@ def split_by_side(side):
     return answer
 
 
-def split_and_drop(pairs, share, seed):
-    train, test = split_by_side(0)(pairs, share, seed)
-    known = {target for _, target in train}
-    return train, [p for p in test if p[1] not in known]
-
-
 def with_pool(size):
     """Return an answer that changes the size of a pool, given all sizes."""
     return lambda lengths, batch, pool, rng: solved.pooled(lengths, batch, size(lengths, batch, pool), rng)
 
 
 sorted_at_once = with_pool(lambda lengths, batch, pool: len(lengths))
-
-
-def in_order(lengths, *others):
-    return sorted(sorted_at_once(lengths, *others), key=lambda rows: sum(lengths[row] for row in rows))
 
 
 def split_by_search(pairs, share, seed):
@@ -81,8 +71,6 @@ RIGHT = {
     "split": [split_by_search],
     "pools": [lambda *given: [torch.tensor(rows) for rows in solved.pooled(*given)]],
 }
-REPEATED = "randint(len(lengths), (len(lengths),)"
-ALWAYS = "(len(lengths), generator=torch.Generator().manual_seed(0))"
 WRONG = {
     "padding_count": [
         ("a batch has as many columns as its longest sentence", [22, 8, 2, 1]),
@@ -99,23 +87,13 @@ WRONG = {
     "split": [
         ("162 target sentences, such as 'de 1008'", split_by_side(0)),
         ("157 source sentences, such as 'chain 10'", split_by_side(1)),
-        ("each pair must be in one of the splits, once", split_and_drop),
-        ("Some pairs hang together by a longer chain", edited("repaired", "|= len(both) > 1", "= False")),
-        ("two seeds give the same split", edited("repaired", "Random(seed)", "Random(0)")),
-        ("The training pairs come first", lambda *given: solved.repaired(*given)[::-1]),
     ],
     "share": [
         ("the size of the batch is not used", lambda batch: 0.5),
         ("the mean length is compared with the sum of all lengths", lambda batch: 1 - 1 / batch),
-        ("the expected maximum is taken to be 1 − 2⁻ⁿ instead of n", lambda batch: 0.5 - 0.5**batch),
     ],
     "pools": [
         ("the latter should waste much less", edited("pooled", "lengths[row])", "0)")),
         ("all sentences are sorted together", sorted_at_once),
-        ("`pool` is used as a number of batches", with_pool(lambda lengths, batch, pool: batch * pool)),
-        ("eight sentences here, not 96", lambda n, batch, pool, rng: solved.pooled(n, pool, pool, rng)),
-        ("each sentence must be in one batch, once", edited("pooled", "randperm(len(lengths)", REPEATED)),
-        ("put the same sentences together", edited("pooled", "(len(lengths), generator=generator)", ALWAYS)),
-        ("the batches come in order of length;", in_order),
     ],
 }

@@ -90,60 +90,30 @@ RIGHT = {
 HEADS = ".unflatten(-1, (theirs.num_heads, -1)).transpose(1, 2)\n", ".reshape(*cut)\n"
 CUT = "qkv = ", "cut = len(x), theirs.num_heads, x.size(1), -1\n    qkv = "
 OPPOSITE = "(hidden[", "(~hidden["
-DEVIATION = "(variance + theirs.eps).sqrt()", "(variance.sqrt() + theirs.eps)"
-SAMPLE = "correction=0", "correction=1"
 WRONG = {
     "equal": [
         ("your prediction about 0.1 + 0.2 == 0.3 is wrong", [True, True, True, False, False]),
         ("the first roundings are of different sums", [False, True, True, True, False]),
-        ("give five answers, one for each statement", [False, True, True, False]),
-        ("give five answers, one for each statement", True),
-        ("give five times True or False", [5, 1, 1, 0, 0]),
-        ("give five times True or False, not a text", "FTTFF"),
     ],
     "ulps": [
         ("2^−23 is taken as the distance everywhere", lambda a, b: (b - a).abs() * 2**23),
         ("the relative difference is divided by 2^−23", lambda a, b: ((b - a).abs() / a * 2**23).double()),
-        ("take absolute values", lambda a, b: b.view(torch.int32).long() - a.view(torch.int32).long()),
-        ("the number of steps has no sign", edited("ulps", ").abs()", ")")),
     ],
     "first_difference": [
         ("It is the last step that differs, not the first", last),
         ("It is the step with the largest gap", largest),
-        ("No NaN is > a number", edited("first", "not (a - b).abs().max() <=", "(a - b).abs().max() >")),
-        ("use the tolerance", edited("first", "tolerance * b", "0.0 * b")),
-        ("a hook is still registered after the call", edited("first", "in handles", "in handles[1:]")),
     ],
     "copies": [
         ("the heads are cut out of the rows", *copies(attention=edited("attention", *CUT, *HEADS))),
         ("the mask is inverted", *copies(attention=edited("attention", *OPPOSITE))),
-        ("the mask is not used", *copies(attention=lambda t, x, mask: solved.attention(t, x, mask & False))),
-        ("attention is that of the copy", *copies(attention=edited("attention", *CUT, *HEADS, *OPPOSITE))),
-        (
-            "the network is that of the copy as it was given",
-            *copies(network=edited("network", "linear1(x)", "linear1(x), approximate='tanh'")),
-        ),
-        ("the activation is ReLU", *copies(network=edited("network", "gelu", "relu"))),
-        (
-            "calls PyTorch's MultiheadAttention itself",
-            *copies(attention=lambda t, x, mask: t(x, x, x, key_padding_mask=mask)[0]),
-        ),
-        ("calls PyTorch's TransformerEncoderLayer itself", *copies(network=lambda t, x: t(x))),
-        ("calls PyTorch's LayerNorm itself", *copies(norm=lambda t, x: t(x))),
-        ("the variance is divided by n − 1", *copies(norm=edited("norm", *SAMPLE))),
-        ("the norm is that of the copy as it was given", *copies(norm=edited("norm", *SAMPLE, *DEVIATION))),
-        ("eps is added to the deviation", *copies(norm=edited("norm", *DEVIATION))),
     ],
     "suspects": [
         ("differs, too, but an earlier step does already", {**PLACES, 2: "encoder: final norm"}),
         ("agrees with PyTorch's", {**PLACES, 3: "encoder 1: norm 1"}),
-        ("keep the dictionary", list(PLACES.values())),
-        ("is not the label of a step", {**PLACES, 4: "decoder.layers.1"}),
     ],
     "stall": [
         ("One digit more", lambda digits: 2 ** (digits - 1)),
         ("is a power of 2", lambda digits: 2**digits - 1),
-        ("the even one is taken", lambda digits: 2 ** (digits + 1)),
     ],
     "test": [
         ("5 of 6 wrong programs pass your test: the scores are not divided by √d_k", rows_sum),

@@ -4,6 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from tests.solutions import Solutions
 
@@ -15,6 +16,10 @@ def optimum_without_own_share(classes, smoothing):
     other = smoothing / (classes - 1)
     loss = -(1 - smoothing) * math.log(1 - smoothing) - smoothing * math.log(other)
     return 1 - smoothing, math.log((1 - smoothing) / other), loss
+
+
+def by_layer(logits, labels, smoothing, pad_id):
+    return nn.CrossEntropyLoss(ignore_index=pad_id, label_smoothing=smoothing)(logits.mT, labels)
 
 
 def adam_in_place(w, g, m, v, step, lr, betas, eps):
@@ -45,7 +50,7 @@ RIGHT = {
     "smoothed_loss": [lambda *given: solved.smoothed_loss(*given).item()],
     "adam": [adam_in_place],
     "update": [update_by_rows],
-    "optimum": [lambda *given: torch.tensor(solved.optimum(*given), dtype=torch.float64)],
+    "optimum": [lambda n, e: torch.tensor(solved.optimum(n, e), dtype=torch.float64) + 7e-8],  # a search
     "accumulate": [accumulate_means],
 }
 OTHERS = "log_p.mean(dim=-1)", "(log_p.sum(dim=-1) - of_label) / (logits.size(-1) - 1)"
@@ -54,13 +59,11 @@ SHIFT = "model(src, tgt[:, :-1])", "model(src, tgt)", "tgt[:, 1:]", "tgt"
 WRONG = {
     "schedule": [
         ("at step 8000, after the peak, the rate is not half of its", [2000, 8000, 0.5, 0.5]),
-        ("the peak of a model four times as wide does not change by a", [2000, 16_000, 2.0, 0.5]),
         ("step 2000 is not after the peak, which is at step 4,000", [2000, 2000, 0.5, 0.5]),
-        ("with a warm-up four times as long, the peak does not", [2000, 16_000, 0.5, 0.25]),
         ("give four numbers, one for each question", [2000, 16_000]),
     ],
     "smoothed_loss": [
-        ("padding counts as a label", edited("smoothed_loss", "losses[labels != pad_id]", "losses")),
+        ("your answer uses CrossEntropyLoss, which this exercise rules out", by_layer),
         ("the other classes share the smoothing", edited("smoothed_loss", *OTHERS)),
         (
             "logits of 10,000 give a loss that is not finite:",
@@ -71,7 +74,6 @@ WRONG = {
     ],
     "adam": [
         ("the means are not corrected for their start at 0", edited("adam_step", *UNCORRECTED)),
-        ("corrected as at the first step", lambda *given: solved.adam_step(*given[:4], 1, *given[5:])),
         ("ε is inside the root", edited("adam_step", "v_hat.sqrt() + eps", "(v_hat + eps).sqrt()")),
     ],
     "update": [
@@ -81,7 +83,7 @@ WRONG = {
     ],
     "optimum": [
         ("the label has no part in the smoothing", optimum_without_own_share),
-        ("the label's target is taken to be 1 − ε", lambda n, e: (1 - e, math.log((1 - e) * n / e), 0.0)),
+        ("your lead 4.511: the label's slope there is 1e-05", lambda n, e: (0.91, 4.511, 0.5)),
         ("the label's own share ε / n is missing", lambda n, e: (1 - e, *solved.optimum(n, e)[1:])),
         ("this is the perplexity", lambda *n: (*solved.optimum(*n)[:2], math.exp(solved.optimum(*n)[2]))),
     ],
