@@ -33,7 +33,7 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
 
     Lengths up to `trained` occurred in training; the rest of the axis is shaded.
     """
-    fig, ax = new_figure(width=WIDE, height=3.4)
+    fig, ax = new_figure(height=3.0)
     looks = (*LOOKS, (FIRST, ":", "v"), (SECOND, "-", "x"))
     places = range(len(lengths))
     for (name, runs), (color, style, mark) in zip(lines.items(), looks, strict=False):
