@@ -19,7 +19,7 @@ Runs = Sequence[Sequence[float]]  # the values of each seed at each place
 
 def draw_growth(depths: Sequence[int], lines: Mapping[str, Runs]) -> Figure:
     """Draw the size of the stream over the number of sub-layers, the mean of the seeds of each line."""
-    fig, ax = new_figure(width=WIDE, height=2.8)
+    fig, ax = new_figure(height=2.8)
     for (name, runs), (color, style, _) in zip(lines.items(), LOOKS, strict=False):
         means = [round(sum(values) / len(values), 2) for values in zip(*runs, strict=True)]
         ax.plot(depths, means, color=color, ls=style, marker="", label=name, clip_on=False)

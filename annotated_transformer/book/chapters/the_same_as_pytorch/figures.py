@@ -99,7 +99,7 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
 
 def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) -> Figure:
     """Draw the gap that each mistake makes, largest first, and the rounding of each format as a line."""
-    fig, ax = new_figure(width=WIDE, height=0.26 * len(mistakes) + 1.1)
+    fig, ax = new_figure(height=0.24 * len(mistakes) + 1.1)
     ordered = sorted(mistakes.items(), key=lambda item: -item[1])
     words = log_size(sorted(formats.values())[1]) - 0.4  # they end before the second line
     for row, (name, size) in enumerate(ordered):
@@ -111,7 +111,7 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
         ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
         ax.text(log_size(size), -0.9, name, ha="center", va="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
-    ax.set_xticks(range(-16, 1, 4), [f"$10^{{{p}}}$" if p else "$1$" for p in range(-16, 1, 4)])
+    ax.set_xticks(list(POWERS), list(POWERS.values()))
     ax.set_xlabel("relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
