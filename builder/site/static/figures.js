@@ -45,7 +45,7 @@
     ["role", "aria-label", "aria-roledescription", "tabindex"].forEach((name) => copy.removeAttribute(name));
     const text = new XMLSerializer().serializeToString(copy); // of outerHTML, &nbsp; would be no XML
     const rules = (await faces()).filter(([needs]) => new RegExp(needs).test(text)).map(([, face]) => face);
-    return text.replace(">", `><style>${rules.join("")}</style>`);
+    return text.replace(">", () => `><style>${rules.join("")}</style>`);
   };
 
   /** @type {(name: string, file: Blob) => void} */

@@ -242,7 +242,7 @@ def draw_readers(
                 for key, weight in enumerate(rows[query]):
                     if weight >= least:
                         ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
-                        draw_weight(ax, (ends[0], y), (ends[1], y + 4.6), weight, color=FIRST)
+                        draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
                 draw_token(query, y + 3.9, lit=True)
             ax.text(4.3, y + 2.3, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
