@@ -5,11 +5,12 @@ python -m builder.figures FOLDER 4.1 16.4            write these
 python -m builder.figures FOLDER --format png,pdf …  write them in these formats
 
 On a page, colors follow the theme by CSS variables, which other programs do not know. In a file they are
-those of the light theme. Of a slider, the first frame is written. The gallery (`{figure-gallery}`) shows the
-same files.
+those of the light theme, and an SVG brings its fonts along. Of a slider, the first frame is written. The
+gallery (`{figure-gallery}`) shows the same files.
 """
 
 import argparse
+import base64
 import html
 import io
 import json
@@ -24,6 +25,8 @@ import matplotlib
 from tqdm import tqdm
 
 from builder.chapters import written
+from builder.site.rendering.fonts import cut_font
+from builder.site.rendering.vendored import vendored
 
 ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(
@@ -33,6 +36,7 @@ FIGURE = re.compile(
     re.DOTALL,
 )
 MIXED = re.compile(r"fill: color-mix\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);? ?")
+FACE = re.compile(r'@font-face \{ font-family: "(Source Sans 3|At Math)";[^}]*url\("([^"]+)"\)[^}]*\}')
 VARIABLE = re.compile(r"var\(--[\w-]+, ([^()]+)\)")
 
 
@@ -75,6 +79,31 @@ def plain(svg: str) -> str:
     return re.sub(r'^<svg style="[^"]*"', "<svg", text)
 
 
+def faces(characters: str) -> list[tuple[str, str]]:
+    """Return what in a drawing needs a face of the book, as a regular expression, and the face with its font.
+
+    Of the fonts of formulas, only `characters` are kept.
+    """
+    static, fonts_of_formulas, found = Path(__file__).parent / "site" / "static", vendored("mathjax"), []
+    for rule in FACE.finditer((static / "book.css").read_text(encoding="utf-8")):
+        face, (family, file) = rule[0], rule.groups()
+        look = "italic;" if "italic" in face else "700;" if "weight: 700" in face else ""
+        needs = "[\u0370-\u03ff]" if "U+0370" in face else f"{look}[^<]*{family}"
+        if family == "At Math":
+            source = fonts_of_formulas[f"output/chtml/fonts/woff-v2/{Path(file).name}"]
+            font = cut_font(source, characters)
+        else:
+            font = (static / file).read_bytes()
+        found.append((needs, face.replace(file, f"data:;base64,{base64.b64encode(font).decode()}")))
+    return found
+
+
+def with_faces(svg: str, known: list[tuple[str, str]]) -> str:
+    """Return a plain SVG with those of the `known` faces that it needs, so that it looks as on the page."""
+    rules = "".join(face for needs, face in known if re.search(needs, svg))
+    return svg.replace(">", f"><style>{rules}</style>", 1)
+
+
 def as_png(svg: str, *, sharpness: float = 3.0) -> bytes:
     """Return a plain SVG as PNG, with so many pixels for each pixel of a screen."""
     import resvg_py
@@ -89,15 +118,18 @@ def as_pdf(svg: str) -> bytes:
     from svglib.svglib import svg2rlg
 
     for file, (weight, style) in fonts().items():
-        register_font("DejaVu Sans", font_path=file, weight=weight, style=style)
+        family = "STIXGeneral" if "STIX" in file else "DejaVu Sans"
+        register_font(family, font_path=file, weight=weight, style=style)
     return bytes(renderPDF.drawToString(svg2rlg(io.StringIO(svg)), invariant=1))
 
 
 def fonts() -> dict[str, tuple[str, str]]:
     """Return the files of the letters in which figures are drawn, with weight and style."""
     folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    looks = {"": ("normal", "normal"), "-Bold": ("700", "normal"), "-Oblique": ("normal", "italic")}
-    return {str(folder / f"DejaVuSans{name}.ttf"): look for name, look in looks.items()}
+    plain, bold, italic = ("normal", "normal"), ("700", "normal"), ("normal", "italic")
+    dejavu = {"DejaVuSans": plain, "DejaVuSans-Bold": bold, "DejaVuSans-Oblique": italic}
+    stix = {"STIXGeneral": plain, "STIXGeneralBol": bold, "STIXGeneralItalic": italic}
+    return {str(folder / f"{name}.ttf"): look for name, look in (dejavu | stix).items()}
 
 
 FORMATS: dict[str, Callable[[str], bytes]] = {"svg": str.encode, "png": as_png, "pdf": as_pdf}
@@ -122,9 +154,11 @@ def main() -> None:
         )
     options.folder.mkdir(parents=True, exist_ok=True)
     chosen = [one for one in found if not numbers or one.number in numbers]
+    known = faces("".join(one.svg for one in chosen))
     for one in tqdm(chosen, unit=" figures", disable=None):
         for name in formats:
-            (options.folder / f"{one.anchor}.{name}").write_bytes(FORMATS[name](plain(one.svg)))
+            svg = with_faces(plain(one.svg), known) if name == "svg" else plain(one.svg)
+            (options.folder / f"{one.anchor}.{name}").write_bytes(FORMATS[name](svg))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ HOUSE_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "annotated-transformer",
     "font.family": "DejaVu Sans",  # comes with matplotlib: every machine measures the same letters
+    "mathtext.fontset": "stix",  # so does this
     "font.size": 12,
     **{f"{part}.labelsize": 12 for part in ("axes", "xtick", "ytick")},
     "axes.titlesize": 12,
@@ -44,6 +45,12 @@ HOUSE_STYLE: dict[Any, Any] = {
         color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
     ),
 }
+# The faces of the book, if they are there, and of other machines.
+FACES = {
+    "'DejaVu Sans'": "'Source Sans 3', 'DejaVu Sans', Verdana, sans-serif",
+    "'STIXGeneral'": "'At Math', STIXGeneral, 'Cambria Math', 'Times New Roman', serif",
+}
+PALE = re.compile(r"(fill: url\(#(\w+)\)); fill-opacity: ([\d.]+)")
 
 
 class Plot(Figure):
@@ -94,7 +101,11 @@ def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbo
     text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
     text = change(text)
     text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
-    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    for name, faces in FACES.items():
+        text = text.replace(name, faces)
+    for _, pattern, opacity in PALE.findall(text):  # matplotlib makes the hatching as pale as its ground
+        text = re.sub(rf'(id="{pattern}"[^>]*>\s*<rect )(?=x)', rf'\1fill-opacity="{opacity}" ', text)
+    text = PALE.sub(r"\1", text)
     own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
     width = round(fig.get_figwidth() * 96 * SCALE)

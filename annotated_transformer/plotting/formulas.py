@@ -1,7 +1,8 @@
-"""Formulas in the labels of an SVG image, as text that flows.
+"""Formulas and lines in the labels of an SVG image, as text that flows.
 
-matplotlib gives each letter of such a label its own place, by the widths of its own font. In another,
-such as the narrower one of the book, the letters would stand apart, words included.
+matplotlib gives each letter of a formula its own place, by the widths of its own font, and each of several
+lines its left end. In another font, such as the narrower one of the book, the letters would stand apart,
+words included, and centered lines would stand too far left.
 """
 
 import functools
@@ -20,12 +21,13 @@ ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 LABEL = re.compile(
     r'<g id="label-(?P<anchor>\w+)"|'
     # Of a formula with a rectangle (the line of a fraction or a root), the letters stay where the line is.
-    r"<text>(?P<letters>(?:\s*<tspan [^>]*>[^<]*</tspan>)+)\s*</text>(?!\s*<rect)"
+    r"<text>(?P<letters>(?:\s*<tspan [^>]*>[^<]*</tspan>)+)\s*</text>(?!\s*<rect)|"
+    r'<text style="(?P<style>[^"]*)" transform="translate\((?P<x>\S+) (?P<y>\S+)\)">(?P<line>[^<]*)</text>'
 )
 LETTER = re.compile(r'<tspan x="(\S+)" y="(\S+)" style="([^"]*)">([^<]*)</tspan>')
 FONT = re.compile(r"(?P<size>[\d.]+)px; font-family: '(?P<family>[^']+)'")
+RAISED = 0.8  # pixels at most between a letter and its upper index
 CLOSE = 0.5  # pixels: letters that are closer to where the one before ends are a word
-BACK = 0.85  # of a width in that font: the way back to the start of an index, in narrower fonts, too
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,13 @@ def flowing(image: str) -> str:
         if found["anchor"]:
             anchor = found["anchor"]
             return "<g"
+        if found["line"]:
+            share = {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+            x = float(found["x"]) + share * sum(
+                _width(found["style"], one) for one in unescape(found["line"])
+            )
+            place = f'x="{x:.2f}" y="{found["y"]}"'
+            return f'<text style="{found["style"]}; text-anchor: {anchor}" {place}>{found["line"]}</text>'
         return _flow(_pieces(found["letters"]), anchor)
 
     return LABEL.sub(change, image)
@@ -78,7 +87,8 @@ def _flow(pieces: list[Letters], anchor: str) -> str:
     place = {"start": first.start, "middle": (first.start + last.end) / 2, "end": last.end}[anchor]
     x, y, spans = first.start, 0.0, []
     for piece in pieces:
-        moved = {"dx": (piece.start - x) * (BACK if piece.start < x else 1), "dy": piece.y - y}
+        across = piece.start - x
+        moved = {"dx": min(across, RAISED) if piece.y < y else across, "dy": piece.y - y}
         moves = [f'{name}="{by:.2f}" ' for name, by in moved.items() if abs(by) >= 0.01]
         spans.append(f'<tspan {"".join(moves)}style="{piece.style}">{piece.words}</tspan>')
         x, y = piece.end, piece.y

@@ -424,8 +424,8 @@ def test_law_a_wide_drawing_is_printed_as_wide_as_the_text_and_a_long_table_may_
 
 def test_law_a_drawing_wider_than_a_phone_scrolls_by_keyboard_with_a_shadow_where_more_is_hidden(open_page):
     page = open_page("chapters/22_from_here_to_modern_models.html", viewport=PHONE, reduced_motion="reduce")
-    page.wait_for_selector(".at-slider .at-stage[tabindex='0'] svg")
-    stage = page.locator(".at-slider .at-stage")
+    page.wait_for_selector(".at-stage[tabindex='0'] svg")
+    stage = page.locator(".at-stage[tabindex='0']").first
     stage.evaluate("x => [...x.querySelector('svg').children].forEach(part => part.remove())")
     stage.focus()
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import matplotlib
 import pytest
 import torch
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from annotated_transformer.plotting import draw_attention, draw_curves, new_plot, plot_curves, to_svg
-from annotated_transformer.plotting.palette import INK, PAPER
+from annotated_transformer.plotting.palette import INK, KEY, PAPER
 from tests.run_reports import REPORTS, write_run
 
 
@@ -53,6 +54,14 @@ def test_law_a_saved_figure_has_its_paper_and_letters(tmp_path: Path):
     image = (tmp_path / "curves.svg").read_text("utf-8")
     assert ">training 3.5</text>" in image
     assert f"fill: {PAPER.lower()}" in image
+
+
+def test_law_only_the_ground_of_a_hatching_is_pale():
+    fig, ax = new_plot()
+    ax.bar([0, 1], [1, 1], facecolor=to_rgba(KEY, 0.3), edgecolor=KEY, hatch="//")
+    image = to_svg(fig)
+    assert image.count("fill: url(#") == 2
+    assert image.count("fill-opacity") == image.count('<rect fill-opacity="0.3"') == 1
 
 
 def test_law_a_map_is_drawn_in_any_axes():

@@ -59,6 +59,13 @@ def test_law_a_formula_is_aligned_as_matplotlib_was_told(options, anchor):
     assert TEXT.findall(drawn("width $d_k$", **options))[0][0] == anchor
 
 
+@pytest.mark.parametrize(("ha", "anchor"), [("left", "start"), ("center", "middle"), ("right", "end")])
+def test_law_lines_are_aligned_as_matplotlib_was_told(ha, anchor):
+    lines = re.findall(r'text-anchor: (\w+)" x="(\S+)" y="\S+">(\w+)<', drawn("one\nlonger", ha=ha))
+    assert [(found, words) for found, _, words in lines] == [(anchor, "one"), (anchor, "longer")]
+    assert float(lines[0][1]) == pytest.approx(float(lines[1][1]), abs=0.1)
+
+
 @pytest.mark.parametrize("label", [r"$\frac{a}{b}$", r"$\sqrt{d_k}$"])
 def test_law_letters_below_a_line_stay_there(label):
     image = drawn(label)

@@ -248,7 +248,7 @@ function atAttend(query, keys, values) {
     svg.setAttribute("role", "group");
     svg.setAttribute("aria-label", data.alt);
     svg.style.cssText =
-      "background: var(--at-paper, #fefefe); width: min(100%, 477px); height: auto; font-family: 'DejaVu Sans', Verdana, sans-serif; user-select: none";
+      "background: var(--at-paper, #fefefe); width: min(100%, 477px); height: auto; font-family: 'Source Sans 3', 'DejaVu Sans', Verdana, sans-serif; user-select: none";
     stage.replaceChildren(svg);
     let at = start;
     const show = () =>

@@ -98,7 +98,8 @@ def draw_chapter_map(chapter: int, here: Sequence[str]) -> Figure:
 def _draw_stack(seen: Map, x: float, name: str, color: str, parts: tuple[str, ...]) -> float:
     """Draw a stack with the sub-layers that the reader knows, and return where its panel ends."""
     ax, middle, high = seen.ax, x + AXIS, LOW + 0.35 + PITCH * len(parts) + 0.6
-    lit = name in seen.here
+    lit, named = name in seen.here, "norm" in seen.here
+    tall = 0.6 if named else HEIGHT
     edge = (INK, 3.0) if lit else (color, 1.5)
     panel = (x, LOW), WIDTH, high - LOW
     ax.add_patch(Rectangle(*panel, facecolor=PAPER, edgecolor=edge[0], lw=edge[1], zorder=1))
@@ -109,16 +110,24 @@ def _draw_stack(seen: Map, x: float, name: str, color: str, parts: tuple[str, ..
         ax.text(x + WIDTH - 0.25, high - 0.45, r"$N\,\times$", ha="right", va="center")
     for place, part in enumerate(parts):
         if seen.knows(part):
-            box = Box(x + 0.35, LOW + 0.35 + PITCH * place, 2 * AXIS - 0.7, HEIGHT)
+            box = Box(x + 0.35, LOW + 0.35 + PITCH * place, 2 * AXIS - 0.7, tall)
             seen.box(box, _label(seen, part), part)
             if seen.knows("mask") and part == "decoder attention":
                 _draw_staircase(ax, (box.right[0] + 0.1, box.y))
             if seen.knows("norm"):
-                bar = Box(box.x, box.top[1], box.width, 0.17)
-                face = INK if "norm" in seen.here else to_rgba(NEUTRAL, 0.6)
+                bar = Box(box.x, box.top[1], box.width, PITCH - 0.14 - tall if named else 0.17)
+                face = INK if named else to_rgba(NEUTRAL, 0.6)
                 ax.add_patch(Rectangle(bar[:2], *bar[2:], facecolor=face, edgecolor=NEUTRAL, lw=1, zorder=3))
-                if "norm" in seen.here and part == "cross-attention":
-                    ax.text(*bar.top, "Add & Norm", ha="center", va="bottom", weight="bold")
+                if named:
+                    ax.text(
+                        *bar.center,
+                        "Add & Norm",
+                        ha="center",
+                        va="center",
+                        color=PAPER,
+                        weight="bold",
+                        zorder=4,
+                    )
     return high
 
 

@@ -6,6 +6,7 @@ equations from `tests/`, where each names its equation: `@pytest.mark.equation("
 
 import ast
 import html
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from builder.chapters import Chapter, source_of
-from builder.figures import Drawing, drawings, plain
+from builder.figures import Drawing, drawings, faces, plain, with_faces
 from builder.site.front.targets import TargetTable
 
 FOLDER = "figures"  # of the site's static files
@@ -91,12 +92,16 @@ def _shot(drawing: Drawing, page: str) -> str:
 
 
 def write_figures(app: Sphinx) -> None:
-    """Write the files that the gallery shows."""
+    """Write the files that the gallery shows, and the faces that go with a figure that a reader saves."""
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    for chapter in app.config.at_chapters:
-        for one in drawings(Path(app.srcdir, f"{chapter.file}.ipynb")) if chapter.file else ():
-            (folder / f"{one.anchor}.svg").write_text(plain(one.svg), "utf-8")
+    files = [Path(app.srcdir, f"{chapter.file}.ipynb") for chapter in app.config.at_chapters if chapter.file]
+    found = [one for file in files for one in drawings(file)]
+    known = faces("".join(one.svg for one in found))
+    for one in found:
+        (folder / f"{one.anchor}.svg").write_text(with_faces(plain(one.svg), known), "utf-8")
+    script = f"window.atFaces = {json.dumps(known)};\n"
+    Path(app.outdir, "_static", "faces.js").write_text(script, "utf-8")
 
 
 class EquationIndex(TargetTable):

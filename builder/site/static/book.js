@@ -136,6 +136,7 @@
           states.append(state);
         });
       stage.after(states);
+      states.querySelectorAll("img").forEach(inline);
     });
   });
   window.addEventListener("afterprint", () =>

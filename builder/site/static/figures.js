@@ -17,8 +17,18 @@
 
   const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--at-paper");
 
-  /** The drawing alone, in the colors of the page's theme, without variables. @type {(svg: SVGSVGElement) => string} */
-  const standalone = (svg) => {
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
+
+  /** What in a drawing needs a face, and the face with its font. @type {() => Promise<[string, string][]>} */
+  const faces = () =>
+    new Promise((resolve) => {
+      const script = Object.assign(document.createElement("script"), { src: new URL("faces.js", here) });
+      script.onload = script.onerror = () => resolve(Reflect.get(window, "atFaces") ?? []);
+      document.head.append(script);
+    });
+
+  /** The drawing alone, with its fonts, in the colors of the page's theme, without variables. @type {(svg: SVGSVGElement) => Promise<string>} */
+  const standalone = async (svg) => {
     const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
     const shown = [svg, ...svg.querySelectorAll("*")];
     [copy, ...copy.querySelectorAll("*")].forEach((element, place) => {
@@ -32,9 +42,10 @@
     copy.style.width = copy.style.height = "";
     copy.setAttribute("width", `${width}pt`);
     copy.setAttribute("height", `${height}pt`);
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     ["role", "aria-label", "aria-roledescription", "tabindex"].forEach((name) => copy.removeAttribute(name));
-    return copy.outerHTML;
+    const text = new XMLSerializer().serializeToString(copy); // of outerHTML, &nbsp; would be no XML
+    const rules = (await faces()).filter(([needs]) => new RegExp(needs).test(text)).map(([, face]) => face);
+    return text.replace(">", () => `><style>${rules.join("")}</style>`);
   };
 
   /** @type {(name: string, file: Blob) => void} */
@@ -48,7 +59,7 @@
   const drawn = async (svg) => {
     const { width, height } = svg.viewBox.baseVal;
     const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg))}`;
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await standalone(svg))}`;
     await image.decode();
     const canvas = Object.assign(document.createElement("canvas"), {
       width: Math.round(SHARP * width),
@@ -76,7 +87,9 @@
       return made;
     };
     const found = [
-      button("SVG", (svg) => save(`${name}.svg`, new Blob([standalone(svg)], { type: "image/svg+xml" }))),
+      button("SVG", async (svg) =>
+        save(`${name}.svg`, new Blob([await standalone(svg)], { type: "image/svg+xml" })),
+      ),
       button("PNG", async (svg) => {
         const file = await drawn(svg);
         if (file) save(`${name}.png`, file);

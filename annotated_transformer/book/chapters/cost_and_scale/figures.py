@@ -1,5 +1,6 @@
 """The drawings of what is counted in the chapter on cost and scale; `machine_figures` has the others."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from jaxtyping import Bool
@@ -10,7 +11,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.chapters.cost_and_scale.counting import shortest_path
-from annotated_transformer.book.drawing.boxes import Box
+from annotated_transformer.book.drawing.boxes import Box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.figures import WIDE
@@ -33,6 +34,7 @@ def draw_layer_costs(parts: Mapping[str, Number], *, growing: str, most: Number)
         ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.4)
         ax.text(0, place - 0.26, f"{name}: {flops / total:.0%}", ha="left", va="bottom")
     ax.set(xlim=(0, most / 1e6), ylim=(len(parts) - 0.4, -0.95), yticks=[], xlabel="million FLOPs per token")
+    ax.spines["left"].set_visible(False)  # the words begin there
     return fig
 
 
@@ -152,23 +154,37 @@ def draw_kept(lengths: Sequence[int], kept: Mapping[str, Sequence[Number]]) -> F
 
 
 def draw_pass(scores: Sequence[Number], block: int, done: int, state: Mapping[str, Number]) -> Figure:
-    """Draw a row of scores in blocks, of which `done` have been read, and the numbers that are kept."""
-    fig, ax = new_canvas(40, 17.5)
-    width = 36.0 / len(scores)
+    """Draw a row of scores in blocks, of which `done` have been read, and their exponentials.
+
+    The exponentials are relative to the largest score so far; those of earlier blocks were, before the last
+    one, as high as their dashed outlines.
+    """
+    fig, ax = new_canvas(40, 25)
+    width, start = 36.0 / len(scores), block * (done - 1)
+    largest, before = max(scores[: block * done]), max(scores[:start], default=-math.inf)
     for place, score in enumerate(scores):
-        number = place // block
-        now, past = number == done - 1, number < done - 1
+        now, read = start <= place < start + block, place < start + block
+        box, color = Box(2 + width * place, 18, width, 4), FIRST if now else NEUTRAL
         face = to_rgba(FIRST, 0.45) if now else "none"
-        box = Box(2 + width * place, 11, width, 4)
-        ax.add_patch(Rectangle(box[:2], width, 4, facecolor=face, edgecolor=FIRST if now else NEUTRAL,
-                               lw=2 if now else 1, hatch="//" if past else ""))  # fmt: skip
+        ax.add_patch(Rectangle(box[:2], width, 4, facecolor=face, edgecolor=color, lw=2 if now else 1))
         weight = "bold" if now else "normal"
         ax.text(
-            *box.center, f"{score:g}", ha="center", va="center", weight=weight, color=MUTED if past else INK
+            *box.center, f"{score:g}", ha="center", va="center", weight=weight, color=INK if now else MUTED
         )
-    ax.text(2, 15.6, "scores of one query", ha="left", va="bottom", color=MUTED)
-    for row, (name, value) in enumerate(state.items()):
-        y = 7.6 - 3.0 * row
-        ax.text(24, y, name, ha="right", va="center")
-        ax.text(26, y, f"{value:.3f}", ha="left", va="center", weight="bold")
+        corner, wide = (box.x + 0.15 * width, 4.5), 0.7 * width
+        if read:
+            high = 9 * math.exp(score - largest)
+            ax.add_patch(
+                Rectangle(corner, wide, high, facecolor=to_rgba(color, 0.45), edgecolor=color, lw=1.5)
+            )
+        if read and not now:
+            high = 9 * math.exp(score - before)
+            ax.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=MUTED, ls="--", lw=1.2))
+    ax.text(2, 22.6, "scores of one query", ha="left", va="bottom", color=MUTED)
+    if start:
+        words = f"$\\times\\,e^{{{before:g}-{largest:g}}} = {math.exp(before - largest):.2g}$"
+        ax.text(2 + width * start / 2, 14.2, words, ha="center", va="bottom", weight="bold")
+    draw_line(ax, (2, 4.5), (38, 4.5))
+    for x, (name, value) in zip((2, 25), state.items(), strict=True):
+        ax.text(x, 1.8, f"{name} = {value:.4g}", ha="left", va="center")
     return fig

@@ -63,8 +63,9 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
 
 def draw_shares(updates: Mapping[str, Mapping[str, Number]]) -> Figure:
     """Draw the share of each kind of operator in the time of an update, one bar for each model."""
-    kinds = list(next(iter(updates.values())))
-    fig, ax = new_figure(width=WIDE, height=0.46 * len(kinds) + 0.9)
+    most = {kind: max(shares[kind] for shares in updates.values()) for kind in next(iter(updates.values()))}
+    kinds = sorted((kind for kind, share in most.items() if share >= 0.005), key=lambda kind: -most[kind])
+    fig, ax = new_figure(height=0.46 * len(kinds) + 0.9)
     for place, kind in enumerate(kinds):
         for row, (name, shares) in enumerate(updates.items()):
             color, hatch = ((FIRST, ""), (SECOND, "//"))[row % 2]
@@ -73,8 +74,9 @@ def draw_shares(updates: Mapping[str, Mapping[str, Number]]) -> Figure:
             ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.34)
             words = f"{shown:.0f}%  {name}" if place == 0 else f"{shown:.0f}%"
             ax.text(shown + 0.7, y, words, ha="left", va="center")
-    ax.set(xlim=(0, 100), ylim=(len(kinds) - 0.4, -0.6), xlabel="percent of the time of an update")
-    ax.set_yticks(range(len(kinds)), kinds)
+    ax.set(xlim=(0, 130), ylim=(len(kinds) - 0.4, -0.6), xlabel="percent of the time of an update")
+    ax.set_xticks(range(0, 101, 50))
+    ax.set_yticks(range(len(kinds)), [kind.replace(", ", ",\n", 1) for kind in kinds])
     ax.tick_params(left=False)
     return fig
 

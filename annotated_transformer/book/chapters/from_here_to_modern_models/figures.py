@@ -11,8 +11,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
-from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MUTED, NEUTRAL
+from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MUTED, NEUTRAL, PAPER
 
 
 class Change(NamedTuple):
@@ -25,8 +24,8 @@ class Change(NamedTuple):
 
 PLACES = ("positions", "norm 1", "attention", "add 1", "norm 2", "network", "add 2", "last norm", "logits")
 BEGINNING = {
-    "positions": "embedding + sinusoids", "norm 1": "", "attention": "attention, {0} k–v heads",
-    "add 1": "add, LayerNorm", "norm 2": "", "network": "ReLU network, with biases",
+    "positions": "embedding\n+ sinusoids", "norm 1": "", "attention": "attention,\n{0} k–v heads",
+    "add 1": "add, LayerNorm", "norm 2": "", "network": "ReLU network,\nwith biases",
     "add 2": "add, LayerNorm", "last norm": "", "logits": "linear, softmax",
 }  # fmt: skip
 CHANGES = (
@@ -36,12 +35,12 @@ CHANGES = (
         "last norm": "LayerNorm",
     }),
     Change("RMSNorm", "2019", dict.fromkeys(("norm 1", "norm 2", "last norm"), "RMSNorm")),
-    Change("SwiGLU", "2020", {"network": "SwiGLU, with biases"}),
+    Change("SwiGLU", "2020", {"network": "SwiGLU,\nwith biases"}),
     Change("rotary positions", "2021", {
-        "positions": "embedding", "attention": "rotary attention, {0} k–v",
+        "positions": "embedding", "attention": "rotary attention,\n{0} k–v heads",
     }),
-    Change("no biases", "2022", {"network": "SwiGLU, no biases"}),
-    Change("grouped queries", "2023", {"attention": "rotary attention, {1} k–v"}),
+    Change("no biases", "2022", {"network": "SwiGLU,\nno biases"}),
+    Change("grouped queries", "2023", {"attention": "rotary attention,\n{1} k–v heads"}),
 )  # fmt: skip
 
 
@@ -58,12 +57,12 @@ def draw_layer(count: int, heads: tuple[int, int] = (4, 2)) -> Figure:
 
     `heads` are the numbers of heads of keys and values before and after grouping.
     """
-    fig, ax = new_canvas(64, 46, width=WIDE)
+    fig, ax = new_canvas(46, 55)
     now = CHANGES[count]
     _draw_tower(ax, 3.0, boxes_after(0), (), heads)
-    _draw_tower(ax, 36.0, boxes_after(count), now.boxes, heads)
-    ax.text(15.5, 44, "2017", ha="center", va="center", weight="bold")
-    ax.text(48.5, 44, f"{now.year}: {now.name}", ha="center", va="center", weight="bold")
+    _draw_tower(ax, 27.0, boxes_after(count), now.boxes, heads)
+    for x, change in ((12, CHANGES[0]), (36, now)):
+        ax.text(x, 52, f"{change.year}\n{change.name}", ha="center", va="center", weight="bold")
     return fig
 
 
@@ -75,7 +74,10 @@ def _draw_tower(
     heads: tuple[int, int],
 ) -> None:
     """Draw boxes one above the other, and the residual stream that goes around two of them."""
-    spots = {place: Box(x, 1 + 4.6 * row, 25.0, 3.3) for row, place in enumerate(words)}
+    spots, y = {}, 1.0
+    for place, text in words.items():
+        spots[place] = Box(x, y, 18.0, 5.0 if "\n" in text else 3.3)
+        y = spots[place].top[1] + 1.6
     for place, box in spots.items():
         edge, face = (FIRST, to_rgba(FIRST, 0.3)) if place in lit else (NEUTRAL, to_rgba(NEUTRAL, 0.15))
         ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, facecolor=face, edgecolor=edge, lw=2))
@@ -86,43 +88,44 @@ def _draw_tower(
         draw_arrow(ax, lower.top, upper.bottom)
     for before, after in (("positions", "add 1"), ("add 1", "add 2")):
         low, high = spots[before].top[1] + 0.5, spots[after].left[1]
-        draw_line(ax, (x + 12.5, low), (x - 1.8, low), (x - 1.8, high))
+        draw_line(ax, (x + 9, low), (x - 1.8, low), (x - 1.8, high))
         draw_arrow(ax, (x - 1.8, high), (x, high))
 
 
 BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}
-COLUMNS, LINE = (6.5, 19.0, 33.5, 47.5), 2.2  # of the tree: where its lines are, and from name to name
+COLUMNS, LINE = (1.5, 17.0, 29.0), 2.3  # of the tree: where its lines are, and from name to name
 
 
 def draw_family(
     branches: Mapping[str, Sequence[tuple[str, int]]], ideas: Sequence[tuple[str, int]]
 ) -> Figure:
-    """Draw the models of each branch down the years, each with its name, and the ideas beside them.
+    """Draw the models of each branch down the years, each with its name, and each year's ideas above them.
 
     `branches` and `ideas` give names and years, in order.
     """
-    lanes = [*branches.values(), ideas]
-    years = range(min(y for lane in lanes for _, y in lane), max(y for lane in lanes for _, y in lane) + 1)
-    counts = {year: max(1, *(sum(y == year for _, y in lane) for lane in lanes)) for year in years}
-    height = LINE * sum(counts.values()) + 0.8 * len(counts)
-    fig, ax = new_canvas(64, height + 6.5, width=WIDE)
-    ax.text(20.5, height + 5.3, "Transformer, 2017", ha="center", va="center", weight="bold")
-    for name, x in zip((*branches, "ideas"), COLUMNS, strict=True):
-        color = BRANCHES.get(name, FIRST)
-        if name in branches:
-            draw_line(ax, (20.5, height + 4.2), (x, height + 2.8), (x, 0.4), color=color)
+    lanes = list(branches.values())
+    every = [year for lane in (*lanes, ideas) for _, year in lane]
+    counts = {
+        year: 1 + max(sum(y == year for _, y in lane) for lane in lanes)
+        for year in range(min(every), max(every) + 1)
+    }
+    height = LINE * sum(counts.values())
+    fig, ax = new_canvas(46, height + 6.5)
+    ax.text(COLUMNS[1], height + 5.3, "Transformer, 2017", ha="center", va="center", weight="bold")
+    for name, x in zip(branches, COLUMNS, strict=True):
+        draw_line(ax, (COLUMNS[1], height + 4.2), (x, height + 2.8), (x, 0.4), color=BRANCHES[name])
         ax.text(x + 1, height + 1.4, name, ha="left", va="center", color=MUTED)
     top = height
     for year, count in counts.items():
-        ax.plot([0, 64], [top, top], color=NEUTRAL, lw=1, ls="-", marker="", alpha=0.4, zorder=0)
-        ax.text(0.2, top - 0.4 - LINE / 2, str(year), ha="left", va="center", color=MUTED)
-        for lane, x, name in zip(lanes, COLUMNS, (*branches, "ideas"), strict=True):
-            shown = [word for word, y in lane if y == year]
-            for place, word in enumerate(shown):
-                y = top - 0.4 - LINE * (place + 0.5)
-                color = BRANCHES.get(name, FIRST)
-                mark = "o" if name in branches else "D"
-                ax.plot([x], [y], marker=mark, color=color, markersize=6, ls="")
+        ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=PAPER, lw=0, zorder=2))
+        ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=to_rgba(NEUTRAL, 0.2), lw=0, zorder=2))
+        words = ", ".join(word for word, y in ideas if y == year)
+        ax.text(0.5, top - LINE / 2, str(year), ha="left", va="center", weight="bold")
+        ax.text(6.5, top - LINE / 2, words, ha="left", va="center", color=MUTED)
+        for lane, x, name in zip(lanes, COLUMNS, branches, strict=True):
+            for place, word in enumerate(word for word, y in lane if y == year):
+                y = top - LINE * (place + 1.5)
+                ax.plot([x], [y], marker="o", color=BRANCHES[name], markersize=6, ls="")
                 ax.text(x + 1, y, word, ha="left", va="center", color=INK)
-        top -= LINE * count + 0.8
+        top -= LINE * count
     return fig

@@ -19,7 +19,7 @@ Runs = Sequence[Sequence[float]]  # the values of each seed at each place
 
 def draw_growth(depths: Sequence[int], lines: Mapping[str, Runs]) -> Figure:
     """Draw the size of the stream over the number of sub-layers, the mean of the seeds of each line."""
-    fig, ax = new_figure(width=WIDE, height=2.8)
+    fig, ax = new_figure(height=2.8)
     for (name, runs), (color, style, _) in zip(lines.items(), LOOKS, strict=False):
         means = [round(sum(values) / len(values), 2) for values in zip(*runs, strict=True)]
         ax.plot(depths, means, color=color, ls=style, marker="", label=name, clip_on=False)
@@ -33,7 +33,7 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
 
     Lengths up to `trained` occurred in training; the rest of the axis is shaded.
     """
-    fig, ax = new_figure(width=WIDE, height=3.4)
+    fig, ax = new_figure(height=3.0)
     looks = (*LOOKS, (FIRST, ":", "v"), (SECOND, "-", "x"))
     places = range(len(lengths))
     for (name, runs), (color, style, mark) in zip(lines.items(), looks, strict=False):

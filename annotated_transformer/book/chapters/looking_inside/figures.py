@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_weight
+from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
@@ -24,6 +24,7 @@ from annotated_transformer.plotting.palette import (
     MASKED,
     MUTED,
     NEUTRAL,
+    PAPER,
     SECOND,
 )
 
@@ -220,28 +221,34 @@ def draw_readers(
     Of a layer, the rows of those tokens are drawn that the layer above reads; weights below `least` are not.
     """
     pitch = max(2.2, 0.42 * max(map(len, words)) + 0.6)
-    heights = [4.4 * len(maps) + 4.0 for maps in readers.values()]
+    heights = [4.6 * len(maps) + 3.6 for maps in readers.values()]
     fig, ax = new_canvas(pitch * len(words) + 4.8, sum(heights), width=WIDE)
+
+    def draw_token(place: int, y: float, *, lit: bool) -> None:
+        box = Box(4.7 + pitch * place, y, pitch - 0.2, 1.5)
+        ax.add_patch(Rectangle(box[:2], *box[2:], facecolor=PAPER, edgecolor=NEUTRAL, lw=1, zorder=3))
+        weight = "bold" if lit else "normal"
+        ax.text(*box.center, words[place], ha="center", va="center", weight=weight, zorder=4)
+
     top = sum(heights)
     for (name, maps), height in zip(readers.items(), heights, strict=True):
-        low = top - height + 0.9
-        ax.text(0.1, top - 0.7, name, ha="left", va="center", weight="bold")
+        low = top - height + 0.6
+        ax.text(0.1, top - 0.8, name, ha="left", va="center", weight="bold")
         read = {0}
         for layer in reversed(range(len(maps))):
-            y = low + 4.4 * layer + 0.9
+            y = low + 4.6 * layer + 0.7
             rows, seen = maps[layer].tolist(), set()
             for query in sorted(read):
                 for key, weight in enumerate(rows[query]):
                     if weight >= least:
                         ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
-                        draw_weight(ax, (ends[0], y), (ends[1], y + 3.0), weight, color=FIRST)
+                        draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
-                ax.text(4.6 + pitch * (query + 0.5), y + 3.1, words[query], ha="center", va="bottom")
-            ax.text(4.3, y + 1.5, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
+                draw_token(query, y + 3.9, lit=True)
+            ax.text(4.3, y + 2.3, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
             read = seen
-        for place, word in enumerate(words):
-            weight = "bold" if place in read else "normal"
-            ax.text(4.6 + pitch * (place + 0.5), low + 0.5, word, ha="center", va="top", weight=weight)
+        for place in range(len(words)):
+            draw_token(place, low, lit=place in read)
         top -= height
     return fig
 

@@ -125,7 +125,7 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
     ax.set_xlim(-90, max(len(values) for values in gaps.values()))
     ax.set_xticks([0, mark, 300, 400])
-    ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "1"])
+    ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "$1$"])
     return fig
 
 

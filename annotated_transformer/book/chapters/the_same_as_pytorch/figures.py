@@ -9,14 +9,14 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import draw_arrow
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends, name_rows
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
 LEAST = -17.0  # of a logarithm: smaller gaps, and none at all, are drawn there
-POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "1"}
+POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "$1$"}
 
 
 def log_size(size: float) -> float:
@@ -99,18 +99,19 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
 
 def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) -> Figure:
     """Draw the gap that each mistake makes, largest first, and the rounding of each format as a line."""
-    fig, ax = new_figure(width=WIDE, height=0.26 * len(mistakes) + 1.1)
+    fig, ax = new_figure(height=0.24 * len(mistakes) + 1.1)
     ordered = sorted(mistakes.items(), key=lambda item: -item[1])
+    words = log_size(sorted(formats.values())[1]) - 0.4  # they end before the second line
     for row, (name, size) in enumerate(ordered):
+        ax.text(words, row, name, ha="right", va="center")
+        ax.plot([words + 0.2, log_size(size)], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
         ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
-        plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
-        ax.text(log_size(size) - 0.35, row, name, ha="right", va="center", bbox=plate, zorder=3)
     for place, (name, size) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
         ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
         ax.text(log_size(size), -0.9, name, ha="center", va="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
-    ax.set_xticks(range(-16, 1, 4), [f"$10^{{{p}}}$" if p else "1" for p in range(-16, 1, 4)])
+    ax.set_xticks(list(POWERS), list(POWERS.values()))
     ax.set_xlabel("relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
@@ -148,21 +149,19 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
 
 
 def draw_inside(found: Mapping[str, float], *, tolerance: float) -> Figure:
-    """Draw the steps of one module as boxes in a row: those that agree, and from the first that does not."""
-    fig, ax = new_canvas(46, 11)
-    pitch = 46 / len(found)
-    first = next((label for label, size in found.items() if not size <= tolerance), None)
-    for place, (label, size) in enumerate(found.items()):
-        wrong = not size <= tolerance
-        color = SECOND if wrong else FIRST
-        corner = place * pitch + 0.5, 4.0
-        look = {"facecolor": to_rgba(color, 0.3), "edgecolor": color, "lw": 3.0 if wrong else 1.5}
-        ax.add_patch(Rectangle(corner, pitch - 1.6, 4.0, **look))  # type: ignore[arg-type]
-        middle = corner[0] + (pitch - 1.6) / 2
-        ax.text(middle, 6.0, label, ha="center", va="center", weight="bold" if label == first else "normal")
-        ax.text(middle, 2.4, "differs" if wrong else "agrees", ha="center", va="center", color=MUTED)
-        if place:
-            draw_arrow(ax, (corner[0] - 1.5, 6), (corner[0], 6))
+    """Draw the steps of one module, of which the last two use those before: which agree, and which do not."""
+    fig, ax = new_canvas(46, 17)
+    labels = list(found)
+    before: list[Box] = []
+    for place, column in enumerate(filter(None, (labels[:-2], labels[-2:-1], labels[-1:]))):
+        boxes = []
+        for row, label in enumerate(column):
+            color, said = (FIRST, "agrees") if found[label] <= tolerance else (SECOND, "differs")
+            y = 6.3 + 5.6 * ((len(column) - 1) / 2 - row)
+            boxes.append(draw_box(ax, 0.5 + 16.5 * place, y, 12, 4.4, f"{label}\n{said}", color=color))
+            for box in before:
+                draw_arrow(ax, box.right, boxes[-1].left)
+        before = boxes
     return fig
 
 

@@ -19,7 +19,7 @@ LOWEST, HIGHEST = -12.0, 10.0  # of the logarithms that are drawn
 
 def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the size of gradients over the distance on a log scale; those beyond lie on the edge."""
-    fig, ax = new_figure(width=WIDE, height=3.6)
+    fig, ax = new_figure(height=3.2)
     for (name, values), (color, style, _) in zip(lines.items(), cycle(LOOKS), strict=False):
         logs = [round(math.log10(max(value, 1e-99)), 1) for value in values]
         logs = [min(max(log, LOWEST), HIGHEST) for log in logs]
@@ -54,7 +54,7 @@ def draw_copies(
 
 def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
     """Draw the number of operations in a row over the sentence length, both on logarithmic scales."""
-    fig, ax = new_figure(width=WIDE, height=3.0)
+    fig, ax = new_figure(height=3.0)
     for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
