@@ -118,13 +118,6 @@ def test_law_half_precision_has_the_angles_of_float32():
     torch.testing.assert_close(found.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)
 
 
-@pytest.mark.message
-@both
-def test_message_features_are_rotated_in_pairs(kind):
-    with pytest.raises(ValueError, match=r"^d_k=7 is odd, but features are rotated in pairs; make it even$"):
-        kind(7)
-
-
 def test_law_a_transformer_with_rotary_positions_is_saved_and_decoded_with_a_cache(tmp_path, monkeypatch):
     """It rotates in self-attention only: in cross-attention, the two sides count their own positions."""
     monkeypatch.setattr("annotated_transformer.registry._attentions", {})
