@@ -119,11 +119,3 @@ def test_law_memory_holds_all_experts_and_a_token_meets_few():
     assert sum(p.numel() for p in layer.parameters()) == others + EXPERTS * expert
     assert parameters_per_token(layer) == others + 2 * expert
     assert parameters_per_token(nn.Linear(3, 5)) == 20
-
-
-@pytest.mark.message
-def test_message_too_few_experts():
-    with pytest.raises(
-        ValueError, match=r"^the router chooses from 5 experts, and there are 1; give one for e"
-    ):
-        MixtureOfExperts(Router(D_MODEL, EXPERTS, 2), [FeedForward(D_MODEL, D_FF)])
