@@ -66,7 +66,7 @@ class ScaledDotProductAttention(nn.Module):
         super().__init__()
         self.weights = nn.Identity()
 
-    @refuses(unlike_values, unpaired_values)
+    @refuses(unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -85,7 +85,7 @@ class FusedAttention(nn.Module):
     The kernel need not materialize the weights, so there are none to observe.
     """
 
-    @refuses(unequal_widths, unlike_values, unpaired_values, unfit_mask_of_pairs)
+    @refuses(unequal_widths, unpaired_values, unlike_values, unfit_mask_of_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -112,7 +112,7 @@ class AdditiveAttention(nn.Module):
         self.to_score = nn.Linear(hidden, 1, bias=False)
         self.weights = nn.Identity()
 
-    @refuses(other_widths, unlike_values, unpaired_values)
+    @refuses(other_widths, unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_query"],

@@ -66,7 +66,8 @@ def unequal_widths(query: Tensor, key: Tensor) -> None:
 
 
 def unpaired_values(key: Tensor, value: Tensor) -> None:
-    """Raise ValueError if there are not as many values as keys."""
+    """Raise ValueError if there are not as many values as keys, or on another device."""
+    refuse_other_device("value", value, "the key", key)
     if key.size(-2) != value.size(-2):
         raise ValueError(
             f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"

@@ -25,7 +25,7 @@ class BiasedAttention(nn.Module):
         self.bias = bias
         self.weights = nn.Identity()
 
-    @refuses(unequal_widths, unlike_values, unpaired_values)
+    @refuses(unequal_widths, unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "batch heads queries d_k"],

@@ -73,7 +73,7 @@ class MixtureOfExperts(FeedForward):
         x: Float[Tensor, "*batch d_model"],
     ) -> Float[Tensor, "*batch d_model"]:
         """Return each token's transform; an expert computes only what is sent to it."""
-        probabilities, chosen = (one.reshape(-1, one.size(-1)) for one in self.router(x))
+        probabilities, chosen = (y.reshape(-1, y.size(-1)) for y in self.router(x))
         tokens = x.reshape(-1, x.size(-1))
         weights = probabilities.gather(-1, chosen)
         weights = weights / weights.sum(dim=-1, keepdim=True)
@@ -81,7 +81,8 @@ class MixtureOfExperts(FeedForward):
         for i, expert in enumerate(self.experts):
             sent, rank = (chosen == i).nonzero(as_tuple=True)
             weighted = weights[sent, rank, None] * expert(tokens[sent])
-            output = output.index_add(0, sent, weighted.to(x.dtype))  # autocast may have changed its type
+            # Autocast may have changed the type.
+            output = output.index_add(0, sent, weighted.to(x.dtype))
         return output.view_as(x)
 
 

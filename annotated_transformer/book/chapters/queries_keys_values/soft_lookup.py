@@ -21,7 +21,7 @@ def flat_kernel(width: float) -> None:
         raise ValueError(f"width={width} of the kernel; give a number above 0")
 
 
-@refuses(flat_kernel, unequal_widths, unlike_values, unpaired_values)
+@refuses(flat_kernel, unequal_widths, unpaired_values, unlike_values)
 def gaussian_average(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],
