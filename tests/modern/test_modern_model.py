@@ -95,25 +95,6 @@ def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
     assert torch.equal(loaded(ids), model.eval()(ids))
 
 
-def test_law_the_config_fixes_every_shape():
-    config = replace(CONFIG, num_layers=3, num_heads=8, num_kv_heads=1, rotary_base=500.0)
-    model = ModernModel(config)
-    assert model.config is config
-    assert len(model.encoder.layers) == 3
-    attention = model.encoder.layers[0].self_attention
-    assert isinstance(attention, GroupedQueryAttention)
-    assert (attention.num_heads, attention.num_kv_heads) == (8, 1)
-    assert attention.attention.positions.base == 500.0
-    again = ModernModel(config)
-    again.load_state_dict(model.state_dict())  # the same names and shapes
-
-
-def test_law_the_default_width_is_eight_thirds_of_the_model_rounded_up():
-    config = ModernConfig(vocab_size=11)
-    assert config.d_ff == 176 == -(-8 * config.d_model // 24) * 8
-    assert ModernModel(config).encoder.layers[0].feed_forward.gate.out_features == 176
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("make", "sentence"),

@@ -110,14 +110,6 @@ def test_law_high_weights_are_dark_in_light_mode_and_bright_in_dark_mode():
     assert dict(re.findall(r"(--at-[\w-]+): (#\w{6});", dark)).items() <= night.items()
 
 
-def test_law_only_a_figure_with_a_map_carries_its_script():
-    fig, _ = map_of(torch.full((2, 2), 0.5))
-    assert "<script>" in show(fig)
-    plain, ax = new_figure()
-    ax.plot([1, 2], [1, 2])
-    assert "<script>" not in show(plain)
-
-
 @pytest.mark.message
 def test_message_weights_or_mask_that_do_not_match_the_words():
     _, ax = new_figure()

@@ -80,36 +80,6 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
 
 
-def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: Figure):
-    figure = draw_curves(REPORTS, schedule)
-    steps, rates = lines(figure)["schedule"]
-    assert steps == list(range(1, 32))
-    assert rates == [schedule(step) for step in steps]
-    assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
-    assert figure.axes[0].get_title(loc="right") == "shaded: warm-up to step 23"
-    assert drawn.axes[0].get_title(loc="right") == ""
-    for ax in figure.axes:
-        (span,) = ax.patches
-        assert (span.get_x(), span.get_width()) == (0, 23)
-    assert not any(ax.patches for ax in drawn.axes)
-
-
-@pytest.mark.parametrize(("warmup", "last"), [(307, 2003), (4001, 997)])
-def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
-    rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
-    report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
-    figure = draw_curves([report], rate)
-    steps, rates = lines(figure)["schedule"]
-    assert {1, min(warmup, last), last} <= set(steps)
-    assert steps == sorted(set(steps))
-    assert len(steps) <= 204
-    assert rates == pytest.approx([rate(int(step)) for step in steps])
-    ended = warmup < last
-    step = f" to step {warmup:,}" if ended else ""
-    assert figure.axes[0].get_title(loc="right") == f"shaded: warm-up{step}"
-    assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
-
-
 def test_law_the_description_states_the_first_last_lowest_and_highest_values():
     words = describe_curves(REPORTS)
     assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
@@ -120,13 +90,6 @@ def test_law_the_description_states_the_first_last_lowest_and_highest_values():
     for label in LABELS.values():
         assert f"{label.capitalize()}: " in words
     assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
-
-
-def test_law_the_description_has_the_schedules_peak():
-    words = describe_curves(REPORTS, schedule)
-    assert "The learning rate rises to 0.003 at step 23, then falls. Gradient norm: " in words
-    assert "Learning rate: " not in words
-    assert "at step 11, still in its warm-up. Gradient" in describe_curves(REPORTS[:1], schedule)
 
 
 @pytest.mark.message
