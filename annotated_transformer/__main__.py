@@ -1,4 +1,4 @@
-"""The command line: download a corpus, train a model, evaluate it, translate with it, and carry it over.
+"""The command line: parsing the arguments, running a command, and reporting its errors.
 
 Each command has two files in `commands`: its options and its help, `NAME_options`, and what it does, which
 is imported only when it runs. This file runs the commands and reports errors. Nothing that `--help`,
@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +24,7 @@ from annotated_transformer.commands.export_options import add_export_options
 from annotated_transformer.commands.grade_options import add_grade_options
 from annotated_transformer.commands.import_options import add_import_options
 from annotated_transformer.commands.options import name_options
-from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
+from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log, print_line
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
 from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.commands.translate_options import add_translate_options
@@ -244,8 +244,10 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports mistakes in one line, as commands do, and suggests the option that was meant."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        with suppress(BrokenPipeError):  # of `--help | head`, which argparse in Python 3.11.2 raises
-            super()._print_message(message, file)
+        if file is not None and file is sys.stdout:  # argparse neither flushes it nor reports a full disk
+            print_line(message.rstrip("\n"))
+        else:
+            log(message.rstrip("\n"))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, unknown = super().parse_known_args(args, namespace)
@@ -271,7 +273,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return a parser of all commands, with the options of those that `arguments` name."""
     parser = _Parser(
         prog="annotated-transformer",
-        description=__doc__.partition("\n")[0],
+        description="Download a corpus, train a model, evaluate it, translate with it, and carry it over.",
         epilog=EXAMPLES,
         formatter_class=_Formatter,
     )

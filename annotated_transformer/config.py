@@ -12,6 +12,16 @@ LARGEST_SIZE = 2**31
 MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's largest model
 
 
+def refuse_sizes(**sizes: object) -> None:
+    """Raise ValueError if a size is not a positive whole number, or too large."""
+    for name, size in sizes.items():
+        if type(size) is not int or size < 1:  # a bool is not a number
+            raise ValueError(Message("{}; choose a positive whole number", argument(name, size)))
+        if size >= LARGEST_SIZE:
+            too_large = "{} is too large; choose a number below {}"
+            raise ValueError(Message(too_large, argument(name, size), LARGEST_SIZE))
+
+
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3).
@@ -71,14 +81,9 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be built."""
-        for name in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
-            size = getattr(self, name)
-            optional = name in ("d_k", "d_v") and size is None
-            if not optional and (type(size) is not int or size < 1):  # a bool is not a number
-                raise ValueError(Message("{}; choose a positive whole number", argument(name, size)))
-            if not optional and size >= LARGEST_SIZE:
-                too_large = "{} is too large; choose a number below {}"
-                raise ValueError(Message(too_large, argument(name, size), LARGEST_SIZE))
+        names = "vocab_size max_length num_layers d_model d_ff num_heads".split()
+        names += [name for name in ("d_k", "d_v") if getattr(self, name) is not None]
+        refuse_sizes(**{name: getattr(self, name) for name in names})
         if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
             message = "{dropout} is not in [0, 1); the paper's base model has 0.1"
             raise ValueError(Message(message, dropout=self.dropout))

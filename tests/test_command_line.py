@@ -386,7 +386,7 @@ def test_law_comparing_files_needs_no_pytorch(tmp_path: Path):
 @pytest.mark.parametrize("command", [[], *([name] for name in command_line.COMMANDS)], ids=str)
 def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-c", WITHOUT_PYTORCH, *command, *arguments]
+        program = [sys.executable, "-OO", "-c", WITHOUT_PYTORCH, *command, *arguments]
         return subprocess.run(program, capture_output=True, text=True, check=False)
 
     if not command:
@@ -396,6 +396,11 @@ def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {' '.join(['annotated-transformer', *command])} ")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *command, "--help"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr[:42]) == (2, b"error: cannot write to the standard output")
     done = run("--mistyped", "--threads", "2")
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"error: .+; see annotated-transformer.* --help\n", done.stderr)

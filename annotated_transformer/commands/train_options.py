@@ -157,10 +157,11 @@ def _add_fields(
 
 
 def _attributes(config: type) -> dict[str, str]:
-    """Return what the docstring of a class says about each of its attributes."""
+    """Return what the docstring of a class says about each of its attributes; `python -OO` leaves a name."""
     section = (inspect.getdoc(config) or "").partition("\nAttributes:\n")[2]
     found = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in found}
+    names = {field.name: field.name for field in dataclasses.fields(config)}
+    return {name: " ".join(text.split()) for name, text in found} or names
 
 
 def _help(text: str, default: object) -> str:

@@ -117,12 +117,16 @@ def _decode_argument(text: str) -> str:
 def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
     """Split texts into sentences, without blank ones; a text with a problem gets no sentences.
 
-    A line break that does not end a sentence becomes a space.
+    A line break that does not end a sentence becomes a space. The code of a target language is put before
+    each sentence that has none of its own.
     """
     language = options.source or ("en" if translator.languages is None else translator.languages.source)
     whole = options.no_split or options.nbest is not None
-    split = ([text] if whole else split_sentences(text, language) for text in texts)
-    of_texts = [[" ".join(sentence.splitlines()) for sentence in sentences] for sentences in split]
+    split_code, of_texts = translator.tokenizer.split_code, []
+    for code, text in map(split_code, texts):
+        split = [text] if whole else split_sentences(text, language)
+        lines = [" ".join(sentence.splitlines()) for sentence in split]
+        of_texts.append([line if split_code(line)[0] else code + line for line in lines])
     sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
     translatable, problems, first = [], {}, 0
     for index, sentences in enumerate(of_texts):

@@ -10,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.decoding.queued import generate_queued
-from annotated_transformer.model.id_checks import check_ids
+from annotated_transformer.model.id_checks import check_ids, padding_between_tokens
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
@@ -64,8 +64,8 @@ def generate(
 
     Raises:
         TypeError: If the sources are not a tensor of integers, or the model follows no protocol.
-        ValueError: If they do not have two dimensions, a source is empty, or `extra_tokens` is not a positive
-            whole number.
+        ValueError: If they do not have two dimensions, a source is empty or has padding before a token, or
+            `extra_tokens` is not a positive whole number.
         FloatingPointError: If the model's logits are NaN.
     """
     config, length = model.config, 0
@@ -122,9 +122,13 @@ def starting(
     """Yield what computes the steps, the tokens that targets begin with, and the maximum lengths.
 
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
+
+    Raises:
+        ValueError: If a source or a prompt has padding before a token.
     """
     refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
+    padding_between_tokens(model, src, src[:, :0])
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
             yield *model.start(src), limit

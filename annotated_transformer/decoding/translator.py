@@ -308,9 +308,13 @@ class Translator:
         max_length = self.model.config.max_length
         checked = [_encoding_problem(text) or _character_problem(self.tokenizer, text) for text in texts]
         problems = {index: problem for index, problem in enumerate(checked) if problem}
+        codes = [self.tokenizer.split_code(text) for text in texts]
         cleans = self.tokenizer.cleans
-        parts = [set_aside(text) if cleans else ("", text, "") for text in texts]
-        readable = ["" if i in problems else sentence for i, (_, sentence, _) in enumerate(parts)]
+        parts = [set_aside(text) if cleans else ("", text, "") for _, text in codes]
+        readable = [
+            "" if i in problems or not sentence.strip() else codes[i][0] + sentence
+            for i, (_, sentence, _) in enumerate(parts)
+        ]
         ids = self.tokenizer.encode_source(readable)
         blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
         for index, own in enumerate(ids):
@@ -414,7 +418,7 @@ def _encoding_problem(text: str) -> str:
 
 
 def _character_problem(tokenizer: Tokenizer, text: str) -> str:
-    """Return which character of a text the model would misread, or an empty string.
+    """Return which character or code of a text the model would misread, or an empty string.
 
     A model is trained on single sentences, and may drop what follows a line break. It never saw a control
     character, unless its tokenizer replaces it by a space.
@@ -430,4 +434,16 @@ def _character_problem(tokenizer: Tokenizer, text: str) -> str:
             f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
             f"{text[:40]!r}; remove it"
         )
-    return ""
+    return _code_problem(tokenizer, text)
+
+
+def _code_problem(tokenizer: Tokenizer, text: str) -> str:
+    """Return why the code of a target language at the start of a text cannot be used, or an empty string."""
+    code, _ = tokenizer.split_code(text)
+    if not code or code in (vocabulary := tokenizer.vocabulary()):
+        return ""
+    known = [piece for piece in vocabulary if tokenizer.split_code(piece) == (piece, "")]
+    way_out = (
+        f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
+    )
+    return f"begins with {code}, which is no code of this model; {way_out}"

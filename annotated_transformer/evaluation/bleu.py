@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.words import count_words
@@ -77,7 +78,8 @@ def bleu_metric(tokenizer: str) -> BLEU:
     """Return sacreBLEU's metric with one of its tokenizers.
 
     Raises:
-        ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed.
+        ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed, or a
+            file that cannot be downloaded.
     """
     if tokenizer not in BLEU.TOKENIZERS:
         raise ValueError(
@@ -90,6 +92,13 @@ def bleu_metric(tokenizer: str) -> BLEU:
         raise ValueError(
             f"the tokenizer {tokenizer} needs packages that are not installed; run pip install '{package}', "
             f"or give another tokenizer, such as char"
+        ) from error
+    except OSError as error:
+        offline = ", ".join(sorted(BLEU.TOKENIZERS - SPM_MODELS.keys()))
+        raise ValueError(
+            f"sacreBLEU cannot download {SPM_MODELS[tokenizer]['url']} for the tokenizer {tokenizer} "
+            f"({getattr(error, 'reason', error)}); connect to the network once, or give a tokenizer that "
+            f"needs none: {offline}"
         ) from error
 
 

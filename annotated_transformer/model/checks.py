@@ -66,7 +66,8 @@ def unequal_widths(query: Tensor, key: Tensor) -> None:
 
 
 def unpaired_values(key: Tensor, value: Tensor) -> None:
-    """Raise ValueError if there are not as many values as keys."""
+    """Raise ValueError if there are not as many values as keys, or on another device."""
+    refuse_other_device("value", value, "the key", key)
     if key.size(-2) != value.size(-2):
         raise ValueError(
             f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
@@ -97,6 +98,7 @@ def unfit_mask_of_pairs(query: Tensor, key: Tensor, mask: Tensor | None) -> None
 def _refuse_mask(
     mask: Tensor, wanted: tuple[int, ...], other_name: str, other: Tensor
 ) -> None:
+    _refuse_no_tensor("mask", mask)
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask has dtype {mask.dtype}, whose zeros could mean either; "
@@ -118,8 +120,15 @@ def _refuse_mask(
     refuse_other_device("mask", mask, other_name, other)
 
 
+def _refuse_no_tensor(name: str, x: object) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} is of type {type(x).__name__}; give a tensor")
+
+
 def refuse_other_device(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
-    """Raise ValueError if two tensors are on different devices."""
+    """Raise ValueError if two tensors are on different devices, TypeError if one is no tensor."""
+    _refuse_no_tensor(name, x)
+    _refuse_no_tensor(other_name, other)
     if x.device != other.device:
         way_out = f"move one of them, for example by .to({str(other.device)!r})"
         if x.is_meta or other.is_meta:
@@ -146,13 +155,10 @@ def _refuse_unlike(name: str, x: Tensor, other_name: str, other: Tensor) -> None
         )
 
 
-def unlike_weights(x: object, weight: object, name: str) -> None:
-    """Raise TypeError if `x` is not a tensor, or the errors of `_refuse_unlike` for the weights."""
-    if not isinstance(x, Tensor):
-        raise TypeError(f"{name} is of type {type(x).__name__}; give a tensor")
+def unlike_weights(x: Tensor, weight: object, name: str) -> None:
+    """Raise the errors of `_refuse_unlike` for the weights."""
     # A replaced module may store its weights differently.
-    if isinstance(weight, Tensor):
-        _refuse_unlike(name, x, "the weights", weight)
+    _refuse_unlike(name, x, "the weights", weight if isinstance(weight, Tensor) else x)
 
 
 def other_widths(self: Any, query: Tensor, key: Tensor) -> None:

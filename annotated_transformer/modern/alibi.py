@@ -9,13 +9,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_sizes
+
 
 def alibi_slopes(num_heads: int) -> Float[Tensor, " heads"]:
     r"""Return the slopes $2^{-8/h}, 2^{-16/h}, \dots, 2^{-8}$ of $h$ heads.
 
     If $h$ is not a power of 2, the slopes are those of the next lower one, and then every other
     slope of twice as many heads, as in the authors' code.
+
+    Raises:
+        ValueError: If there is no head.
     """
+    refuse_sizes(num_heads=num_heads)
     power = 2 ** int(math.log2(num_heads))
     exponents = torch.arange(1, power + 1) * (8 / power)
     between = (2 * torch.arange(num_heads - power) + 1) * (4 / power)
@@ -32,6 +38,7 @@ class ALiBi(nn.Module):
     def __init__(self, num_heads: int) -> None:
         """Store the number of heads, from which the slopes follow."""
         super().__init__()
+        refuse_sizes(num_heads=num_heads)
         self.num_heads = num_heads
 
     def forward(self, distances: Int[Tensor, "queries keys"]) -> Float[Tensor, "heads queries keys"]:

@@ -36,12 +36,7 @@ class GroupedQueryAttention(MultiHeadAttention):
             ValueError: If the heads do not split `d_model`, or the groups are not equal.
         """
         super().__init__(d_model, num_heads, attention=attention, bias=bias)
-        if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
-            choices = [heads for heads in range(1, num_heads + 1) if num_heads % heads == 0]
-            raise ValueError(
-                f"num_heads={num_heads} queries do not share num_kv_heads={num_kv_heads} keys equally; "
-                f"choose num_kv_heads from {choices}"
-            )
+        refuse_unequal_groups(num_heads, num_kv_heads)
         self.num_kv_heads = num_kv_heads
         width = num_kv_heads * (d_model // num_heads)
         self.to_key = nn.Linear(d_model, width, bias=bias)
@@ -73,6 +68,16 @@ class GroupedQueryAttention(MultiHeadAttention):
         projected: Tensor = projection(x)
         heads = self.num_heads if name == "query" else self.num_kv_heads
         return projected.unflatten(-1, (heads, projection.out_features // heads)).transpose(1, 2)
+
+
+def refuse_unequal_groups(num_heads: int, num_kv_heads: int) -> None:
+    """Raise ValueError if heads of queries do not share those of keys and values equally."""
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        choices = [heads for heads in range(1, num_heads + 1) if num_heads % heads == 0]
+        raise ValueError(
+            f"num_heads={num_heads} queries do not share num_kv_heads={num_kv_heads} keys equally; "
+            f"choose num_kv_heads from {choices}"
+        )
 
 
 def cached_numbers(attention: MultiHeadAttention, tokens: int) -> int:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.feed_forward import FeedForward
 
 
@@ -30,9 +31,11 @@ class Router(nn.Module):
         """Make the map from a token to a logit for each expert.
 
         Raises:
-            ValueError: If a token would go to no expert, or to more than there are.
+            ValueError: If a size is not a positive whole number, or a token would go to no expert, or to more
+                than there are.
         """
         super().__init__()
+        refuse_sizes(d_model=d_model, num_experts=num_experts)
         if not 1 <= top_k <= num_experts:
             raise ValueError(f"top_k={top_k} of num_experts={num_experts}; choose 1 to {num_experts} of them")
         self.to_logits = nn.Linear(d_model, num_experts, bias=False)
@@ -70,17 +73,17 @@ class MixtureOfExperts(FeedForward):
         x: Float[Tensor, "*batch d_model"],
     ) -> Float[Tensor, "*batch d_model"]:
         """Return each token's transform; an expert computes only what is sent to it."""
-        probabilities, chosen = self.router(x)
+        probabilities, chosen = (y.reshape(-1, y.size(-1)) for y in self.router(x))
+        tokens = x.reshape(-1, x.size(-1))
         weights = probabilities.gather(-1, chosen)
         weights = weights / weights.sum(dim=-1, keepdim=True)
-        output = torch.zeros_like(x)
+        output = torch.zeros_like(tokens)
         for i, expert in enumerate(self.experts):
-            *tokens, rank = (chosen == i).nonzero(as_tuple=True)
-            sent = tuple(tokens)
-            output = output.index_put(
-                sent, weights[(*sent, rank)][:, None] * expert(x[sent]), accumulate=True
-            )
-        return output
+            sent, rank = (chosen == i).nonzero(as_tuple=True)
+            weighted = weights[sent, rank, None] * expert(tokens[sent])
+            # Autocast may have changed the type.
+            output = output.index_add(0, sent, weighted.to(x.dtype))
+        return output.view_as(x)
 
 
 def load_balancing_loss(routing: Routing) -> Float[Tensor, ""]:
@@ -88,7 +91,7 @@ def load_balancing_loss(routing: Routing) -> Float[Tensor, ""]:
 
     It is 1 if all experts are used equally, and $E$ if one gets all tokens. Only $P_e$ has a gradient.
     """
-    probabilities, chosen = (x.flatten(0, -2) for x in routing)
+    probabilities, chosen = (x.reshape(-1, x.size(-1)) for x in routing)
     num_experts = probabilities.size(-1)
     share = chosen.flatten().bincount(minlength=num_experts) / chosen.numel()
     return num_experts * (share * probabilities.mean(dim=0)).sum()

@@ -37,6 +37,11 @@ class ModernConfig(TransformerConfig):
     d_k: Literal[None] = None
     d_v: Literal[None] = None
 
+    def __post_init__(self) -> None:
+        """Refuse a shape that cannot be built."""
+        super().__post_init__()
+        ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
+
 
 class ModernModel(DecoderOnly):
     """A decoder-only model of `ModernParts`, which `train`, `save`, `load` and `sample` take."""

@@ -11,7 +11,10 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 from annotated_transformer.model.transformer import ATTENTIONS
-from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
+from annotated_transformer.modern.grouped_query_attention import (
+    GroupedQueryAttention,
+    refuse_unequal_groups,
+)
 from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
@@ -30,7 +33,8 @@ class ModernParts(PaperParts):
         """Take the config, the number of heads of keys and values (all by default), and the rotary base.
 
         Raises:
-            ValueError: If the config names an attention that was registered, which has its own queries.
+            ValueError: If the config names an attention that was registered, which has its own queries, or
+                the heads cannot be grouped or rotated so.
         """
         super().__init__(config)
         if config.attention not in ATTENTIONS:
@@ -40,12 +44,13 @@ class ModernParts(PaperParts):
             )
         self.num_kv_heads = config.num_heads if num_kv_heads is None else num_kv_heads
         self.base = base
+        refuse_unequal_groups(config.num_heads, self.num_kv_heads)
+        self._rotary()
 
     def attention(self) -> MultiHeadAttention:
         """Return grouped-query attention with rotary positions."""
         c = self.config
-        positions = RotaryPositions(c.d_model // c.num_heads, self.base)
-        rotary = RotaryAttention(positions, ATTENTIONS[c.attention]())
+        rotary = RotaryAttention(self._rotary(), ATTENTIONS[c.attention]())
         return GroupedQueryAttention(c.d_model, c.num_heads, self.num_kv_heads, attention=rotary)
 
     def feed_forward(self) -> FeedForward:
@@ -63,6 +68,9 @@ class ModernParts(PaperParts):
     def positions(self) -> nn.Module:
         """Return what adds nothing: the attention rotates."""
         return NoPositions()
+
+    def _rotary(self) -> RotaryPositions:
+        return RotaryPositions(self.config.d_model // self.config.num_heads, self.base)
 
 
 class NoPositions(nn.Module):

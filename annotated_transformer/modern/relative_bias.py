@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_sizes
+
 
 class RelativeBias(nn.Module):
     r"""Return the learned bias $b_{h,\,\mathrm{clip}(j - i, \pm k)}$, for `BiasedAttention`.
@@ -17,6 +19,7 @@ class RelativeBias(nn.Module):
     def __init__(self, num_heads: int, max_distance: int) -> None:
         """Make the table, all zeros; `initialize` draws it like other tables."""
         super().__init__()
+        refuse_sizes(num_heads=num_heads, max_distance=max_distance)
         self.max_distance = max_distance
         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 
@@ -33,14 +36,22 @@ def distance_buckets(
 
     With `causal`, all buckets are for keys before the query, and a later key counts as distance 0.
     Otherwise, the second half of the buckets is for keys after the query.
+
+    Raises:
+        ValueError: If a size is not a positive whole number, or no bucket is exact, or none is wider.
     """
+    refuse_sizes(num_buckets=num_buckets, max_distance=max_distance)
+    if (exact := num_buckets // (2 if causal else 4)) not in range(1, max_distance):
+        raise ValueError(
+            f"num_buckets={num_buckets} are exact below distance {exact}, but max_distance={max_distance}; "
+            f"give {2 if causal else 4} buckets or more, and a larger max_distance than {max(exact, 1)}"
+        )
     after = torch.zeros_like(distances)
     if causal:
         far = (-distances).clamp(min=0)
     else:
         num_buckets //= 2
         after, far = num_buckets * (distances > 0), distances.abs()
-    exact = num_buckets // 2
     growth = (far.clamp(min=1) / exact).log() / math.log(max_distance / exact)
     wide = exact + (growth * (num_buckets - exact)).long()
     return after + torch.where(far < exact, far, wide.clamp(max=num_buckets - 1))
@@ -57,6 +68,8 @@ class BucketedBias(nn.Module):
     ) -> None:
         """Make the table, all zeros; `initialize` draws it like other tables."""
         super().__init__()
+        refuse_sizes(num_heads=num_heads)
+        distance_buckets(torch.zeros(1, 1, dtype=torch.int64), num_buckets, max_distance, causal=causal)
         self.max_distance, self.causal = max_distance, causal
         self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
 

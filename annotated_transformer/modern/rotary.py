@@ -6,10 +6,13 @@ queries and keys. Turning both by their positions leaves the angle between them,
 depends on the distance only: $(R_p\,q)^\top (R_r\,k) = q^\top R_{r-p}\,k$.
 """
 
+import math
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.modern.distances import first_query
 
@@ -24,9 +27,12 @@ class RotaryPositions(nn.Module):
         """Store the width of a head, and the base; a larger one turns most pairs more slowly.
 
         Raises:
-            ValueError: If `d_k` is odd.
+            ValueError: If `d_k` is odd or less than 1, or the base is not a positive number.
         """
         super().__init__()
+        refuse_sizes(d_k=d_k)
+        if not 0 < base < math.inf:
+            raise ValueError(f"base={base} gives no angles; give a positive number, such as 10_000.0")
         if d_k % 2 != 0:
             raise ValueError(f"d_k={d_k} is odd, but features are rotated in pairs; make it even")
         self.d_k, self.base = d_k, base

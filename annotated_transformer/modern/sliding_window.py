@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.masks import causal_mask
 from annotated_transformer.modern.distances import distances
@@ -15,7 +16,12 @@ from annotated_transformer.modern.distances import distances
 def sliding_window_mask(
     tokens: int, window: int, device: torch.device | None = None
 ) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Return the causal mask of the last `window` positions: i may attend to i - window < j ≤ i."""
+    """Return the causal mask of the last `window` positions: i may attend to i - window < j ≤ i.
+
+    Raises:
+        ValueError: If the window is less than 1.
+    """
+    refuse_sizes(window=window)
     return causal_mask(tokens, device).triu(1 - window)
 
 
@@ -35,8 +41,7 @@ class SlidingWindowAttention(nn.Module):
             ValueError: If the window is less than 1.
         """
         super().__init__()
-        if window < 1:
-            raise ValueError(f"window={window} leaves no key, not even the token itself; give 1 or more")
+        refuse_sizes(window=window)
         self.window = window
         self.attention = attention or ScaledDotProductAttention()
 

@@ -1,6 +1,7 @@
 """Attention weights as a map: queries down, keys across, one scale from 0 to 1 on every page."""
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 import matplotlib
@@ -20,6 +21,7 @@ from annotated_transformer.plotting.palette import (
 )
 
 LARGEST_PRINTED = 8
+WORDS: dict[str, Any] = {"parse_math": False}  # dollar signs in a word enclose no formula
 CELL = "at-cell"  # marks a map's cells; the book turns the marks into classes and data attributes
 SHADE = "at-shade"  # marks an area whose color follows the book's theme
 
@@ -71,8 +73,8 @@ def draw_attention(
                 ax.text(col + 0.5, row + 0.5, f"{exact:.2f}", ha="center", va="center", color=ink)
     turned = max(map(len, keys)) * len(keys) > 28  # characters that stand side by side at the house width
     ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), aspect="equal", xlabel="keys", ylabel="queries")
-    ax.set_xticks([col + 0.5 for col in range(shape[1])], keys, rotation=90 if turned else 0)
-    ax.set_yticks([row + 0.5 for row in range(shape[0])], queries)
+    ax.set_xticks([col + 0.5 for col in range(shape[1])], keys, rotation=90 if turned else 0, **WORDS)
+    ax.set_yticks([row + 0.5 for row in range(shape[0])], queries, **WORDS)
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)

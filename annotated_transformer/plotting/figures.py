@@ -11,7 +11,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from annotated_transformer.plotting.formulas import flowing, marked_labels
+from annotated_transformer.plotting.formulas import flowing, keep_words, marked_labels
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
 WIDTH = 4.6  # inches: at font 12 still legible on a phone
@@ -61,6 +61,7 @@ class Plot(Figure):
 
     def draw(self, renderer: Any) -> None:
         """Draw the figure; matplotlib makes some of its parts, such as ticks, only now."""
+        keep_words(self)
         with matplotlib.rc_context(HOUSE_STYLE):
             super().draw(renderer)
 
@@ -111,7 +112,8 @@ def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbo
     width = round(fig.get_figwidth() * 96 * SCALE)
     least = f"min-width:{round(width * SHRUNK)}px;" if fig.get_figwidth() > WIDTH else ""
     look = f"background:{paper};width:min(100%, {width}px);{least}height:auto"
-    root = f'<svg style="{look}" stroke-linejoin="round" stroke-linecap="butt" '
+    shield = 'class="mathjax_ignore" ' * ("$" in text)  # MathJax would read the words between two "$"
+    root = f'<svg {shield}style="{look}" stroke-linejoin="round" stroke-linecap="butt" '
     return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
 
 

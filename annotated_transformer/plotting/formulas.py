@@ -24,6 +24,7 @@ LABEL = re.compile(
     r"<text>(?P<letters>(?:\s*<tspan [^>]*>[^<]*</tspan>)+)\s*</text>(?!\s*<rect)|"
     r'<text style="(?P<style>[^"]*)" transform="translate\((?P<x>\S+) (?P<y>\S+)\)">(?P<line>[^<]*)</text>'
 )
+FORMULA = re.compile(r"(?<!\d)\$(?=\S)[^$]+(?<=\S)\$(?!\d)")  # not in "$5–$10", nor "5$ or 6$"
 LETTER = re.compile(r'<tspan x="(\S+)" y="(\S+)" style="([^"]*)">([^<]*)</tspan>')
 FONT = re.compile(r"(?P<size>[\d.]+)px; font-family: '(?P<family>[^']+)'")
 RAISED = 0.8  # pixels at most between a letter and its upper index
@@ -46,9 +47,17 @@ class Letters:
         return alike and abs(self.start - before.end) < CLOSE
 
 
+def keep_words(fig: Figure) -> None:
+    """Let matplotlib draw dollar signs as they are in a label without a formula."""
+    for label in fig.findobj(Text):
+        if "$" in (words := label.get_text()) and not FORMULA.search(words):
+            label.set_parse_math(False)
+
+
 @contextmanager
 def marked_labels(fig: Figure) -> Iterator[None]:
     """Let the groups of an SVG image tell how each label is aligned, which `flowing` reads and removes."""
+    keep_words(fig)
     labels = [label for label in fig.findobj(Text) if label.get_gid() is None]
     for label in labels:
         along = label.get_rotation() == 0 or label.get_rotation_mode() == "anchor"

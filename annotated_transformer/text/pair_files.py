@@ -81,9 +81,7 @@ class Table:
         Raises:
             ValueError: If both are the same, or if a number is less than 1.
         """
-        if self.columns[0] == self.columns[1]:
-            message = "{columns}: source and target would be the same column; give two"
-            raise ValueError(Message(message, columns=self._given))
+        self._refuse_equal(*self.columns)
         if any(isinstance(column, int) and column < 1 for column in self.columns):
             message = "{columns}: columns are counted from 1; give the two numbers, or two names"
             raise ValueError(Message(message, columns=self._given))
@@ -93,8 +91,8 @@ class Table:
 
         Raises:
             FileNotFoundError: If the file is missing.
-            ValueError: If the file is empty, or has no column of such a name, or if a line lacks one of the
-                columns or has nothing in it, or contains bytes that are not UTF-8. The message lists the
+            ValueError: If the file is empty, has no or two columns of such a name, or if a line lacks one of
+                the columns or has nothing in it, or contains bytes that are not UTF-8. The message lists the
                 bad lines.
         """
         lines, undecoded = read_lines_and_problems(self.file)
@@ -141,6 +139,7 @@ class Table:
         rows = [[cell.strip() for cell in line.split("\t")] for line in lines]
         named = any(isinstance(column, str) for column in self.columns)
         first, second = (self._place(column, rows[0]) for column in self.columns)
+        self._refuse_equal(first, second)
         return [
             (number, (_get(row, first), _get(row, second)))
             for number, row in enumerate(rows, start=1)
@@ -150,10 +149,16 @@ class Table:
     def _place(self, column: int | str, names: list[str]) -> int:
         if isinstance(column, int):
             return column - 1
-        if column not in names:
-            message = "the first line of {} names no column {!r} (it has {}); give other {columns}"
-            raise ValueError(Message(message, self.file, column, ", ".join(names)))
+        if (found := names.count(column)) != 1:
+            which = f"{found} columns" if found else "no column"
+            message = "the first line of {} names {} {!r} (it has {}); give other {columns}, such as 1,2"
+            raise ValueError(Message(message, self.file, which, column, ", ".join(names)))
         return names.index(column)
+
+    def _refuse_equal(self, first: int | str, second: int | str) -> None:
+        if first == second:
+            message = "{columns}: source and target would be the same column; give two"
+            raise ValueError(Message(message, columns=self._given))
 
     @property
     def _given(self) -> str:

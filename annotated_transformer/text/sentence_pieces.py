@@ -48,6 +48,11 @@ class SentencePieceTokenizer(Tokenizer):
         self._sides = dict(zip(SIDES, (source, target), strict=True))
         self._ids = {piece: id_ for piece, id_ in ids.items() if piece not in SPECIAL_TOKENS}
 
+    def split_code(self, text: str) -> tuple[str, str]:
+        """Return the code of a target language at the start of a source, if there is one, and the rest."""
+        code, end, rest = text.lstrip().partition(CODE[1])
+        return (code + end, rest) if end and code.startswith(CODE[0]) else ("", text)
+
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""
         return [[*ids, EOS_ID] for ids in self._encode_side("source", texts)]
@@ -94,9 +99,11 @@ class SentencePieceTokenizer(Tokenizer):
     def _encode_side(self, side: str, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Tokenizer")
         refuse_surrogates(texts)
-        codes, rests = zip(*map(_split_code, texts), strict=True) if texts else ((), ())
+        codes, rests = zip(*map(self.split_code, texts), strict=True) if texts else ((), ())
         encoded = self._sides[side].encode_batch(rests, add_special_tokens=False)
-        pieces = ([*code, *encoding.tokens] for code, encoding in zip(codes, encoded, strict=True))
+        pieces = (
+            [code] * bool(code) + encoding.tokens for code, encoding in zip(codes, encoded, strict=True)
+        )
         return [[self._ids.get(piece, UNK_ID) for piece in own] for own in pieces]
 
 
@@ -108,12 +115,3 @@ def has_two_sides(text: str) -> bool:
     """
     parts = json.loads(text)
     return isinstance(parts, dict) and "vocabulary" in parts
-
-
-def _split_code(text: str) -> tuple[list[str], str]:
-    """Return the code of a language at the start of a text, if there is one, and the rest."""
-    start, end = CODE
-    if text.startswith(start) and end in text:
-        code, _, rest = text.partition(end)
-        return [code + end], rest
-    return [], text

@@ -185,6 +185,10 @@ class Tokenizer:
         """Return the normalized text, as the model sees it."""
         return self._backend.normalizer.normalize_str(text)
 
+    def split_code(self, text: str) -> tuple[str, str]:
+        """Return the code of a target language at the start of a source (here, none), and the rest."""
+        return "", text
+
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""
         return [[*ids, EOS_ID] for ids in self._encode(texts)]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,13 @@ from annotated_transformer.commands import output
 from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
+from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer
 from tests.commands.conftest import DEVICE
+from tests.text.test_sentence_pieces import VOCABULARY, side
 
 pytestmark = pytest.mark.usefixtures("pretrained")
 WEIGHTS = checkpoint.PRETRAINED
@@ -418,6 +423,28 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str], 
     assert say(short) != whole
     best = Translator.from_pretrained().translate([short], beam_size=2)
     assert say("--beam", "2", "--nbest", "1", short).split("\t")[1] == f"{best[0]}\n"
+
+
+def test_law_each_sentence_has_the_code_of_the_target_language(tmp_path: Path, capsys, monkeypatch):
+    def translate(translator: Translator, texts: list[str], **options: object) -> list[str]:
+        assert translator.encode(texts).ids == [[code, *ids] for ids in plain]
+        return ["one.", "two."]
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    code, bare = VOCABULARY.index(">>deu<<"), SentencePieceTokenizer(VOCABULARY, side(), side())
+    for tokenizer in (bare, bare.cleaning()):
+        plain = tokenizer.encode_source(["The dog sleeps.", "The cat runs."])
+        checkpoint.save(tmp_path, Transformer(replace(TINY, vocab_size=tokenizer.vocab_size)), tokenizer)
+        command = ["translate", "--model", str(tmp_path)]
+        for between in ("", ">>deu<<"):
+            text = f" >>deu<< The dog sleeps. {between} The cat runs."
+            assert command_line.main([*command, text, ">>deu<<"]) == 0
+            assert capsys.readouterr().out == "one. two.\n\n"
+        assert command_line.main([*command, ">>deu<< the", ">>xyz<< the"]) == 2
+        sentence = (
+            "argument 2 begins with >>xyz<<, which is no code of this model; give another, such as >>deu<<"
+        )
+        assert capsys.readouterr().err.startswith(f"error: {sentence}; ")
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,10 @@ def test_message_a_model_that_says_no_steps():
 
 
 @pytest.mark.message
-def test_message_prompts_without_a_token():
+def test_message_prompts_without_a_token_or_with_padding_before_one():
     with pytest.raises(ValueError, match="has an empty source: every row needs a token that is not padding"):
         greedy_search(make(LanguageModel), torch.tensor([[1], [0]]))
+    with pytest.raises(
+        ValueError, match=r"source 1 of 2 has padding .* 2, .*; pad only behind the last token"
+    ):
+        greedy_search(make(LanguageModel), torch.tensor([[1, 5, 6, 7], [0, 0, 0, 1]]))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
+from unittest.mock import Mock
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
@@ -163,6 +164,18 @@ def test_message_a_tokenizer_whose_packages_are_not_installed(tokenizer: str, pa
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     expected = f"the tokenizer {tokenizer} needs packages that are not installed; run pip install '{package}'"
     with pytest.raises(ValueError, match=re.escape(expected)):
+        sacrebleu(REFERENCES, REFERENCES, tokenizer=tokenizer)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("tokenizer", ["flores101", "flores200"])
+def test_message_a_tokenizer_that_cannot_be_downloaded(tokenizer: str, monkeypatch, tmp_path):
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_spm.SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr("socket.getaddrinfo", Mock(side_effect=OSError("no network")))
+    expected = (
+        rf"sacreBLEU cannot download https://.* for the tokenizer {tokenizer} \(no network\); .*: 13a, char"
+    )
+    with pytest.raises(ValueError, match=expected):
         sacrebleu(REFERENCES, REFERENCES, tokenizer=tokenizer)
 
 

@@ -222,6 +222,8 @@ def test_message_a_mask_of_numbers_is_refused_not_guessed(module):
     sentence = "mask has dtype torch.uint8, .*; give a torch.bool mask, True where a query may attend"
     with pytest.raises(TypeError, match=sentence):
         module(torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 4), torch.ones(3, 5, dtype=torch.uint8))
+    with pytest.raises(TypeError, match=r"^mask is of type list; give a tensor$"):
+        module(torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 4), [[True] * 5] * 3)
 
 
 @pytest.mark.message
@@ -283,3 +285,5 @@ def test_message_inputs_that_differ_in_type_or_device(module, name, other):
     sentence = rf"^two devices: {name} of shape \(7, 1[13]\) on meta, {other} on cpu; tensors on 'meta' have"
     with pytest.raises(ValueError, match=sentence):
         call(lambda x: x.to("meta"))
+    with pytest.raises(TypeError, match=r"^(key|value) is of type list; give a tensor$"):
+        call(torch.Tensor.tolist)

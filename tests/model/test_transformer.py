@@ -3,7 +3,7 @@
 import copy
 import math
 from dataclasses import replace
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -340,7 +340,7 @@ def test_law_on_the_device_meta_a_model_computes_shapes(padded_ids):
 
 @pytest.mark.message
 def test_message_tensors_on_two_devices_that_hold_values():
-    on_gpu = SimpleNamespace(device="cuda:0", is_meta=False)
+    on_gpu = Mock(torch.Tensor, device="cuda:0", is_meta=False)
     with pytest.raises(
         ValueError, match=r"on cpu, the weights on cuda:0; move one of them, for example by \.to\('cuda:0'\)$"
     ):

@@ -85,11 +85,3 @@ def test_law_the_cache_takes_grouped_queries_and_rotary_positions(rotary):
         for tokens in tgt.unbind(1):
             torch.testing.assert_close(cached.step(tokens), whole.step(tokens), rtol=1e-4, atol=1e-5)
     assert cached.layers[0].past[0].shape == (BATCH, 2, 7, 4)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("num_kv_heads", [0, 4, 12])
-def test_message_unequal_groups_list_the_equal_ones(num_kv_heads):
-    sentence = rf"^num_heads=6 queries do not share num_kv_heads={num_kv_heads} .* from \[1, 2, 3, 6\]$"
-    with pytest.raises(ValueError, match=sentence):
-        GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads)

@@ -1,6 +1,8 @@
 """The model of today's make through the package's own functions: train, sample, and its config."""
 
-import dataclasses
+import math
+from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -9,8 +11,16 @@ from annotated_transformer.book.toy.tasks import FIRST_SYMBOL, reverse_pairs
 from annotated_transformer.checkpointing.checkpoint import load, save
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.sampling import TopK, sample
+from annotated_transformer.modern.alibi import ALiBi, alibi_slopes
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
+from annotated_transformer.modern.mixture_of_experts import MixtureOfExperts, Router
 from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
+from annotated_transformer.modern.relative_bias import BucketedBias, RelativeBias
+from annotated_transformer.modern.rms_norm import RMSNorm
+from annotated_transformer.modern.rotary import RotaryHalves, RotaryPositions
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention, sliding_window_mask
+from annotated_transformer.modern.swiglu import SwiGLU, gated_width
+from annotated_transformer.modern.vision import Patches, VisionTransformer
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
@@ -19,6 +29,30 @@ from tests.checkpointing.small_models import make_tokenizer
 SYMBOLS, LENGTH = 5, 3
 SEPARATOR = FIRST_SYMBOL + SYMBOLS
 CONFIG = ModernConfig(vocab_size=SEPARATOR + 1, max_length=23, d_model=32, d_ff=88)
+
+SIZED = [  # each with the name of the size that it takes
+    (alibi_slopes, "num_heads"),
+    (ALiBi, "num_heads"),
+    (lambda size: RelativeBias(size, 3), "num_heads"),
+    (lambda size: RelativeBias(2, size), "max_distance"),
+    (lambda size: BucketedBias(size, causal=True), "num_heads"),
+    (lambda size: BucketedBias(2, size, causal=False), "num_buckets"),
+    (lambda size: BucketedBias(2, 32, size, causal=False), "max_distance"),
+    (RotaryPositions, "d_k"),
+    (lambda size: sliding_window_mask(5, size), "window"),
+    (SlidingWindowAttention, "window"),
+    (gated_width, "d_ff"),
+    (lambda size: gated_width(8, size), "multiple_of"),
+    (lambda size: SwiGLU(size, 3), "d_model"),
+    (lambda size: SwiGLU(3, size), "d_ff"),
+    (RMSNorm, "d_model"),
+    (lambda size: Router(size, 5, 2), "d_model"),
+    (lambda size: Router(7, size, 2), "num_experts"),
+    (lambda size: Patches(size, 1, 7), "patch_size"),
+    (lambda size: Patches(2, size, 7), "channels"),
+    (lambda size: Patches(2, 1, size), "d_model"),
+    (lambda size: VisionTransformer(CONFIG, patch_size=2, channels=1, num_classes=size), "num_classes"),
+]
 
 
 def reversals(count: int, seed: int) -> list[Pair]:
@@ -61,38 +95,38 @@ def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
     assert torch.equal(loaded(ids), model.eval()(ids))
 
 
-def test_law_the_config_fixes_every_shape():
-    config = dataclasses.replace(CONFIG, num_layers=3, num_heads=8, num_kv_heads=1, rotary_base=500.0)
-    model = ModernModel(config)
-    assert model.config is config
-    assert len(model.encoder.layers) == 3
-    attention = model.encoder.layers[0].self_attention
-    assert isinstance(attention, GroupedQueryAttention)
-    assert (attention.num_heads, attention.num_kv_heads) == (8, 1)
-    assert attention.attention.positions.base == 500.0
-    again = ModernModel(config)
-    again.load_state_dict(model.state_dict())  # the same names and shapes
-
-
-def test_law_the_default_width_is_eight_thirds_of_the_model_rounded_up():
-    config = ModernConfig(vocab_size=11)
-    assert config.d_ff == 176 == -(-8 * config.d_model // 24) * 8
-    assert ModernModel(config).encoder.layers[0].feed_forward.gate.out_features == 176
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("make", "sentence"),
     [
-        ({"num_heads": 5}, "d_model=32 does not split into num_heads=5"),
-        ({"positions": "learned"}, r"positions='learned'; choose from \['rotary'\]"),
-        ({"norm": "post"}, r"norm='post'; choose from \['pre_rms'\]"),
-        ({"activation": "relu"}, r"activation='relu'; choose from \['swiglu'\]"),
-        ({"attention_bias": True}, r"attention_bias=True; choose from \[False\]"),
-        ({"d_k": 5}, r"d_k=5; choose from \[None\]"),
-        ({"d_v": 5}, r"d_v=5; choose from \[None\]"),
+        *((partial(make, size), f"{name}={size}; choose a") for make, name in SIZED for size in (0, 2.5)),
+        (partial(Router, 7, 5, 0), "top_k=0 of num_experts=5; choose 1 to 5 of them$"),
+        (partial(Router, 7, 5, 6), "top_k=6 of num_experts=5; choose 1 to 5 of them$"),
+        (partial(RotaryHalves, 7), "d_k=7 is odd, but features are rotated in pairs; make it even$"),
+        (partial(RotaryPositions, 8, 0), "base=0 gives no angles; give a positive number"),
+        (partial(RotaryPositions, 8, math.nan), "base=nan gives no angles"),
+        (partial(BucketedBias, 2, 32, 16, causal=True), "num_buckets=32 are exact below distance 16"),
+        (partial(BucketedBias, 2, 32, 10, causal=True), "num_buckets=32 .*; give 2 .* larger .* than 16$"),
+        (partial(BucketedBias, 2, 1, causal=True), "num_buckets=1 .*; give 2 buckets or more"),
+        (partial(BucketedBias, 2, 3, causal=False), "num_buckets=3 .*; give 4 buckets or more"),
+        (partial(GroupedQueryAttention, 24, 6, 0), r"num_heads=6 .*num_kv_heads=0 .* \[1, 2, 3, 6\]$"),
+        (partial(GroupedQueryAttention, 24, 6, 4), r"num_heads=6 .*num_kv_heads=4 .* \[1, 2, 3, 6\]$"),
+        (partial(replace, CONFIG, num_kv_heads=3), "num_heads=4 .* num_kv_heads=3"),
+        (partial(replace, CONFIG, rotary_base=-1.0), "base=-1.0 gives no angles"),
+        (partial(replace, CONFIG, num_heads=5), "d_model=32 does not split into num_heads=5"),
+        (partial(replace, CONFIG, positions="learned"), r"positions='learned'; choose from \['rotary'\]"),
+        (partial(replace, CONFIG, norm="post"), r"norm='post'; choose from \['pre_rms'\]"),
+        (partial(replace, CONFIG, activation="relu"), r"activation='relu'; choose from \['swiglu'\]"),
+        (partial(replace, CONFIG, attention_bias=True), r"attention_bias=True; choose from \[False\]"),
+        (partial(replace, CONFIG, d_k=5), r"d_k=5; choose from \[None\]"),
+        (partial(replace, CONFIG, d_v=5), r"d_v=5; choose from \[None\]"),
+        (
+            partial(MixtureOfExperts, Router(7, 5, 2), []),
+            "the router chooses from 5 experts, and there are 0",
+        ),
+        (partial(replace, CONFIG, num_heads=32), "d_k=1 is odd"),
     ],
 )
-def test_message_a_shape_that_these_parts_do_not_have(change, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        dataclasses.replace(CONFIG, **change)
+def test_message_sizes_are_refused_where_they_are_given(make, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        make()

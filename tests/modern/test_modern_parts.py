@@ -10,7 +10,6 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
 from annotated_transformer.modern.rotary import RotaryHalves
-from annotated_transformer.modern.swiglu import gated_width
 from annotated_transformer.registry import register_attention
 
 SIZES = {"vocab_size": 13, "max_length": 17, "num_layers": 2, "d_model": 24, "d_ff": 11, "num_heads": 6}
@@ -83,16 +82,6 @@ def test_law_there_are_no_biases_and_no_positions_are_added():
     assert [name for name, _ in model.named_parameters() if "bias" in name or "table" in name] == []
     x = torch.ones(2, 5, 24)
     assert NoPositions()(x, start=7) is x
-
-
-def test_law_at_the_gated_width_a_layer_has_as_many_matrices_weights_as_in_2017():
-    paper = TransformerConfig(**SIZES | {"d_ff": 96})
-    modern = TransformerConfig(**SIZES | {"d_ff": gated_width(96)})
-
-    def weights(model):
-        return sum(p.numel() for p in model.parameters() if p.ndim == 2)
-
-    assert weights(DecoderOnly(paper)) == weights(DecoderOnly(modern, ModernParts(modern)))
 
 
 def test_law_without_positions_in_attention_either_a_decoder_cannot_tell_the_order_of_a_first_layer():

@@ -35,14 +35,6 @@ def test_oracle_each_token_is_multiplied_by_the_rotation_of_its_position(draw):
         torch.testing.assert_close(found[:, :, place], expected, **EXACT)
 
 
-def test_oracle_pairs_are_complex_numbers_times_a_phase(draw):
-    x, base = draw(BATCH, TOKENS, D_K), 500.0
-    angle = torch.arange(TOKENS).double()[:, None] * base ** -(torch.arange(0, D_K, 2).double() / D_K)
-    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * torch.polar(torch.ones_like(angle), angle)
-    expected = torch.view_as_real(turned).flatten(-2)
-    torch.testing.assert_close(RotaryPositions(D_K, base)(x), expected, **EXACT)
-
-
 def test_oracle_halves_match_hugging_face(draw):
     from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
@@ -69,16 +61,6 @@ def test_law_scores_depend_on_the_distance_only(draw, kind):
         torch.testing.assert_close(moved, scores[0], rtol=1e-10, atol=1e-10)
     apart = rotary(query, 1) @ rotary(key, 0).T
     assert (apart - scores[0]).abs().max() > 0.1
-
-
-@both
-def test_law_lengths_are_kept_and_the_first_position_is_not_turned(draw, kind):
-    x = draw(BATCH, TOKENS, D_K)
-    turned = kind(D_K)(x)
-    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1), **EXACT)
-    assert torch.equal(turned[:, 0], x[:, 0])
-    assert (turned - x)[:, 1:].abs().amax(dim=-1).min() > 0.01
-    assert list(kind(D_K).parameters()) == []
 
 
 def test_law_a_larger_base_turns_all_pairs_but_the_first_more_slowly(draw):
@@ -116,13 +98,6 @@ def test_law_half_precision_has_the_angles_of_float32():
     found = RotaryPositions(D_K)(x)
     assert found.dtype == torch.bfloat16
     torch.testing.assert_close(found.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)
-
-
-@pytest.mark.message
-@both
-def test_message_features_are_rotated_in_pairs(kind):
-    with pytest.raises(ValueError, match=r"^d_k=7 is odd, but features are rotated in pairs; make it even$"):
-        kind(7)
 
 
 def test_law_a_transformer_with_rotary_positions_is_saved_and_decoded_with_a_cache(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Sliding windows: the band of the mask, how far layers reach, and what a cache must hold."""
 
-import pytest
 import torch
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
@@ -48,11 +47,3 @@ def test_law_only_the_last_keys_of_a_cache_are_needed(draw):
     torch.testing.assert_close(kept, whole, rtol=1e-10, atol=1e-10)
     fewer = attention(query, key[:, :, 1 - WINDOW :], value[:, :, 1 - WINDOW :])
     assert (fewer - whole).abs().max() > 0.01
-
-
-@pytest.mark.message
-def test_message_a_window_without_keys():
-    with pytest.raises(
-        ValueError, match=r"^window=0 leaves no key, not even the token itself; give 1 or mor"
-    ):
-        SlidingWindowAttention(0)

@@ -43,11 +43,3 @@ def test_law_at_the_gated_width_there_are_as_many_weights_and_no_biases():
     weights = [p.numel() for p in plain.parameters() if p.ndim == 2]
     assert sum(p.numel() for p in gated.parameters()) == sum(weights)
     assert [name for name, _ in gated.named_parameters() if "bias" in name] == []
-
-
-@pytest.mark.message
-def test_message_tokens_of_another_width():
-    with pytest.raises(
-        ValueError, match=r"^x has 5 features, this network d_model=7; give tokens of that wid"
-    ):
-        SwiGLU(D_MODEL, D_FF)(torch.zeros(2, 5))

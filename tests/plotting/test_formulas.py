@@ -3,8 +3,9 @@
 import re
 
 import pytest
+import torch
 
-from annotated_transformer.plotting import new_plot, to_svg
+from annotated_transformer.plotting import draw_attention, new_plot, to_svg
 
 TEXT = re.compile(r'<text x="[\d.]+" style="text-anchor: (\w+)">(.*?)</text>')
 PIECE = re.compile(r'<tspan ((?:d[xy]="[^"]+" )*)style="[^"]*">([^<]*)</tspan>')
@@ -43,6 +44,17 @@ def pieces(image: str) -> list[tuple[str, str]]:
 )
 def test_law_words_stay_together_and_pieces_follow_each_other(label, expected):
     assert pieces(drawn(label)) == expected
+
+
+@pytest.mark.parametrize("words", ["$5–$10", "$$", r"\$5", "5$ or 6$", "US$"])
+def test_law_dollar_signs_without_a_formula_are_drawn_as_they_are(words):
+    fig, ax = new_plot()
+    draw_attention(ax, torch.ones(1, 1), [words], ["$E$"])
+    for image in (drawn(words), to_svg(fig)):
+        assert f">{words}</text>" in image
+        assert 'class="mathjax_ignore"' in image
+    assert ">$E$</text>" in to_svg(fig)
+    assert "mathjax" not in drawn("$d_k$")
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing.figures import check_legible
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.plotting.training_curves import (
-    LINE,
     describe_curves,
     draw_curves,
     headline,
@@ -45,17 +42,9 @@ def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
 
 
-def titles(figure: Figure) -> list[str]:
-    return [ax.get_title(loc="left") for ax in figure.axes]
-
-
 @pytest.fixture(scope="module")
 def drawn() -> Figure:
     return draw_curves(REPORTS)
-
-
-def end_labels(ax: Axes) -> list[str]:
-    return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
 
 
 def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
@@ -91,66 +80,6 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
 
 
-def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: Figure):
-    figure = draw_curves(REPORTS, schedule)
-    steps, rates = lines(figure)["schedule"]
-    assert steps == list(range(1, 32))
-    assert rates == [schedule(step) for step in steps]
-    assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
-    assert figure.axes[0].get_title(loc="right") == "shaded: warm-up to step 23"
-    assert drawn.axes[0].get_title(loc="right") == ""
-    for ax in figure.axes:
-        (span,) = ax.patches
-        assert (span.get_x(), span.get_width()) == (0, 23)
-    assert not any(ax.patches for ax in drawn.axes)
-
-
-@pytest.mark.parametrize(("warmup", "last"), [(307, 2003), (4001, 997)])
-def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
-    rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
-    report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
-    figure = draw_curves([report], rate)
-    steps, rates = lines(figure)["schedule"]
-    assert {1, min(warmup, last), last} <= set(steps)
-    assert steps == sorted(set(steps))
-    assert len(steps) <= 204
-    assert rates == pytest.approx([rate(int(step)) for step in steps])
-    ended = warmup < last
-    step = f" to step {warmup:,}" if ended else ""
-    assert figure.axes[0].get_title(loc="right") == f"shaded: warm-up{step}"
-    assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
-
-
-def test_law_each_line_is_named_with_its_last_value(drawn: Figure):
-    assert end_labels(drawn.axes[0])[-2:] == ["training 3.5", "validation 3.2"]
-    assert titles(drawn) == [
-        "Loss (nats per token)",
-        "Learning\nrate 0.002",
-        "Gradient\nnorm 0.88",
-        "Encoder\ncosine -0.25",
-        "Cross-attention\nentropy 0.5",
-    ]
-
-
-def test_law_the_lowest_validation_loss_is_marked_unless_it_is_at_an_end(drawn: Figure):
-    (mark,) = (text for text in drawn.axes[0].texts if text.get_text().startswith("lowest"))
-    assert (mark.get_text(), mark.xy) == ("lowest 3", (23, 3.0))
-    falling = draw_curves([REPORTS[0], REPORTS[1]])
-    assert not any(text.get_text().startswith("lowest") for text in falling.axes[0].texts)
-
-
-@pytest.mark.parametrize(("first", "second"), [(2.1, 2.0), (0.0, 0.0)])
-def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
-    report = dataclasses.replace(REPORTS[0], training_loss=first, validation_loss=second)
-    figure = draw_curves([report])
-    ax = figure.axes[0]
-    height = ax.get_position().height * figure.get_figheight()
-    training, validation = (text.xy[1] * height for text in ax.texts)
-    assert abs(training - validation) >= LINE - 1e-9
-    assert first == second or bool(training > validation) == (first > second)
-    assert min(training, validation) >= -1e-9
-
-
 def test_law_the_description_states_the_first_last_lowest_and_highest_values():
     words = describe_curves(REPORTS)
     assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
@@ -161,43 +90,6 @@ def test_law_the_description_states_the_first_last_lowest_and_highest_values():
     for label in LABELS.values():
         assert f"{label.capitalize()}: " in words
     assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
-
-
-def test_law_the_description_has_the_schedules_peak():
-    words = describe_curves(REPORTS, schedule)
-    assert "The learning rate rises to 0.003 at step 23, then falls. Gradient norm: " in words
-    assert "Learning rate: " not in words
-    assert "at step 11, still in its warm-up. Gradient" in describe_curves(REPORTS[:1], schedule)
-
-
-def test_law_the_summary_is_short_and_names_each_curve():
-    words = summarize_curves(REPORTS, schedule)
-    assert words.startswith("Curves over 31 training steps: training loss from 7.25 to 3.5, validation loss")
-    assert "The learning rate rises to 0.003 at step 23, then falls." in words
-    assert "Encoder cosine from 0.99 to -0.25." in words
-    for summary in (words, summarize_curves(REPORTS)):
-        assert all(label in summary.lower() for label in LABELS.values())
-        assert len(summary.split()) <= 60
-    assert "Learning rate from 0.001 to 0.002." in summarize_curves(REPORTS)
-    assert "Learning rate 0.001." in summarize_curves(REPORTS[:1])
-
-
-def test_law_the_headline_says_how_the_loss_changed():
-    unmeasured = [dataclasses.replace(report, validation_loss=None) for report in REPORTS]
-    assert headline(REPORTS) == "The validation loss falls from 5.5 to 3.25"
-    assert headline(REPORTS[1:]) == "The validation loss rises from 3 to 3.25"
-    assert headline(REPORTS[:1]) == "The validation loss is 5.5"
-    assert headline(unmeasured) == "The training loss falls from 7.25 to 3.5"
-
-
-@pytest.mark.parametrize("epochs", [1, 149])
-def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
-    numbers = {"lr": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
-    reports = [dataclasses.replace(REPORTS[0], step=263 * (1 + i), **numbers) for i in range(epochs)]
-    figure = draw_curves(reports)
-    check_legible(figure)
-    for line in (line for ax in figure.axes for line in ax.lines):
-        assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 149: 12}[epochs]
 
 
 @pytest.mark.message

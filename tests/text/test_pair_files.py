@@ -66,6 +66,13 @@ def test_message_columns_that_a_table_lacks(table: Table, tmp_path: Path):
         Table(table.file, (2, 2))
     with pytest.raises(ValueError, match="columns='1,0': columns are counted from 1; give the two numbers"):
         Table(table.file, (1, 0))
+    with pytest.raises(ValueError, match="columns='en,3': source and target would be the same column; give"):
+        Table(table.file, ("en", 3)).read()
+    (tmp_path / "head").write_text("en\tde\ten\n")
+    with pytest.raises(
+        ValueError, match=r"names 2 columns 'en' \(it has en, de, en\); give other columns, such"
+    ):
+        Table(tmp_path / "head", ("de", "en")).read()
     (tmp_path / "head").write_text("en\tde\n")
     with pytest.raises(ValueError, match="head has only a line with the names of columns; give pairs below"):
         Table(tmp_path / "head", ("en", "de")).read()
