@@ -31,7 +31,7 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed
+    significant digits, or to as many as the bound has, and from 10 up, to at least two. Without a bound, a `value` of True or False is claimed
     to be true: "✓ rows are equal". A function, `lambda: errors["one head"]`, is called for the value. If a
     reader has renamed or removed that entry, the line is "✗ error: there is no entry 'one head' here".
 
@@ -133,7 +133,8 @@ def _digits(bound: float) -> int:
 
 
 def _round(number: float, digits: int) -> float:
-    return float(f"{number:.{digits}g}")
+    at_least = 2 if abs(number) >= 10 else 1  # 12.9 is 13, not 10
+    return float(f"{number:.{max(digits, at_least)}g}")
 
 
 def _range(values: list[float], digits: int) -> str:
