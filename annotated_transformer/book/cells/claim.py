@@ -31,9 +31,10 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits, or to as many as the bound has, and from 10 up, to at least two. Without a bound, a `value` of True or False is claimed
-    to be true: "✓ rows are equal". A function, `lambda: errors["one head"]`, is called for the value. If a
-    reader has renamed or removed that entry, the line is "✗ error: there is no entry 'one head' here".
+    significant digits, or to as many as the bound has, but numbers from 10 up to no fewer than two. Without
+    a bound, a `value` of True or False is claimed to be true: "✓ rows are equal". A function, `lambda:
+    errors["one head"]`, is called for the value. If a reader has renamed or removed that entry, the line is
+    "✗ error: there is no entry 'one head' here".
 
     A value outside the bound raises an error while the book is built and tested. In a reader's copy, which
     somebody may have changed, the line is "✗ keys read: 1.6 here; the book says below 1.5", and the notebook
