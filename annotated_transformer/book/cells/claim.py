@@ -31,9 +31,10 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed
-    to be true: "✓ rows are equal". A function, `lambda: errors["one head"]`, is called for the value. If a
-    reader has renamed or removed that entry, the line is "✗ error: there is no entry 'one head' here".
+    significant digits, or to as many as the bound has, but numbers from 10 up to no fewer than two. Without
+    a bound, a `value` of True or False is claimed to be true: "✓ rows are equal". A function, `lambda:
+    errors["one head"]`, is called for the value. If a reader has renamed or removed that entry, the line is
+    "✗ error: there is no entry 'one head' here".
 
     A value outside the bound raises an error while the book is built and tested. In a reader's copy, which
     somebody may have changed, the line is "✗ keys read: 1.6 here; the book says below 1.5", and the notebook
@@ -137,7 +138,8 @@ def _digits(bound: float) -> int:
 
 
 def _round(number: float, digits: int) -> float:
-    return float(f"{number:.{digits}g}")
+    at_least = 2 if abs(number) >= 10 else 1  # 12.9 is 13, not 10
+    return float(f"{number:.{max(digits, at_least)}g}")
 
 
 def _range(values: list[float], digits: int) -> str:

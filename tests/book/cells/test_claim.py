@@ -67,7 +67,7 @@ def copy(said, monkeypatch):
         (2e-5, {"above": 1e-5}, "**2e-5** (the book says above 1e-5)"),
         (-3e-12, {"above": -1.0}, "**less than 1e-9** (the book says above -1)"),
         (0.0, {"below": 1.0}, "**0** (the book says below 1)"),
-        (1234.5, {"above": 10.0}, "**1,000** (the book says above 10)"),
+        ([12.89, 4.2], {"above": 2.0}, "**4 to 13, 2 values** (the book says above 2)"),
         (1234.5, {"above": 0.125}, "**1,230** (the book says above 0.125)"),
         (0.1234, {"between": (0.1, 0.25)}, "**0.12** (the book says between 0.1 and 0.25)"),
         ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (exactly)"),
