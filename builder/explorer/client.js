@@ -15,6 +15,9 @@ window.receiveTransformer = (model) => {
   receive?.(model);
 };
 
+const REFUSED =
+  "the browser refused to start a Web Worker, in which the model runs; allow scripts and workers for this page in its settings or extensions, or open the page in another browser";
+
 // The page's side of the engine: starts the worker, loads a model when asked to, and answers with promises.
 export class EngineClient {
   // `folder` is where this script and the models lie.
@@ -22,15 +25,18 @@ export class EngineClient {
   constructor(folder) {
     this.folder = folder;
     const source = `"use strict"; (${transformerEngine})().serve(self);`;
-    this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    try {
+      this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    } catch (error) {
+      throw new Error(`${REFUSED} (${/** @type {Error} */ (error).message})`, { cause: error });
+    }
     /** @type {Map<number, Waiting>} */
     this.waiting = new Map();
     this.lastId = 0;
     /** @type {Map<string, Promise<Loaded>>} */
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
-    this.worker.onerror = ({ message }) =>
-      this.fail(`the engine stopped: ${message ?? "it could not start"}`);
+    this.worker.onerror = ({ message }) => this.fail(message ? `the engine stopped: ${message}` : REFUSED);
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once.
