@@ -33,6 +33,7 @@ export class EngineClient {
     /** @type {Map<number, Waiting>} */
     this.waiting = new Map();
     this.lastId = 0;
+    this.failed = "";
     /** @type {Map<string, Promise<Loaded>>} */
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
@@ -73,6 +74,7 @@ export class EngineClient {
   ask(call, argument, report) {
     const id = (this.lastId += 1);
     return new Promise((resolve, reject) => {
+      if (this.failed) return reject(new Error(this.failed)); // while the model was loaded
       this.waiting.set(id, { resolve, reject, report });
       this.worker.postMessage({ id, call, argument });
     });
@@ -90,6 +92,7 @@ export class EngineClient {
   // No more answers will come, so all pending promises are rejected.
   /** @type {(reason: string) => void} */
   fail(reason) {
+    this.failed = reason;
     for (const { reject } of this.waiting.values()) reject(new Error(reason));
     this.waiting.clear();
   }

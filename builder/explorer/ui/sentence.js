@@ -9,7 +9,7 @@ const ABOUT =
 
 /** @type {(length: number) => string} */
 const tooLong = (length) =>
-  `This text has ${length.toLocaleString("en")} characters; the explorer translates up to ${LONGEST.toLocaleString("en")} at once. Shorten it, best to one sentence.`;
+  `This text has ${length.toLocaleString("en")} characters; the explorer translates up to ${LONGEST.toLocaleString("en")} at once. Shorten it, ideally to one sentence.`;
 
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
 export class Sentence {
