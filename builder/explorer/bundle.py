@@ -16,7 +16,7 @@ EXAMPLES = {  # with the translations that the page shows: a test computes them
         "I hope that you can come tomorrow.": "Ich hoffe, dass du morgen kommen kannst.",
         "The old man did not want to sell his house.": "Der alte Mann wollte sein Haus nicht verkaufen.",
         "If it rains tomorrow, we will stay at home.": "Wenn es morgen regnet, bleiben wir zu Hause.",
-        "She gave him a book that he had already read.": "Sie gab ihm ein Buch, das er bereits gelesen hatte.",
+        "We have to wait until she comes back.": "Wir müssen warten, bis sie zurückkommt.",
     },
     "de-en": {
         "Ich hoffe, dass du morgen kommen kannst.": "I hope you can come tomorrow.",

@@ -414,8 +414,8 @@ UNSUPPORTED = {  # what is attempted, and the message
     "positions": ('build({ positions: "no" })', "the model has positions=no; this engine computes pos"),
     "d_k": ("build({ d_k: 16 })", "the model has d_k=16; this engine computes d_k="),
     "stopped": ('stop(new EngineClient("."))', "the engine stopped: out of memory"),
-    "forbidden": ('stop(new EngineClient("."), "")', "the browser refused to start a Web Worker, in which"),
-    "refused": ('refused(() => new EngineClient("."))', "the browser refused to start a Web Worker, in which"),
+    "forbidden": ('stop(new EngineClient("."), "")', "the browser refused to start a Web Worker"),
+    "refused": ('refused(() => new EngineClient("."))', "the browser refused to start a Web Worker"),
 }
 
 
