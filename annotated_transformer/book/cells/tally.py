@@ -2,6 +2,7 @@
 
 import os
 from pathlib import PurePath
+from typing import Any
 from urllib.parse import quote
 
 from IPython import get_ipython
@@ -18,7 +19,8 @@ def record(what: str, holds: bool) -> None:
     """
     if (shell := get_ipython()) is None:
         return
-    cell_id = getattr(shell, "get_parent", dict)().get("metadata", {}).get("cellId", "")
+    request: dict[str, Any] = getattr(shell, "get_parent", dict)()
+    cell_id = request.get("metadata", {}).get("cellId", "")
     cell, now = cell_id or shell.user_ns["In"][-1], shell.execution_count
     then, _, found = _results.get(cell, (0, "", {}))
     found = found if then == now else {}
