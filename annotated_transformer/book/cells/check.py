@@ -8,7 +8,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from annotated_transformer.book.cells.output import CellOutput
-from annotated_transformer.book.cells.tally import record
+from annotated_transformer.book.cells.tally import count_result
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 _refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
@@ -29,7 +29,7 @@ def check(condition: Any, what: str) -> None:
         KeyError: The function finds no such entry, and CLAIMS_MUST_HOLD is set.
     """
     found, condition = entries(condition, what)
-    record(what, found and bool(condition))
+    count_result(what, found and bool(condition))
     if found and not condition:
         refute(f"{what}: not here")
 
@@ -44,9 +44,9 @@ def check_close(
     """
     try:
         torch.testing.assert_close(actual, expected, atol=atol, rtol=rtol)
-        record(what, True)
+        count_result(what, True)
     except AssertionError as error:
-        record(what, False)
+        count_result(what, False)
         refute(f"{what}: not here ({str(error).partition(chr(10))[0]})")
 
 

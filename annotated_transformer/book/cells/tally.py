@@ -12,7 +12,7 @@ from annotated_transformer.book.cells.output import CellOutput, say
 _results: dict[str, tuple[int, str, dict[str, bool]]] = {}  # of a cell: last execution, id, and what held
 
 
-def record(what: str, holds: bool) -> None:
+def count_result(what: str, holds: bool) -> None:
     """Remember whether a claim or check holds. A cell that is run again replaces its earlier results.
 
     JupyterLab sends a cell's id along with its code; elsewhere, the code itself identifies the cell.
