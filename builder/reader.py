@@ -20,7 +20,8 @@ from builder.book import Book, directive, parser
 from builder.claim_values import LINE
 from builder.site.rendering.numbers import chapter_number
 
-SETUP = "setup"  # the tag of the notebook's cell that its source does not have
+SETUP = "setup"  # the tag of the notebook's cells that its source does not have
+TALLIED = re.compile(r"\b(claim|check|check_close)\(")
 HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 FOLDED = HIDDEN | {"solution"}
 FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
@@ -67,6 +68,12 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
+    if any(cell.cell_type == "code" and TALLIED.search(cell.source) for cell in cells):
+        code = (
+            "# After Run All: how many of the claims and checks above hold, and which do not\n"
+            "from annotated_transformer.book.cells.tally import tally\n\ntally()"
+        )
+        cells.append(fold(new_code_cell(code, id="tally", metadata={"tags": [SETUP]})))
     return cells
 
 

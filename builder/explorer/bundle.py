@@ -11,22 +11,22 @@ from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, weights_script
 
 HERE = Path(__file__).parent
-EXAMPLES = {  # the last of each direction is translated wrongly, so that readers can find out why
-    "en-de": [
-        "I hope that you can come tomorrow.",
-        "The old man did not want to sell his house.",
-        "If it rains tomorrow, we will stay at home.",
-        "The bank by the river was wet.",
-    ],
-    "de-en": [
-        "Ich hoffe, dass du morgen kommen kannst.",
-        "Gestern habe ich ein altes Buch gekauft.",
-        "Das Buch, das du mir gegeben hast, liegt auf dem Tisch.",
-        "Er hat den Zug verpasst, weil er zu spät aufgestanden ist.",
-    ],
+EXAMPLES = {  # with the translations that the page shows: a test computes them
+    "en-de": {
+        "I hope that you can come tomorrow.": "Ich hoffe, dass du morgen kommen kannst.",
+        "The old man did not want to sell his house.": "Der alte Mann wollte sein Haus nicht verkaufen.",
+        "If it rains tomorrow, we will stay at home.": "Wenn es morgen regnet, bleiben wir zu Hause.",
+        "We have to wait until she comes back.": "Wir müssen warten, bis sie zurückkommt.",
+    },
+    "de-en": {
+        "Ich hoffe, dass du morgen kommen kannst.": "I hope you can come tomorrow.",
+        "Gestern habe ich ein altes Buch gekauft.": "Yesterday I bought an old book.",
+        "Das Buch, das du mir gegeben hast, liegt auf dem Tisch.": "The book you gave me is on the table.",
+        "Er konnte nicht kommen, weil er krank war.": "He couldn't come because he was sick.",
+    },
 }
-# Beam search finds a likelier translation of these than greedy search.
-DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Sie ist gerade nach Hause gekommen."}
+# Beam search finds a likelier translation of these than greedy search, and both are right.
+DIFFERENT = {"en-de": "What are you afraid of?", "de-en": "Sie ist gerade nach Hause gekommen."}
 
 # Attentions worth a look. A test measures the word before and the sink. Layers and heads count from 0.
 TRANSLATES = {"title": "what is being translated", "view": "cross", "layer": 3, "head": None}
@@ -67,7 +67,7 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
         "models": {
             direction: {
                 "size": size,
-                "examples": EXAMPLES[direction],
+                "examples": list(EXAMPLES[direction]),
                 "differs": DIFFERENT[direction],
                 "presets": PRESETS[direction],
             }

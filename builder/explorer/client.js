@@ -15,6 +15,9 @@ window.receiveTransformer = (model) => {
   receive?.(model);
 };
 
+const REFUSED =
+  "the browser refused to start a Web Worker, in which the model runs; allow scripts and workers for this page in its settings or extensions, or open the page in another browser";
+
 // The page's side of the engine: starts the worker, loads a model when asked to, and answers with promises.
 export class EngineClient {
   // `folder` is where this script and the models lie.
@@ -22,15 +25,19 @@ export class EngineClient {
   constructor(folder) {
     this.folder = folder;
     const source = `"use strict"; (${transformerEngine})().serve(self);`;
-    this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    try {
+      this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    } catch (error) {
+      throw new Error(`${REFUSED} (${/** @type {Error} */ (error).message})`, { cause: error });
+    }
     /** @type {Map<number, Waiting>} */
     this.waiting = new Map();
     this.lastId = 0;
+    this.failed = "";
     /** @type {Map<string, Promise<Loaded>>} */
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
-    this.worker.onerror = ({ message }) =>
-      this.fail(`the engine stopped: ${message ?? "it could not start"}`);
+    this.worker.onerror = ({ message }) => this.fail(message ? `the engine stopped: ${message}` : REFUSED);
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once.
@@ -67,6 +74,7 @@ export class EngineClient {
   ask(call, argument, report) {
     const id = (this.lastId += 1);
     return new Promise((resolve, reject) => {
+      if (this.failed) return reject(new Error(this.failed)); // while the model was loaded
       this.waiting.set(id, { resolve, reject, report });
       this.worker.postMessage({ id, call, argument });
     });
@@ -84,6 +92,7 @@ export class EngineClient {
   // No more answers will come, so all pending promises are rejected.
   /** @type {(reason: string) => void} */
   fail(reason) {
+    this.failed = reason;
     for (const { reject } of this.waiting.values()) reject(new Error(reason));
     this.waiting.clear();
   }

@@ -100,7 +100,7 @@ def write_files(app: Sphinx) -> None:
     text = page.render(
         title=app.config.html_title,
         icon=base64.b64encode((STATIC / "favicon.svg").read_bytes()).decode(),
-        root=html.escape(f"{base.rstrip('/')}/"),  # without an address: the root of the site
+        root=html.escape(f"{base.rstrip('/')}/") if base else "",  # its script looks for the book's root
     )
     Path(app.outdir, "404.html").write_text(f"{text}\n", encoding="utf-8")
     if base:

@@ -50,7 +50,8 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(visi
     assert visitor.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover_data.MODEL)})"
     assert not BROUGHT & set(asked)
     visitor.emulate_media(media="print")
-    visitor.locator(RUN).wait_for(state="hidden")
+    for button in (RUN, ".at-cover-start"):
+        visitor.locator(button).wait_for(state="hidden")
     assert visitor.locator(".at-alignment-picture").is_visible()
     visitor.emulate_media(media="screen")
     run(visitor)

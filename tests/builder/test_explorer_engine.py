@@ -414,6 +414,8 @@ UNSUPPORTED = {  # what is attempted, and the message
     "positions": ('build({ positions: "no" })', "the model has positions=no; this engine computes pos"),
     "d_k": ("build({ d_k: 16 })", "the model has d_k=16; this engine computes d_k="),
     "stopped": ('stop(new EngineClient("."))', "the engine stopped: out of memory"),
+    "forbidden": ('stop(new EngineClient("."), "")', "the browser refused to start a Web Worker"),
+    "refused": ('refused(() => new EngineClient("."))', "the browser refused to start a Web Worker"),
 }
 
 
@@ -423,10 +425,14 @@ def test_message_what_the_engine_does_not_support(page, attempt, message):
       const {{ config, tensors }} = models["en-de"].model;
       const build = (changes, kept = tensors) =>
         new models["en-de"].model.constructor({{ ...config, ...changes }}, new Map(kept));
-      const stop = (client) => {{
-        const asked = client.ask("tensor", {{ name: "logits" }});
-        client.worker.onerror({{ message: "out of memory" }});
-        return asked;
+      const stop = (client, message = "out of memory") => {{
+        const asked = message && client.ask("tensor", {{ name: "logits" }});
+        client.worker.onerror({{ message }});
+        return asked || client.ask("tensor", {{ name: "logits" }}); // of a policy, before anything was asked
+      }};
+      const refused = (start, own = Worker) => {{
+        window.Worker = function () {{ window.Worker = own; throw new DOMException("denied"); }};
+        return start();
       }};
       try {{ await {attempt}; }} catch (error) {{ return error.message; }}
     }}"""

@@ -112,9 +112,11 @@ def test_law_a_curve_leads_from_its_key_to_its_query_and_is_as_wide_as_its_weigh
 
 
 @pytest.mark.parametrize("direction", bundle.DIFFERENT)
-def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direction: str):
+def test_law_examples_are_translated_right_and_searches_differ_where_the_page_says_so(direction: str):
     translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
     assert translator.translate([text], beam_size=4) != translator.translate([text])
+    examples = bundle.EXAMPLES[direction]
+    assert translator.translate([*examples]) == [*examples.values()]
 
 
 def test_law_the_first_frame_names_its_own_languages_and_layer():
@@ -426,7 +428,8 @@ def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh):
     keys = [f"[data-key='{key}']" for key in ("undo", "switch on", "all on", "to heads")]
     fresh.locator(".at-x-searches").evaluate("part => { part.closest('details').open = false; }")
     closed = ".at-x-section:not([open]) summary"
-    places = (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", closed, *keys)
+    help_ = ".at-x-main .at-x-help"  # closed: its summary alone would be empty
+    places = (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", closed, help_, *keys)
     hidden = [fresh.locator(place).first for place in places]
     for action in hidden:
         assert action.is_visible()

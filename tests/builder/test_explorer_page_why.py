@@ -39,7 +39,7 @@ def test_law_a_sentence_on_which_the_searches_differ_is_offered(fresh):
     assert "the same translation here" in other.locator("..").inner_text()
     words = other.inner_text()
     other.click()
-    fresh.wait_for_function("location.hash.includes('thinking')")
+    fresh.wait_for_function("location.hash.includes('afraid')")
     fresh.ready()
     greedy, beam, *_ = fresh.compare()
     assert greedy != beam

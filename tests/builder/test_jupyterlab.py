@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -43,6 +44,22 @@ RUN_ALL = """async () => {
 ERROR = '[data-mime-type="application/vnd.jupyter.stderr"]'
 RAN = """() => [...jupyterapp.shell.currentWidget.content.model.cells]
     .every(cell => cell.type !== "code" || cell.executionCount)"""
+ACTIVE = "jupyterapp.shell.currentWidget.content.activeCellIndex"
+STATE = "it => String([it.value, it.getAttribute('aria-valuetext'), it.closest('figure').dataset.lit])"
+# Puts a check that fails into the setup cell and runs it; runs the last cell.
+FAIL = """async () => {
+    const { content } = jupyterapp.shell.currentWidget;
+    content.activeCellIndex = content.widgets.findIndex(cell => cell.model.type === "code");
+    const check = "from annotated_transformer.book.cells.check import check\\ncheck(False, 'two is one')";
+    content.activeCell.model.sharedModel.setSource(check);
+    await jupyterapp.commands.execute("notebook:run-cell");
+    return content.activeCellIndex;
+}"""
+RUN_LAST = """async () => {
+    const { content } = jupyterapp.shell.currentWidget;
+    content.activeCellIndex = content.widgets.length - 1;
+    await jupyterapp.commands.execute("notebook:run-cell");
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +171,32 @@ def test_law_all_cells_run_and_answers_are_graded(opened):
             )
             page.keyboard.press("Control+Enter")
             cell.locator(".jp-OutputArea-output", has_text=verdict).wait_for()
+
+
+def test_law_keys_move_an_interactive_figure_and_no_cell(opened):
+    page, _ = opened
+    parts = page.locator("figure :is(input[type=range], [role=slider], svg[tabindex])").all()
+    assert parts
+    for part in parts:
+        part.focus()
+        seen, cell = set(), page.evaluate(ACTIVE)
+        for key in ("ArrowUp", "ArrowDown", "ArrowDown"):
+            page.keyboard.press(key)
+            seen.add(part.evaluate(STATE))
+        assert (len(seen) > 1, page.evaluate(ACTIVE)) == (True, cell)
+
+
+def test_law_the_last_line_counts_claims_and_links_to_the_cell_of_one_that_fails(opened):
+    page, _ = opened
+    last = page.locator(".jp-CodeCell").last
+    whole = re.search(r"✓ (\d+) of \1 claims and checks hold", last.inner_text())
+    assert whole
+    place = page.evaluate(FAIL)
+    page.evaluate(RUN_LAST)  # which scrolls to it
+    words = f"✓ {whole[1]} of {int(whole[1]) + 1} claims and checks hold in this kernel. ✗ 1: two is one."
+    last.locator(".jp-OutputArea-output", has_text=words).wait_for()
+    last.get_by_role("link", name="two is one").click()
+    page.wait_for_function(f"document.querySelectorAll('.jp-Cell')[{place}].getBoundingClientRect().top > 0")
 
 
 def test_law_saving_keeps_the_marks_of_exercises(opened, folder):

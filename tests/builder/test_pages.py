@@ -466,6 +466,26 @@ def test_law_the_theme_is_known_before_the_first_paint(open_page, chosen, system
     assert page.evaluate(THEME) == shown
 
 
+DENIED = """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(
+  window, name, { configurable: true, get() { throw new DOMException("denied", "SecurityError"); } });"""
+
+
+def test_law_theme_and_search_work_for_the_visit_where_storage_is_denied(open_page):
+    faults: list[str] = []
+    page = open_page(color_scheme="dark").watched(faults)
+    page.add_init_script(DENIED)
+    page.goto("chapters/notation.html")
+    page.locator(".theme-switch-button:visible").first.click()
+    chosen = page.evaluate(THEME)
+    page.goto("explorer.html")
+    assert page.evaluate(f"[{THEME}, document.documentElement.dataset.mode]") == [chosen, "light"]
+    page.locator(".search-button-field:visible").first.click()
+    page.keyboard.type("causal mask")
+    page.keyboard.press("Enter")
+    page.locator("ul.search li").first.wait_for()
+    assert faults == []
+
+
 SEEN = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
 
 

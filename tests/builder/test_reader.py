@@ -8,7 +8,7 @@ import pytest
 
 from annotated_transformer.book.grading import digest
 from builder.book import Book
-from builder.reader import read_cells, setup_cell
+from builder.reader import SETUP, read_cells, setup_cell
 from builder.staleness import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,6 +134,8 @@ def test_law_a_source_becomes_plain_markdown(cells):
     assert (solution.source, solution.metadata) == ("Like this.", {"tags": ["solution"]})
     assert answer.metadata["jupyter"] == {"source_hidden": True}
     assert end.source == "## What we showed\n\nAll."
+    last = cells(SOURCE.replace("import math", "check(True, 'all is well')"))[-1]
+    assert (last.source.splitlines()[-1], last.metadata["tags"]) == ("tally()", [SETUP])  # not on the page
 
 
 def test_law_links_are_absolute_once_the_site_has_an_address(cells):

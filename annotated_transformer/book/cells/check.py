@@ -10,6 +10,7 @@ from IPython import get_ipython
 from IPython.display import display
 
 from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.cells.tally import count_result
 from annotated_transformer.book.exercises.verdict import told
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
@@ -31,6 +32,7 @@ def check(condition: Any, what: str) -> None:
         KeyError: The function finds no such entry, and CLAIMS_MUST_HOLD is set.
     """
     found, condition = entries(condition, what)
+    count_result(what, found and bool(condition))
     if found and not condition:
         refute(f"{what}: not here")
 
@@ -45,7 +47,9 @@ def check_close(
     """
     try:
         torch.testing.assert_close(actual, expected, atol=atol, rtol=rtol)
+        count_result(what, True)
     except AssertionError as error:
+        count_result(what, False)
         why = str(error)
         if place := re.search(r"absolute difference: .* at index (\(.*?\))", why):
             at = ast.literal_eval(place[1])

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.book.cells.check import entries, must_hold, refute
 from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.cells.tally import count_result
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
@@ -54,6 +55,7 @@ def claim(
     """
     found, value = entries(value, what)
     if not found:
+        count_result(what, False)
         return
     bounds = {"below": below, "above": above, "between": between, "equals": equals}
     given = {kind: bound for kind, bound in bounds.items() if bound is not None}
@@ -74,6 +76,7 @@ def claim(
         if not values and must_hold():
             raise ValueError(f"claim {what!r} has no values; an empty list satisfies any bound")
         if not values:
+            count_result(what, False)
             refute(f"{what}: **no values** here; the book says {_bound(kind, bound)}")
             return
         rounding = kind == "below" and 0 < bound <= TOLERANCE
@@ -93,6 +96,7 @@ def claim(
         shown, said = _range(values, digits), _bound(kind, bound)
         if rounding and holds:
             shown, said = f"less than {_plain(bound)}", "rounding error only"
+    count_result(what, bool(holds))
     metadata = {"name": what, **kept, "varies": varies}
     if not holds:
         here = "not here" if bound is True else f"**{shown}** here; the book says {said}"

@@ -84,6 +84,7 @@ function atAttend(query, keys, values) {
       cy,
       r: 8,
       tabindex: 0,
+      "data-lm-suppress-shortcuts": "", // JupyterLab's, which would move to another cell
       role: "slider",
       "stroke-width": 26,
       stroke: "transparent",
@@ -291,6 +292,7 @@ function atAttend(query, keys, values) {
     const reset = Object.assign(document.createElement("button"), { type: "button", className: "at-play" });
     reset.textContent = "↺";
     reset.setAttribute("aria-label", "Back to the start");
+    reset.dataset.lmSuppressShortcuts = "";
     reset.addEventListener("click", () => {
       at = start;
       show();

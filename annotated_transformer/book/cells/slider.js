@@ -19,6 +19,7 @@
   output.setAttribute("aria-hidden", "true"); // the slider itself announces its value
   const play = make("button", { type: "button", className: "at-play", textContent: "▶" });
   play.setAttribute("aria-label", `Play: ${name}`);
+  [input, play].forEach((control) => (control.dataset.lmSuppressShortcuts = "")); // JupyterLab's, for its cells
   const label = document.createElement("label");
   const words = make("span", { textContent: name });
   label.append(words, " ", output, " ", input);

@@ -50,6 +50,7 @@
     const svg = drawing();
     if (!svg || svg.hasAttribute("tabindex")) return;
     svg.setAttribute("tabindex", "0");
+    svg.dataset.lmSuppressShortcuts = ""; // JupyterLab's, which would move to another cell
     svg.setAttribute("aria-roledescription", "attention map; arrow keys read its rows");
     svg.querySelectorAll("text").forEach((text) => (text.style.pointerEvents = "none")); // its cell answers
     delete figure.dataset.lit;

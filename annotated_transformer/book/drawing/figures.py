@@ -214,7 +214,8 @@ def staged(drawing: str, alt: str) -> str:
     """Return an SVG as an image; a wide one in a frame that a phone scrolls sideways, keys included."""
     picture = image(drawing, alt)
     wide = "min-width:" in drawing[: drawing.index('" ')]  # its style, the first attribute
-    return f'<div class="at-stage" tabindex="0">{picture}</div>' if wide else picture
+    keys = 'tabindex="0" data-lm-suppress-shortcuts'  # JupyterLab's shortcuts would move to another cell
+    return f'<div class="at-stage" {keys}>{picture}</div>' if wide else picture
 
 
 def digest(*texts: str) -> str:

@@ -7,6 +7,10 @@ import { directionName, EMPTY, languages } from "./words.js";
 const ABOUT =
   "The model runs on your own device: it is loaded once, with the first translation, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
 
+/** @type {(length: number) => string} */
+const tooLong = (length) =>
+  `This text has ${length.toLocaleString("en")} characters; the explorer translates up to ${LONGEST.toLocaleString("en")} at once. Shorten it, ideally to one sentence.`;
+
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
 export class Sentence {
   /** @param {Explorer} explorer */
@@ -19,7 +23,6 @@ export class Sentence {
       id,
       autocomplete: "off",
       spellcheck: "false",
-      maxlength: LONGEST,
       value: explorer.store.state.text,
       "aria-describedby": `${id}-error`,
       oninput: () => explorer.dim(),
@@ -133,7 +136,9 @@ export class Sentence {
   async send(event) {
     event.preventDefault();
     if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
+    const { length } = this.input.value;
     if (!this.input.value.trim()) return this.refuse(EMPTY);
+    if (length > LONGEST) return this.refuse(tooLong(length));
     this.refuse("");
     this.explorer.tour?.forget();
     if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();

@@ -12,6 +12,7 @@ import torch
 
 from annotated_transformer.book.cells.check import STRICT, check, check_close
 from annotated_transformer.book.cells.claim import claim
+from annotated_transformer.book.cells.tally import tally
 from builder.chapters import written
 from builder.claim_values import named_claims
 from builder.lint import claims
@@ -103,19 +104,23 @@ def test_law_digits_are_significant_digits(said):
 
 
 def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeypatch):
-    shell = SimpleNamespace(execution_count=1)
-    module = sys.modules[check.__module__]
-    monkeypatch.setattr(module, "get_ipython", lambda: shell)
-    monkeypatch.setattr(module, "_refuted", set())
+    shell = SimpleNamespace(execution_count=1, user_ns={"In": ["one"]})
+    module, total = sys.modules[check.__module__], sys.modules[tally.__module__]
+    for place, names in ((module, "_refuted"), (total, "_results")):
+        monkeypatch.setattr(place, "get_ipython", lambda: shell)
+        monkeypatch.setattr(place, names, type(getattr(place, names))())
     for seed in range(3):
         check(seed > 2, "the rows are equal")
     check(False, "the columns are equal")
     claim("seed 0", 1, equals=2)
     claim("seed 0", 3, equals=2)  # another value
     assert len(copy) == 4
+    assert str(tally()).endswith("✗ 3: the rows are equal; the columns are equal; seed 0.")
     shell.execution_count = 2  # the cell is run again
     check(False, "the rows are equal")
+    check_close(1.0, 1.0, "one is one")
     assert copy[4] == copy[0]
+    assert str(tally()) == "✓ 1 of 2 claims and checks hold in this kernel. ✗ 1: the rows are equal."
 
 
 FALSE = [

@@ -260,7 +260,7 @@ def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path
 
 
 def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
-    for base, root in (("", "/"), ("https://the.book/x", "https://the.book/x/")):
+    for base, root in (("", ""), ("https://the.book/x", "https://the.book/x/")):
         config = SimpleNamespace(html_title="The <Book>", html_baseurl=base)
         sphinx_cover.write_files(Mock(spec=Sphinx, outdir=tmp_path, config=config))
         page = soup((tmp_path / "404.html").read_text("utf-8"))
@@ -274,15 +274,14 @@ def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
 
 
 class Lost(Quiet):
-    """A server that returns 404.html for a missing page, as web sites do."""
+    """A server that returns 404.html for a missing page, as web sites do, some of them with status 200."""
 
     def send_error(self, code: int, *args: object) -> None:
         page = (HTML / "404.html").read_bytes()
-        self.send_response(code)
+        self.send_response(200 if "old" in self.path else code)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(page)
+        self.wfile.write(page)
 
 
 @pytest.fixture(scope="module")
@@ -432,8 +431,7 @@ def test_law_the_404_page_leads_to_the_cover_and_the_search(open_page, site):
     page = open_page()
     for lost in ("nowhere.html", "chapters/06_masks/old/?x=1", "chapters/06_causal_masks.html"):
         page.goto(site + lost)
-        page.wait_for_function("document.querySelector('form').action.includes('/project/')")
-        assert page.locator("main a").evaluate("link => link.href") == f"{site}index.html"
+        eventually(lambda: page.locator("main a").evaluate("link => link.href"), f"{site}index.html")
     assert page.locator("input").input_value() == "causal masks"
     page.locator("input").fill("mask")
     page.get_by_role("button").click()

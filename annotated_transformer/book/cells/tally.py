@@ -1,0 +1,45 @@
+"""The last line of a chapter's notebook: how many of its claims and checks hold in the reader's kernel."""
+
+import os
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from IPython import get_ipython
+
+from annotated_transformer.book.cells.output import CellOutput, say
+
+_results: dict[str, tuple[int, str, dict[str, bool]]] = {}  # of a cell: last execution, id, and what held
+
+
+def count_result(what: str, holds: bool) -> None:
+    """Remember whether a claim or check holds. A cell that is run again replaces its earlier results.
+
+    JupyterLab sends a cell's id along with its code; elsewhere, the code itself identifies the cell.
+    """
+    if (shell := get_ipython()) is None:
+        return
+    request: dict[str, Any] = getattr(shell, "get_parent", dict)()
+    cell_id = request.get("metadata", {}).get("cellId", "")
+    cell, now = cell_id or shell.user_ns["In"][-1], shell.execution_count
+    then, _, found = _results.get(cell, (0, "", {}))
+    found = found if then == now else {}
+    found[what] = holds and found.get(what, True)  # a loop may say it several times
+    _results[cell] = now, cell_id, found
+
+
+def tally() -> CellOutput:
+    """Count the claims and checks that hold in this kernel, and link to the cells of those that do not.
+
+    The checks of exercises are not among them.
+    """
+    results = [(cell_id, *result) for _, cell_id, found in _results.values() for result in found.items()]
+    wrong = [_linked(what, cell_id) for cell_id, what, holds in results if not holds]
+    line = f"✓ {len(results) - len(wrong)} of {len(results)} claims and checks hold in this kernel."
+    return say(f"{line} ✗ {len(wrong)}: {'; '.join(wrong)}." if wrong else line)
+
+
+def _linked(what: str, cell_id: str) -> str:
+    """Return the words of a claim or check as a link to its cell, where JupyterLab says which that is."""
+    notebook = PurePath(os.environ.get("JPY_SESSION_NAME", "")).name
+    return f"[{what}]({quote(notebook)}#cell-id={cell_id})" if notebook and cell_id else what
