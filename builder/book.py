@@ -115,10 +115,10 @@ class Book:
         parts = [f"Exercise {self.exercises[label][1]}", f"{kind.capitalize()} {'★' * stars}".strip(), title]
         return " · ".join(filter(None, parts))
 
-    def citation(self, key: str) -> str:
-        """Return "Vaswani et al., 2017", linked to the source if its entry has an address."""
+    def citation(self, key: str, form: str) -> str:
+        """Return "Vaswani et al., 2017", in this form, linked to the source if its entry has an address."""
         entry = self.entries[key]
-        text = f"{self._authors(entry)}, {entry.fields['year']}"
+        text = form.format(self._authors(entry), entry.fields["year"])
         address = next((site.format(entry.fields[k]) for k, site in SITES.items() if k in entry.fields), "")
         return f"[{text}]({address})" if address else text
 
@@ -140,8 +140,10 @@ class Book:
         named = TITLED.fullmatch(content)
         text, target = (named[1], named[2]) if named else ("", content)
         match role:
+            case "cite:t" if target in self.entries:
+                return self.citation(target, "{} ({})")
             case "cite" if all(key in self.entries for key in target.split(",")):
-                return "; ".join(map(self.citation, target.split(",")))
+                return f"({'; '.join(self.citation(key, '{}, {}') for key in target.split(','))})"
             case "class":
                 return f"`{target.lstrip('~').rpartition('.')[2]}`"
             case "doc" if target in self.titles:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinxcontrib.bibtex.plugin import register_plugin
 
 from builder.site import cover_page, explorer_page, notebooks, page_cells
 from builder.site.front import corrections, directives, exercises, glossary, indexes, syllabus
@@ -128,6 +129,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     app.add_config_value("at_chapters", [], "html", [list])
     app.add_html_math_renderer("built", (formulas.visit_inline, None), (formulas.visit_display, None))
+    register_plugin("sphinxcontrib.bibtex.style.referencing", "round", typesetting.RoundCitations)
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
     for node, functions in NODES.items():

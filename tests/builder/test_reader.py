@@ -23,7 +23,8 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 (here)=
 # A title
 
-See {cite}`vaswani2017attention`, {doc}`03_scaled_dot_product_attention`,
+See {cite}`vaswani2017attention,press2017using`, {cite:t}`press2017using`,
+{doc}`03_scaled_dot_product_attention`,
 [chapter 4](04_self_attention.ipynb#heads), {doc}`notation`, {eq}`eq-mine`, {eq}`eq-attention`,
 and {ref}`here`. <!-- typed -->It is 2. [✓](#claim-two) ([check](#claim-two))
 
@@ -113,7 +114,9 @@ def test_law_no_notebook_shows_myst_or_much_code_and_folded_code_says_what_it_do
 def test_law_a_source_becomes_plain_markdown(cells):
     (title, setup, code, part, exercise, stub, heading, solution, answer, end) = cells(SOURCE)
     assert title.source == (
-        "# 1. A title\n\nSee [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), "
+        "# 1. A title\n\nSee ([Vaswani et al., 2017](https://arxiv.org/abs/1706.03762); "
+        "[Press and Wolf, 2017](https://arxiv.org/abs/1608.05859)), "
+        "[Press and Wolf (2017)](https://arxiv.org/abs/1608.05859),\n"
         "[Scaled dot-product attention mixes values by how well their keys match a query]"
         "(03_scaled_dot_product_attention.ipynb),\n"
         "[chapter 4](04_self_attention.ipynb), *Notation and shapes*, (1.1), "

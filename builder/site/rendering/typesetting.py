@@ -6,6 +6,8 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinxcontrib.bibtex.style.referencing import BracketStyle
+from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
 OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
@@ -24,8 +26,6 @@ class Typeset(SphinxPostTransform):
         name_opening(self.document)
         for formula in list(self.document.findall(nodes.math)):
             keep_punctuation(formula)
-        for reference in list(self.document.findall(nodes.reference)):
-            open_citation(reference)
         for output in self.document.findall(nodes.literal_block):
             if wraps(output):
                 output["classes"].append("at-line")
@@ -75,15 +75,13 @@ def keep_punctuation(formula: nodes.math) -> None:
     kept += [part for part in (nodes.Text(opened), formula, nodes.Text(closed)) if part.astext()]
 
 
-def open_citation(reference: nodes.reference) -> None:
-    """Leave out the brackets of a citation in parentheses."""
-    cited = reference.parent
-    alone = ["[", reference.astext(), "]"]
-    if isinstance(cited, nodes.inline) and [part.astext() for part in cited] == alone:
-        place = cited.parent.index(cited)
-        before, after = text_at(cited.parent, place - 1), text_at(cited.parent, place + 1)
-        if before.endswith("(") and after.startswith((")", ",", ";")):
-            cited[:] = [reference]
+class RoundCitations(AuthorYearReferenceStyle):
+    """The style of citations: (Xiong et al., 2020; Liu et al., 2020), and Xiong et al. (2020)."""
+
+    def __init__(self) -> None:
+        """Set both pairs of brackets."""
+        brackets = BracketStyle("(", ")", "; ")
+        super().__init__(bracket_textual=brackets, bracket_parenthetical=brackets)
 
 
 def wraps(output: nodes.literal_block) -> bool:
