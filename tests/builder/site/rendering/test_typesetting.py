@@ -99,4 +99,6 @@ def test_law_rendered_chapters_have_whole_words_in_titles_and_citations_in_round
         title = re.search(r'<h1><span class="section-number">.*?</span>([^<]+)', text)
         assert title, chapter.name
         assert not re.search(r"\w-\w", title[1]), chapter.name
-        assert not re.search(r"(?:\[|\((?:<span[^>]*>)?\()<a [^>]*bibliography\.html#[^>]*>", text), chapter.name
+        assert not re.search(r"(?:\[|\((?:<span[^>]*>)?\()<a [^>]*bibliography\.html#[^>]*>", text), (
+            chapter.name
+        )
