@@ -64,7 +64,7 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
     notebook.cells = read_cells(notebook, book, source.stem)
     marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
     if marks:  # for `grade`, which names those that a reader has deleted
-        notebook.metadata.exercises = list(dict.fromkeys(mark["id"] for mark in marks))
+        notebook.metadata.exercises = {mark["id"]: mark["check"] for mark in marks if "check" in mark}
     return notebook
 
 

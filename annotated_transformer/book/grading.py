@@ -7,6 +7,7 @@ same id, a digest of the code as the reader finds it, and the call of its check.
 import asyncio
 import hashlib
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -43,22 +44,20 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
     """
     data = path.read_bytes()
     try:
-        notebook = nbformat.reads(data.decode(), as_version=4)
-        marks = [cell.metadata.setdefault("exercise", {}) for cell in notebook.cells if cell.source.strip()]
-        ids = notebook.metadata.get("exercises") or [mark["id"] for mark in marks if mark]
+        notebook = nbformat.reads(data.decode("utf-8-sig"), as_version=4)
+        for cell in notebook.cells:
+            cell.source, cell.outputs, cell.execution_count = cell.source + "", [], None
+            cell.mark = dict(cell.metadata.get("exercise", {}))
+        checks = {cell.mark["id"]: cell.mark["check"] for cell in notebook.cells if "check" in cell.mark}
+        checks = {**notebook.metadata.get("exercises", {}), **checks}
     except Exception as error:  # whatever is wrong with its JSON
         raise ValueError("it is not a notebook; give a file that Jupyter has saved, *.ipynb") from error
-    if not ids:
+    if not checks:
         raise ValueError("it has no marked exercises; give a copy of a chapter of this book")
-    answers: dict[str, list[NotebookNode]] = {id: [] for id in ids}
-    for cell in notebook.cells:
-        cell.outputs, cell.execution_count = [], None
-        if "check" in cell.metadata.get("exercise", {}):
-            answers.setdefault(cell.metadata.exercise.id, []).append(cell)
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         _copy(path, Path(folder, "work"))
         stopped = await _execute(notebook, Path(folder), seconds)
-    return [(id, *_result(cells, notebook, stopped, seconds)) for id, cells in answers.items()]
+    return [(id, *_result(id, check, notebook, stopped, seconds)) for id, check in checks.items()]
 
 
 def digest(source: str) -> str:
@@ -73,7 +72,7 @@ def _copy(notebook: Path, target: Path) -> None:
     def unwanted(folder: str, names: list[str]) -> set[str]:
         nonlocal left
         out = {name for name in names if name.startswith(".") or name.endswith(".ipynb")} - {notebook.name}
-        files = [file for name in names if name not in out and (file := Path(folder, name)).exists()]
+        files = [file for name in names if name not in out and os.access(file := Path(folder, name), os.R_OK)]
         left -= sum(max(file.stat().st_size, 4096) for file in files)
         if left < 0:
             raise ValueError(f"its folder has more than {MOST} MB of files to copy; give it one of its own")
@@ -131,30 +130,43 @@ async def _execute(notebook: NotebookNode, folder: Path, seconds: float) -> str:
     return ""
 
 
-def _result(
-    cells: list[NotebookNode], notebook: NotebookNode, stopped: str, seconds: float
-) -> tuple[str, str]:
+def _result(id: str, check: str, notebook: NotebookNode, stopped: str, seconds: float) -> tuple[str, str]:
     """Return the state and the message of an exercise after execution."""
+    marked = [cell for cell in notebook.cells if cell.mark.get("id") == id and "check" in cell.mark]
+    judged = [cell for cell in notebook.cells if _judges(cell, check)]  # wherever the reader has put it
+    cells = [
+        cell for cell in notebook.cells if cell.cell_type == "code" and (cell in marked or cell in judged)
+    ]
     if not cells:
-        return "not graded", "its cell of code is missing; copy it from the book's notebook"
-    if cells[-1].cell_type != "code":
-        number = notebook.cells.index(cells[-1]) + 1
-        return "not graded", f"its cell, {number}, has become {cells[-1].cell_type}; make it code again"
-    if all(digest(cell.source) == cell.metadata.exercise.starter for cell in cells):
+        if not marked:
+            return "not graded", f"no cell calls {check}; copy the exercise's cell from the book's notebook"
+        number = notebook.cells.index(marked[0]) + 1
+        return "not graded", f"its cell, {number}, has become {marked[0].cell_type}; make it code again"
+    if all(digest(cell.source) == cell.mark.get("starter") for cell in cells):
         return "empty", ""
     if cells[-1].execution_count is None and stopped:
         return "not graded", stopped
-    verdicts = [text for cell in cells for text in _shown(cell, seconds) if text.startswith(("✓ ", "✗ "))]
+    texts = [
+        text for cell in cells for text in _shown(cell, seconds) if cell in judged or text.startswith(STOPPED)
+    ]
+    verdicts = [text for text in texts if text.startswith(("✓ ", "✗ "))]
     if not verdicts:
-        return "not graded", f"its check shows nothing; end the cell with {cells[-1].metadata.exercise.check}"
+        return "not graded", f"its check shows nothing; end the cell with {check}, without ; or %%capture"
     said, *_ = " ".join(verdicts[-1][2:].removeprefix("Not yet: ").split()).partition(" (The inputs of this ")
     if verdicts[-1].startswith("✓"):
         return "yes", said
+    state = "not graded" if f"NameError: name '{check.partition('.')[0]}'" in said else "no"
     for number, cell in enumerate(notebook.cells[: notebook.cells.index(cells[0])], 1):
         errors = [text for text in _shown(cell, seconds) if text.startswith(STOPPED)]
         if errors and "raises-exception" not in cell.metadata.get("tags", []):
-            return "no", f"{said} (Cell {number} {errors[0].removeprefix(STOPPED)})"
-    return "no", said
+            return state, f"{said} (Cell {number} {errors[0].removeprefix(STOPPED)})"
+    return state, said
+
+
+def _judges(cell: NotebookNode, check: str) -> bool:
+    """Return whether a cell of the reader's calls this check, and no other one after it."""
+    called = re.findall(r"\bcheck_\w+(?=\()", cell.source) if cell.cell_type == "code" else []
+    return called[-1:] == re.findall(r"check_\w+", check) and "solution" not in cell.metadata.get("tags", [])
 
 
 def _shown(cell: NotebookNode, seconds: float) -> Iterator[str]:

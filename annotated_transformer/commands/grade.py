@@ -20,6 +20,10 @@ def grade_command(options: argparse.Namespace) -> None:
         raise ValueError(f"--timeout {options.timeout:g} is not a time; give a number of seconds above 0")
     if options.jobs < 1:
         raise ValueError(f"--jobs {options.jobs} executes no notebook; give 1 or more")
+    if options.csv and options.csv.suffix == ".ipynb":
+        raise ValueError(
+            f"--csv {options.csv} would overwrite a notebook; give another file, or - for stdout"
+        )
     if options.csv and options.csv != Path("-"):
         check_output_file("--csv", options.csv)
     if failed := asyncio.run(_grade_all(options)):
@@ -35,6 +39,7 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
             from annotated_transformer.book.grading import grade
     except ModuleNotFoundError as error:
         raise ValueError(str(error)) from error
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # of what a signal cancels
     free = asyncio.Semaphore(options.jobs)
 
     async def graded(notebook: Path) -> list[tuple[str, str, str]]:

@@ -21,7 +21,10 @@ SOURCES = written(ROOT, "[0-9]*")
 CHECKS = """class Verdict(str):
     __repr__ = str.__str__
 
-def check_root(root):
+def __getattr__(name):
+    return check
+
+def check(root):
     right = root(4) == 2
     wrong = "✗ Not yet: it\\n  is not 2.\\n  (The inputs of this call are in _.)"
     return Verdict("✓ a root is a power.\\n  It is 0.5." if right else wrong)
@@ -32,9 +35,20 @@ RIGHT = f"def root(x): return x ** 0.5\n{CHECK}"
 PRAISE = "a root is a power. It is 0.5."
 
 
+def own(source, id):
+    """Return a source with the check of an exercise."""
+    return source.replace("check_root", f"check_{id.replace('.', '_')}")
+
+
 def code(source, id="", kind="code"):
-    metadata = {"exercise": mark(id, STUB)} if id else {}
-    return {"cell_type": kind, "source": source, "metadata": metadata, "outputs": [], "execution_count": 7}
+    metadata = {"exercise": mark(id, own(STUB, id))} if id else {}
+    return {
+        "cell_type": kind,
+        "source": own(source, id),
+        "metadata": metadata,
+        "outputs": [],
+        "execution_count": 7,
+    }
 
 
 def text(id):
@@ -91,30 +105,29 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.1": (code(RIGHT.replace("0.5", "2"), "1.1"), "no", "it is not 2."),
         "1.2": (code(STUB.replace("\n\n\n", "\n"), "1.2"), "empty", ""),
         "1.3": (code(STUB.replace("your turn", "later"), "1.3"), "no", "your code stopped with NotImpl"),
-        "1.4": (code("def root(scores: return", "1.4"), "no", "your code stopped with SyntaxError: "),
-        "1.5": (
-            code(f"while True: pass\n{CHECK}", "1.5"),
-            "no",
-            "your code was interrupted after 10 seconds: ",
-        ),
-        "1.6": (
-            code("root = len", "1.6"),
-            "not graded",
-            f"its check shows nothing; end the cell with {CHECK}",
-        ),
+        "1.4": (code("def root(x: return", "1.4"), "no", "your code stopped with SyntaxError: "),
+        "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 10 s"),
+        "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
-        "1.8": (text("1.8"), "not graded", "its cell of code is missing; copy it from the book's notebook"),
+        "1.8": (text("1.8"), "not graded", "no cell calls checks.check_1_8(root); copy the exercise's cell"),
         "1.9": (code(RIGHT, "1.9"), "yes", PRAISE),
-        "2.1": (
-            code("import os; os._exit(3)", "2.1"),
+        "2.1": (code(f"{RIGHT}\nchecks.check_other(root)", "2.1"), "not graded", "its check shows nothing; "),
+        "2.2": (code(own(RIGHT, "2.2")), "yes", PRAISE),  # in a cell without a mark
+        "2.3": (
+            code("checks = 3\ndel checks\n" + CHECK, "2.3"),
             "not graded",
-            "cell 11 ended Python: import os; os._exit",
+            "your code stopped with NameE",
         ),
-        "2.2": (code(RIGHT, "2.2"), "not graded", "cell 11 ended Python: import os; os._exit(3)"),
-        "2.3": (code(STUB, "2.3"), "empty", ""),
+        "2.4": (
+            code("import os; os._exit(3)", "2.4"),
+            "not graded",
+            "cell 14 ended Python: import os; os._ex",
+        ),
+        "2.5": (code(RIGHT, "2.5"), "not graded", "cell 14 ended Python: import os; os._exit(3)"),
+        "2.6": (code(STUB, "2.6"), "empty", ""),
     }
-    found = graded(tmp_path, *(cell for cell, *_ in rows.values()), seconds=10.0, exercises=[*rows, "2.4"])
-    assert found.pop() == ("2.4", *found[7][1:])  # the reader has deleted its text as well
+    checks = {id: own(CHECK, id) for id in rows}
+    found = graded(tmp_path, *(cell for cell, *_ in rows.values()), seconds=10.0, exercises=checks)
     assert [row[:2] for row in found] == [(id, state) for id, (_, state, _) in rows.items()]
     for (id, _, said), (_, _, message) in zip(found, rows.values(), strict=True):
         assert said.startswith(message), id
@@ -161,7 +174,7 @@ def test_law_every_exercise_is_listed_with_its_number_and_marked(path):
     notebook = unexecuted(path, Book(ROOT))
     marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
     ids = [f"{int(path.stem[:2])}.{number}" for number in range(1, len(notebook.metadata.exercises) + 1)]
-    assert notebook.metadata.exercises == ids
+    assert [*notebook.metadata.exercises] == ids
     assert [mark.id for mark in marks] == [id for id in ids for _ in range(2)]  # its text and its code
     assert all("check_" in mark.check for mark in marks[1::2])
 

@@ -24,6 +24,7 @@ RIGHT = """guess = {
     "replace the values": "unchanged",
     "scale one key": "other",
 }"""
+METADATA = {"exercises": {"3.1": GUESS.split("\n")[1], "3.2": STARTER.split("\n")[2], "3.3": "check_it(x)"}}
 PRAISE = "only differences between scores count; their size decides how sharp the weights are."
 
 
@@ -35,7 +36,9 @@ def write(path: Path, guess: str, softmax: str) -> Path:
         nbformat.v4.new_code_cell(softmax, metadata={"exercise": mark("3.2", STARTER)}),
         nbformat.v4.new_markdown_cell("### Exercise 3.3", metadata={"exercise": mark("3.3")}),
     ]
-    path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
+    path.write_text(
+        nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=METADATA)), encoding="utf-8"
+    )
     return path
 
 
@@ -51,7 +54,11 @@ def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order
     names = [path.replace("\udcff", "\\xff") for path in paths]
     assert err == f"error: 5 of 5 notebooks could not be graded: {', '.join(names)}\n"
     rows = list(csv.reader(StringIO(file.read_text("utf-8"))))
-    missing = ["3.3", "not graded", "its cell of code is missing; copy it from the book's notebook"]
+    missing = [
+        "3.3",
+        "not graded",
+        "no cell calls check_it(x); copy the exercise's cell from the book's notebook",
+    ]
     assert [row[:3] for row in rows if row[1] == "3.2"] == [
         [names[1], "3.2", "empty"],
         [names[2], "3.2", "no"],
@@ -77,7 +84,7 @@ def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order
 def test_law_one_notebook_needs_no_name_and_the_status_is_0_if_all_is_graded(tmp_path: Path, capsys):
     path = write(tmp_path / "mine.ipynb", GUESS, WRONG)
     notebook = nbformat.read(path, as_version=4)
-    del notebook.cells[3]
+    del notebook.cells[3], notebook.metadata.exercises["3.3"]
     nbformat.write(notebook, path)
     assert main(["grade", str(path)]) == 0
     assert capsys.readouterr().out.startswith("exercise  passed      message\n3.1       empty\n3.2       no ")
@@ -92,6 +99,8 @@ def test_message_a_time_that_is_none(tmp_path: Path, time: str, capsys):
     assert f"--timeout {time} is not a time; give a number of seconds above 0" in capsys.readouterr().err
     assert main(["grade", str(tmp_path), "--jobs", "0"]) == 2
     assert "--jobs 0 executes no notebook; give 1 or more" in capsys.readouterr().err
+    assert main(["grade", "--csv", "a.ipynb", "b.ipynb"]) == 2
+    assert "--csv a.ipynb would overwrite a notebook; give another file" in capsys.readouterr().err
 
 
 @pytest.mark.message
