@@ -124,14 +124,20 @@ def starting(
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
 
     Raises:
-        ValueError: If a source or a prompt has padding before a token.
+        ValueError: If a source or a prompt has padding before a token, or a prompt is too long.
     """
     refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
     padding_between_tokens(model, src, src[:, :0])
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
-            yield *model.start(src), limit
+            targets, prompt = model.start(src)
+            if (longest := int((prompt != model.config.pad_id).sum(dim=1).max())) > model.config.max_length:
+                raise ValueError(
+                    f"a prompt of {longest} tokens is longer than the {model.config.max_length} positions of "
+                    f"this model; shorten it, or build the model with max_length={longest} or more"
+                )
+            yield targets, prompt, limit
             return
         targets = decoder(model, src)
         try:
