@@ -42,7 +42,7 @@ class DecoderOnly(SingleStack):
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
     ) -> tuple[DecoderOnlyCache | DecodeAgain, Int[Tensor, "batch tgt_tokens"]]:
-        """Return a cache for as many texts as there are prompts, or what warns and needs none; and the prompts."""
+        """Return a cache, or with a warning `DecodeAgain` if it refuses the model; and the prompts."""
         try:
             return DecoderOnlyCache(self, len(src)), src
         except NotPlain as refusal:

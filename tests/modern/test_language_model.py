@@ -188,5 +188,5 @@ def test_message_a_row_of_tokens_for_each_text():
 def test_message_logits_of_a_language_model_are_nan():
     model = new()
     torch.nn.init.constant_(model.embedding.weight, math.nan)
-    with pytest.raises(FloatingPointError, match="^the model's logits are NaN"):
+    with pytest.raises(FloatingPointError, match=r"^the model's logits are NaN"):
         continue_text(model, some_ids(), steps=1)
