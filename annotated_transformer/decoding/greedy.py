@@ -10,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.decoding.queued import generate_queued
-from annotated_transformer.model.id_checks import check_ids, padding_between_tokens
+from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
@@ -132,11 +132,8 @@ def starting(
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
             targets, prompt = model.start(src)
-            if (longest := int((prompt != model.config.pad_id).sum(dim=1).max())) > model.config.max_length:
-                raise ValueError(
-                    f"a prompt of {longest} tokens is longer than the {model.config.max_length} positions of "
-                    f"this model; shorten it, or build the model with max_length={longest} or more"
-                )
+            given = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
+            check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
             yield targets, prompt, limit
             return
         targets = decoder(model, src)

@@ -28,13 +28,12 @@ def refuse_uncacheable(
             class that is not ours and has no attribute `cacheable = True`; `because` ends the message.
     """
     refuse_changed(name, attention, MultiHeadAttention, "forward", because=because)
-    for path, module in (
-        (name, unwrap(attention)),
-        (f"{name}.attention", unwrap(attention.attention)),
-    ):
-        ours = type(module) in CACHEABLE or getattr(module, "same_in_evaluation", False)
-        if not (ours or getattr(module, "cacheable", False)):
-            kind = type(module).__name__
+    parts = {name: attention, f"{name}.attention": attention.attention}
+    for path, part in parts.items():
+        part = unwrap(part)
+        ours = type(part) in CACHEABLE or getattr(part, "same_in_evaluation", False)
+        if not (ours or getattr(part, "cacheable", False)):
+            kind = type(part).__name__
             raise NotPlain(
                 f"{path} is a {kind}, which {cache} would call with one query at a time; give {kind} the "
                 f"attribute cacheable = True if a query's output does not depend on the others (its position "

@@ -58,7 +58,7 @@ class SentencePieceTokenizer(Tokenizer):
         code, end, rest = behind.partition(CODE[1])
         if not (start and end) or (set_aside(before + "a")[1] != "a" if self.cleans else before.strip()):
             return "", text
-        return start + code + end, before.lstrip() + rest
+        return start + code + end, before.strip() + rest
 
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""

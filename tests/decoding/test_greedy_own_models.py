@@ -127,6 +127,6 @@ def test_message_prompts_without_a_token_or_with_padding_before_one():
     longest = SHAPE.max_length
     assert greedy_search(make(LanguageModel), torch.full((1, longest), 5)).size(1) == longest
     with pytest.raises(
-        ValueError, match=f"^a prompt of {longest + 1} tokens is longer than the {longest} p"
+        ValueError, match=f"^the targets have {longest} tokens, and the model has {longest} p"
     ):
         greedy_search(make(LanguageModel), torch.full((1, longest + 1), 5))
