@@ -1,21 +1,14 @@
 """Whether an attention can be called with the newest queries alone, as a cache of keys and values does."""
 
+from typing import cast
+
 from torch import nn
 
-from annotated_transformer.model.attention import (
-    AdditiveAttention,
-    FusedAttention,
-    ScaledDotProductAttention,
-)
+from annotated_transformer.model import attention as kinds
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
 
-CACHEABLE = (
-    MultiHeadAttention,
-    ScaledDotProductAttention,
-    FusedAttention,
-    AdditiveAttention,
-)
+OURS = kinds.ScaledDotProductAttention, kinds.FusedAttention, kinds.AdditiveAttention
 
 
 def refuse_uncacheable(
@@ -28,11 +21,11 @@ def refuse_uncacheable(
             class that is not ours and has no attribute `cacheable = True`; `because` ends the message.
     """
     refuse_changed(name, attention, MultiHeadAttention, "forward", because=because)
-    parts = {name: attention, f"{name}.attention": attention.attention}
-    for path, part in parts.items():
-        part = unwrap(part)
-        ours = type(part) in CACHEABLE or getattr(part, "same_in_evaluation", False)
-        if not (ours or getattr(part, "cacheable", False)):
+    inner = cast(nn.Module, attention.attention)
+    for path, part in (name, unwrap(attention)), (f"{name}.attention", unwrap(inner)):
+        ours = type(part) in (MultiHeadAttention, *OURS)
+        marks = "same_in_evaluation", "cacheable"
+        if not (ours or any(getattr(part, mark, False) for mark in marks)):
             kind = type(part).__name__
             raise NotPlain(
                 f"{path} is a {kind}, which {cache} would call with one query at a time; give {kind} the "

@@ -37,6 +37,7 @@ def distances(query: Tensor, key: Tensor) -> Int[Tensor, "queries keys"]:
 def refuse_other_size(module: nn.Module, name: str, size: int, given: int) -> None:
     """Raise ValueError if what a module was made for has another size; a size of 1 would be broadcast."""
     if given != size:
+        kind = type(module).__name__
         raise ValueError(
-            f"{type(module).__name__} was made for {name}={size}, and is given {name}={given}; make it so"
+            f"this {kind} was made for {name}={size}, and receives {given}; make one for {given}"
         )
