@@ -176,7 +176,7 @@ class _Parts:
         if c.positions not in POSITIONS:
             raise ValueError(
                 f"positions={c.positions!r} of a {type(c).__name__} is none of {list(POSITIONS)}; "
-                f"build the model of this config, which of a ModernConfig is a ModernModel"
+                f"give a TransformerConfig, or build what this describes, such as a ModernModel"
             )
         return POSITIONS[c.positions](c.d_model, c.max_length)
 
