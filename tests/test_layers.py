@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("model.plain", "model.masks"), ()),
     **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
     "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
+    "model.cacheable": ("model.attention", "model.multi_head_attention", "model.plain"),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(
         ("model.embeddings", "model.positional_encoding"),

@@ -10,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.decoding.queued import generate_queued
-from annotated_transformer.model.id_checks import check_ids, padding_between_tokens
+from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
@@ -124,14 +124,17 @@ def starting(
     Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
 
     Raises:
-        ValueError: If a source or a prompt has padding before a token.
+        ValueError: If a source or a prompt has padding before a token, or a prompt is too long.
     """
     refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
     padding_between_tokens(model, src, src[:, :0])
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
-            yield *model.start(src), limit
+            targets, prompt = model.start(src)
+            given = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
+            check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
+            yield targets, prompt, limit
             return
         targets = decoder(model, src)
         try:

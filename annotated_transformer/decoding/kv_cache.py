@@ -10,25 +10,18 @@ from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from annotated_transformer.model.attention import (
-    AdditiveAttention,
-    FusedAttention,
-    ScaledDotProductAttention,
-)
+from annotated_transformer.model.cacheable import refuse_uncacheable
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.masks import decoder_mask
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
+from annotated_transformer.model.plain import NotPlain, refuse_changed
 from annotated_transformer.model.trainable import StepDecoder as StepDecoder
 from annotated_transformer.model.transformer import Transformer
 
 MakeDecoder = Callable[[Transformer, Tensor], StepDecoder]  # from a model and its sources
-
-CACHEABLE = (MultiHeadAttention, ScaledDotProductAttention, FusedAttention, AdditiveAttention)
 
 
 class NoCache:
@@ -165,22 +158,7 @@ def refuse_for_cache(model: Transformer) -> None:
         name = f"decoder.layers.{i}"
         refuse_changed(name, layer, DecoderLayer, "forward", because=because)
         for part in ("self_attention", "cross_attention"):
-            attention = getattr(layer, part)
-            refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", because=because)
-            for path, module in (("", attention), (".attention", attention.attention)):
-                _refuse_uncacheable(f"{name}.{part}{path}", module)
-
-
-def _refuse_uncacheable(name: str, attention: nn.Module) -> None:
-    attention = unwrap(attention)
-    ours = type(attention) in CACHEABLE or getattr(attention, "same_in_evaluation", False)
-    if not (ours or getattr(attention, "cacheable", False)):
-        kind = type(attention).__name__
-        raise NotPlain(
-            f"{name} is a {kind}, which KeyValueCache would call with one query at a time; give {kind} the "
-            f"attribute cacheable = True if a query's output does not depend on the others (its position is "
-            f"the last of the keys'), or decode with NoCache"
-        )
+            refuse_uncacheable(f"{name}.{part}", getattr(layer, part), "KeyValueCache", because)
 
 
 def cached_or_not(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "KeyValueCache | NoCache":

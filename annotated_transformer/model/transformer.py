@@ -62,9 +62,9 @@ class Transformer(nn.Module):
         self.config = config
         sizes = config.vocab_size, config.d_model
         self.embedding = TokenEmbedding(*sizes)
-        self.positions = POSITIONS[config.positions](config.d_model, config.max_length)
-        self.dropout = nn.Dropout(config.dropout)
         build = _Parts(config)
+        self.positions = build.positions()
+        self.dropout = nn.Dropout(config.dropout)
         layers = range(config.num_layers)
         self.encoder = Encoder(
             (build.encoder_layer() for _ in layers), build.final_norm()
@@ -170,6 +170,15 @@ class _Parts:
 
     def __init__(self, config: TransformerConfig) -> None:
         self.config = config
+
+    def positions(self) -> nn.Module:
+        c = self.config
+        if c.positions not in POSITIONS:
+            raise ValueError(
+                f"positions={c.positions!r} of a {type(c).__name__} is none of {list(POSITIONS)}; "
+                f"give a TransformerConfig, or build what this describes, such as a ModernModel"
+            )
+        return POSITIONS[c.positions](c.d_model, c.max_length)
 
     def encoder_layer(self) -> EncoderLayer:
         attention = self.attention("encoder")

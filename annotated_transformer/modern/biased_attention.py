@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import masked_softmax
 from annotated_transformer.model.checks import refuses, unequal_widths, unlike_values, unpaired_values
-from annotated_transformer.modern.distances import distances
+from annotated_transformer.modern.distances import distances, refuse_other_size
 
 
 class BiasedAttention(nn.Module):
@@ -40,6 +40,7 @@ class BiasedAttention(nn.Module):
             TypeError: If query, key and value differ in type, or the mask is not boolean.
         """
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-        biased = scores + self.bias(distances(query, key)).to(scores.dtype)
-        weights: Tensor = self.weights(masked_softmax(biased, mask))
+        bias = self.bias(distances(query, key)).to(scores.dtype)
+        refuse_other_size(self.bias, "num_heads", len(bias), query.size(1))
+        weights: Tensor = self.weights(masked_softmax(scores + bias, mask))
         return weights @ value

@@ -6,9 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.encoder import EncoderLayer
+from annotated_transformer.model.cacheable import refuse_uncacheable
+from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.masks import causal_mask
+from annotated_transformer.model.masks import causal_mask, padding_mask
+from annotated_transformer.model.plain import refuse_changed
 from annotated_transformer.modern.single_stack import SingleStack
 
 
@@ -16,12 +18,18 @@ class DecoderOnlyCache:
     """Texts, one per row, that start empty and grow; the keys and values of their tokens are kept.
 
     It calls the modules inside each layer, whatever their kind, so that RMSNorm, rotary positions, grouped
-    queries and others need no cache of their own.
+    queries and others need no cache of their own. It does not call a layer or an attention as a whole.
     """
 
     def __init__(self, model: SingleStack, rows: int) -> None:
-        """Start `rows` empty texts."""
-        self.model, self.rows, self.length = model, rows, 0
+        """Start `rows` empty texts.
+
+        Raises:
+            NotPlain: If the model decodes in a different way; `refuse_for_cache` lists the conditions.
+        """
+        refuse_for_cache(model)
+        self.model, self.length = model, 0
+        self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
         nothing = model.embedding.weight.new_zeros(rows, 0, model.config.d_model)
         self.layers = cast(list[EncoderLayer], list(model.encoder.layers))
         self.pasts = [layer.self_attention.project_memory(nothing, nothing) for layer in self.layers]
@@ -38,10 +46,11 @@ class DecoderOnlyCache:
             ValueError: If there are not as many rows as texts.
         """
         check_ids(ids)
-        if len(ids) != self.rows:
-            raise ValueError(f"{len(ids)} rows of tokens but {self.rows} texts; give a row for each")
+        if len(ids) != len(self.ids):
+            raise ValueError(f"{len(ids)} rows of tokens but {len(self.ids)} texts; give a row for each")
         x, end = self.model.embed(ids, start=self.length), self.length + ids.size(1)
-        mask = causal_mask(end, ids.device)[self.length :]
+        self.ids = torch.cat([self.ids, ids], dim=1)
+        mask = causal_mask(end, ids.device)[self.length :] & padding_mask(self.ids, self.model.config.pad_id)
         for i, layer in enumerate(self.layers):
             x = self._through(i, layer, x, mask)
         self.length = end
@@ -49,7 +58,7 @@ class DecoderOnlyCache:
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
-        self.rows = len(rows)
+        self.ids = self.ids[rows]
         self.pasts = [(key[rows], value[rows]) for key, value in self.pasts]
 
     def _through(self, i: int, layer: EncoderLayer, x: Tensor, mask: Tensor) -> Tensor:
@@ -64,3 +73,22 @@ class DecoderOnlyCache:
 
         x = layer.add_norm_1(x, read_past)
         return layer.add_norm_2(x, layer.feed_forward)
+
+
+def refuse_for_cache(model: SingleStack) -> None:
+    """Refuse a model with a changed part that `DecoderOnlyCache` does not call, or whose mask is another.
+
+    Raises:
+        NotPlain: If `forward`, `hidden` or `mask` are not those of `DecoderOnly`, the model, its encoder, a
+            layer or an attention has another `forward` or hooks, or an attention is not `cacheable`.
+    """
+    from annotated_transformer.modern.decoder_only import DecoderOnly  # which starts with this cache
+
+    because = "which DecoderOnlyCache would not call; remove that, or decode with DecodeAgain, as sample does"
+    name, encoder = type(model).__name__, model.encoder
+    refuse_changed(name, model, DecoderOnly, "forward", "hidden", "mask", because=because)
+    refuse_changed("encoder", encoder, Encoder, "forward", because=because)
+    for i, layer in enumerate(cast(list[EncoderLayer], list(encoder.layers))):
+        path = f"encoder.layers.{i}"
+        refuse_changed(path, layer, EncoderLayer, "forward", because=because)
+        refuse_uncacheable(f"{path}.self_attention", layer.self_attention, "DecoderOnlyCache", because)

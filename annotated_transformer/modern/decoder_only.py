@@ -1,11 +1,14 @@
 """Decoder-only and encoder-only models: the encoder's layers, and one switch, the mask."""
 
+import warnings
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.plain import NotPlain
+from annotated_transformer.model.trainable import DecodeAgain
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.single_stack import SingleStack
 
@@ -38,9 +41,13 @@ class DecoderOnly(SingleStack):
 
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
-    ) -> tuple[DecoderOnlyCache, Int[Tensor, "batch tgt_tokens"]]:
-        """Return a cache for as many texts as there are prompts, and the prompts."""
-        return DecoderOnlyCache(self, len(src)), src
+    ) -> tuple[DecoderOnlyCache | DecodeAgain, Int[Tensor, "batch tgt_tokens"]]:
+        """Return a cache, or with a warning `DecodeAgain` if it refuses the model; and the prompts."""
+        try:
+            return DecoderOnlyCache(self, len(src)), src
+        except NotPlain as refusal:
+            warnings.warn(f"decoding without a cache, which is slower: {refusal}", stacklevel=2)
+            return DecodeAgain(self, src), src
 
 
 class EncoderOnly(SingleStack):

@@ -2,7 +2,7 @@
 
 import torch
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def first_query(query: Tensor, key: Tensor) -> int:
@@ -32,3 +32,12 @@ def distances(query: Tensor, key: Tensor) -> Int[Tensor, "queries keys"]:
     first = first_query(query, key)
     place = torch.arange(key.size(-2), device=key.device)
     return place[None, :] - place[first:, None]
+
+
+def refuse_other_size(module: nn.Module, name: str, size: int, given: int) -> None:
+    """Raise ValueError if what a module was made for has another size; a size of 1 would be broadcast."""
+    if given != size:
+        kind = type(module).__name__
+        raise ValueError(
+            f"this {kind} was made for {name}={size}, and receives {given}; make one for {given}"
+        )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.inference import evaluating, suppress_tokens
+from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
@@ -41,7 +41,9 @@ def continue_text(
     `(Temperature(0.7), TopK(10))` have changed it; without one, the most likely token follows.
 
     Raises:
-        ValueError: If a prompt is empty or has padding: prompts of one length go together.
+        ValueError: If a prompt is empty or has padding: prompts of one length go together. It is NotPlain if
+            `DecoderOnlyCache` would not call a part of the model.
+        FloatingPointError: If the model's logits are NaN.
     """
     config = model.config
     if prompt.size(1) == 0 or (prompt == config.pad_id).any():
@@ -56,6 +58,7 @@ def continue_text(
             logits = suppress_tokens(texts.read(ids[:, texts.length :]), config)
             for process in logits_processors:
                 logits = process(logits)
+            refuse_nan(logits)
             if generator is None:
                 token = logits.argmax(dim=-1)
             else:

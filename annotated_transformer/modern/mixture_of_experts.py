@@ -35,8 +35,8 @@ class Router(nn.Module):
                 than there are.
         """
         super().__init__()
-        refuse_sizes(d_model=d_model, num_experts=num_experts)
-        if not 1 <= top_k <= num_experts:
+        refuse_sizes(d_model=d_model, num_experts=num_experts, top_k=top_k)
+        if top_k > num_experts:
             raise ValueError(f"top_k={top_k} of num_experts={num_experts}; choose 1 to {num_experts} of them")
         self.to_logits = nn.Linear(d_model, num_experts, bias=False)
         self.top_k = top_k

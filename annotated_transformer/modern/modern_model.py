@@ -33,6 +33,7 @@ class ModernConfig(TransformerConfig):
     norm: Literal["pre_rms"] = "pre_rms"  # type: ignore[assignment]
     activation: Literal["swiglu"] = "swiglu"  # type: ignore[assignment]
     positions: Literal["rotary"] = "rotary"  # type: ignore[assignment]
+    final_norm: Literal[None, True] = None
     attention_bias: Literal[False] = False
     d_k: Literal[None] = None
     d_v: Literal[None] = None

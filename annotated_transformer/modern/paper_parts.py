@@ -7,7 +7,7 @@ from annotated_transformer.model.encoder import EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
-from annotated_transformer.model.transformer import POSITIONS, _Parts
+from annotated_transformer.model.transformer import _Parts
 
 
 class PaperParts:
@@ -39,4 +39,4 @@ class PaperParts:
 
     def positions(self) -> nn.Module:
         """Return what adds positions to the embedded tokens."""
-        return POSITIONS[self.config.positions](self.config.d_model, self.config.max_length)
+        return self._paper.positions()

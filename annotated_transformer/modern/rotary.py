@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.attention import ScaledDotProductAttention
-from annotated_transformer.modern.distances import first_query
+from annotated_transformer.modern.distances import first_query, refuse_other_size
 
 
 class RotaryPositions(nn.Module):
@@ -40,7 +40,12 @@ class RotaryPositions(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch tokens {self.d_k}"], start: int = 0
     ) -> Float[Tensor, "*batch tokens {self.d_k}"]:
-        """Return the tokens rotated; the first has position `start`."""
+        """Return the tokens rotated; the first has position `start`.
+
+        Raises:
+            ValueError: If the tokens are not `d_k` wide.
+        """
+        refuse_other_size(self, "d_k", self.d_k, x.size(-1))
         angle = self.angles(x, start)
         first, second = self.split(x)
         cosine, sine = angle.cos(), angle.sin()

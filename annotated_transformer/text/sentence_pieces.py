@@ -7,6 +7,7 @@ import torch
 from tokenizers import AddedToken, decoders, models, normalizers
 from tokenizers import Tokenizer as Backend
 
+from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.tokenizer import (
     BOS_ID,
     EOS_ID,
@@ -49,9 +50,15 @@ class SentencePieceTokenizer(Tokenizer):
         self._ids = {piece: id_ for piece, id_ in ids.items() if piece not in SPECIAL_TOKENS}
 
     def split_code(self, text: str) -> tuple[str, str]:
-        """Return the code of a target language at the start of a source, if there is one, and the rest."""
-        code, end, rest = text.lstrip().partition(CODE[1])
-        return (code + end, rest) if end and code.startswith(CODE[0]) else ("", text)
+        """Return the code of a target language at the start of a source, if there is one, and the rest.
+
+        If this tokenizer cleans, the code may follow decorations, which are then at the start of the rest.
+        """
+        before, start, behind = text.partition(CODE[0])
+        code, end, rest = behind.partition(CODE[1])
+        if not (start and end) or (set_aside(before + "a")[1] != "a" if self.cleans else before.strip()):
+            return "", text
+        return start + code + end, before.strip() + rest
 
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""

@@ -124,3 +124,9 @@ def test_message_prompts_without_a_token_or_with_padding_before_one():
         ValueError, match=r"source 1 of 2 has padding .* 2, .*; pad only behind the last token"
     ):
         greedy_search(make(LanguageModel), torch.tensor([[1, 5, 6, 7], [0, 0, 0, 1]]))
+    longest = SHAPE.max_length
+    assert greedy_search(make(LanguageModel), torch.full((1, longest), 5)).size(1) == longest
+    with pytest.raises(
+        ValueError, match=f"^the targets have {longest} tokens, and the model has {longest} p"
+    ):
+        greedy_search(make(LanguageModel), torch.full((1, longest + 1), 5))

@@ -9,7 +9,6 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.paper_parts import PaperParts
-from annotated_transformer.modern.single_stack import SingleStack
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
@@ -60,14 +59,6 @@ def test_law_with_rotary_positions_padding_may_come_first():
     for parts, same in ((ModernParts, True), (PaperParts, False)):
         model = new(DecoderOnly, parts)
         assert torch.allclose(model(padded)[:, 3:], model(IDS), rtol=0, atol=1e-10) == same
-
-
-@pytest.mark.message
-def test_message_a_single_stack_needs_a_mask():
-    with pytest.raises(
-        NotImplementedError, match=r"^SingleStack has no mask; use DecoderOnly or EncoderOnly$"
-    ):
-        SingleStack(CONFIG)(IDS)
 
 
 def batch(pairs: list[Pair]) -> Batch:

@@ -13,11 +13,6 @@ def test_law_distances_by_hand():
     assert distances(query, key).tolist() == expected
 
 
-def test_law_a_step_has_the_last_row_of_the_whole_sequence():
-    key = torch.zeros(2, 3, 7, 11)
-    assert torch.equal(distances(key[..., -1:, :], key), distances(key, key)[-1:])
-
-
 @pytest.mark.message
 def test_message_more_queries_than_keys():
     sentence = r"^5 queries but 3 keys, so the queries are not the last of .* as self-attention only$"

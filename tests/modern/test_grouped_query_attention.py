@@ -4,13 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
-from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, cached_numbers
-from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from tests.model.conftest import some_mask
 
 BATCH, HEADS, QUERIES, KEYS, D_MODEL = 2, 6, 5, 7, 24
@@ -58,30 +53,3 @@ def test_law_keys_and_values_have_fewer_parameters_and_a_smaller_cache():
     keys, values = grouped.project_memory(*torch.zeros(2, 1, KEYS, D_MODEL))
     assert cached_numbers(grouped, KEYS) == keys.numel() + values.numel() == KEYS * 2 * 8
     assert cached_numbers(full, KEYS) == 3 * cached_numbers(grouped, KEYS)
-
-
-def transformer(attention):
-    config = TransformerConfig(
-        vocab_size=13, max_length=17, num_layers=2, d_model=D_MODEL, d_ff=10, num_heads=HEADS
-    )
-    torch.manual_seed(0)
-    model = Transformer(config).eval()
-    for layer in model.decoder.layers:
-        layer.self_attention = attention()
-        layer.cross_attention = GroupedQueryAttention(D_MODEL, HEADS, 3)
-    return model
-
-
-@pytest.mark.parametrize("rotary", [False, True])
-def test_law_the_cache_takes_grouped_queries_and_rotary_positions(rotary):
-    def attention():
-        inner = RotaryAttention(RotaryPositions(4)) if rotary else None
-        return GroupedQueryAttention(D_MODEL, HEADS, 2, attention=inner)
-
-    model = transformer(attention)
-    src, tgt = torch.randint(3, 13, (BATCH, 5)), torch.randint(3, 13, (BATCH, 7))
-    with evaluating(model):
-        cached, whole = KeyValueCache(model, src), NoCache(model, src)
-        for tokens in tgt.unbind(1):
-            torch.testing.assert_close(cached.step(tokens), whole.step(tokens), rtol=1e-4, atol=1e-5)
-    assert cached.layers[0].past[0].shape == (BATCH, 2, 7, 4)

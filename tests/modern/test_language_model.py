@@ -8,14 +8,15 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.sampling import TopK
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.decoder_only import DecoderOnly
+from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.paper_parts import PaperParts
-from annotated_transformer.modern.sliding_window import SlidingWindowAttention
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention, sliding_window_mask
 
 CONFIG = TransformerConfig(
     vocab_size=13, max_length=23, num_layers=2, d_model=12, d_ff=10, num_heads=6, dropout=0.1
@@ -40,6 +41,13 @@ class WindowParts(GroupedParts):
         attention = super().attention()
         attention.attention = SlidingWindowAttention(3, attention.attention)
         return attention
+
+
+class Average(torch.nn.Module):
+    """An attention that has no heads, and does not say that it can be cached."""
+
+    def forward(self, query, key, value, mask=None):
+        return value.cumsum(dim=-2)
 
 
 def new(parts=GroupedParts):
@@ -67,6 +75,7 @@ def test_oracle_the_loss_by_hand():
 @pytest.mark.parametrize("parts", [PaperParts, GroupedParts, ALiBiParts, WindowParts])
 def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(parts):
     model, ids = new(parts), some_ids()
+    ids[1, 2:4] = CONFIG.pad_id
     with evaluating(model):
         whole, texts = model(ids), DecoderOnlyCache(model, 2)
         torch.testing.assert_close(texts.read(ids[:, :4]), whole[:, 3], **EXACT)
@@ -76,10 +85,37 @@ def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(par
         torch.testing.assert_close(texts.step(ids[[1, 1, 0], 8]), whole[[1, 1, 0], 8], **EXACT)
 
 
-def test_law_the_cache_holds_the_heads_of_keys_and_values_only():
-    texts = DecoderOnlyCache(new(), 2)
-    texts.read(some_ids())
-    assert [tuple(x.shape) for past in texts.pasts for x in past] == [(2, 3, 11, 2)] * 4
+class Windowed(DecoderOnly):
+    def mask(self, ids):
+        return super().mask(ids) & sliding_window_mask(ids.size(1), 3)
+
+
+CHANGED = {  # what the cache would not call: a module, its attribute, and the change
+    "Windowed overrides mask": ("", "__class__", Windowed),
+    "EncoderOnly overrides mask": ("", "__class__", EncoderOnly),
+    "DecoderOnly overrides hidden": ("", "hidden", lambda ids: torch.ones(*ids.shape, 12).double()),
+    "encoder.layers.0 has hooks": ("encoder.layers.0", "_forward_hooks", {0: lambda _, given, out: 0 * out}),
+    "encoder.layers.1.self_attention overrides forward": ("encoder.layers.1", "self_attention", Average()),
+    "encoder.layers.1.self_attention.attention is a Average": (
+        "encoder.layers.1.self_attention",
+        "attention",
+        Average(),
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("sentence", "change"), CHANGED.items(), ids=CHANGED)
+def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sentence, change):
+    model, prompts = new().eval(), some_ids(tokens=3)
+    setattr(model.get_submodule(change[0]), *change[1:])
+    with pytest.raises(NotPlain, match=f"^{sentence}.*DecoderOnlyCache would.* decode with DecodeAgain"):
+        continue_text(model, prompts, steps=5)
+    if isinstance(model, DecoderOnly):
+        with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
+            targets, _ = model.start(prompts)
+        logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
+        torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
 
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
@@ -136,3 +172,11 @@ def test_message_prompts_that_cannot_go_together(prompt):
 def test_message_a_row_of_tokens_for_each_text():
     with pytest.raises(ValueError, match=r"^3 rows of tokens but 2 texts; give a row for each$"):
         DecoderOnlyCache(new(), 2).step(torch.tensor([3, 4, 5]))
+
+
+@pytest.mark.message
+def test_message_logits_of_a_language_model_are_nan():
+    model = new()
+    torch.nn.init.constant_(model.embedding.weight, math.nan)
+    with pytest.raises(FloatingPointError, match=r"^the model's logits are NaN"):
+        continue_text(model, some_ids(), steps=1)

@@ -11,7 +11,10 @@ from annotated_transformer.book.toy.tasks import FIRST_SYMBOL, reverse_pairs
 from annotated_transformer.checkpointing.checkpoint import load, save
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.sampling import TopK, sample
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.alibi import ALiBi, alibi_slopes
+from annotated_transformer.modern.biased_attention import BiasedAttention
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.modern.mixture_of_experts import MixtureOfExperts, Router
 from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
@@ -30,6 +33,8 @@ SYMBOLS, LENGTH = 5, 3
 SEPARATOR = FIRST_SYMBOL + SYMBOLS
 CONFIG = ModernConfig(vocab_size=SEPARATOR + 1, max_length=23, d_model=32, d_ff=88)
 
+ROTARY = RotaryPositions, RotaryHalves
+BIASES = ALiBi(1), RelativeBias(1, 3), BucketedBias(1, causal=True)
 SIZED = [  # each with the name of the size that it takes
     (alibi_slopes, "num_heads"),
     (ALiBi, "num_heads"),
@@ -48,6 +53,8 @@ SIZED = [  # each with the name of the size that it takes
     (RMSNorm, "d_model"),
     (lambda size: Router(size, 5, 2), "d_model"),
     (lambda size: Router(7, size, 2), "num_experts"),
+    (partial(Router, 7, 5), "top_k"),
+    (partial(GroupedQueryAttention, 24, 6), "num_kv_heads"),
     (lambda size: Patches(size, 1, 7), "patch_size"),
     (lambda size: Patches(2, size, 7), "channels"),
     (lambda size: Patches(2, 1, size), "d_model"),
@@ -100,7 +107,6 @@ def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
     ("make", "sentence"),
     [
         *((partial(make, size), f"{name}={size}; choose a") for make, name in SIZED for size in (0, 2.5)),
-        (partial(Router, 7, 5, 0), "top_k=0 of num_experts=5; choose 1 to 5 of them$"),
         (partial(Router, 7, 5, 6), "top_k=6 of num_experts=5; choose 1 to 5 of them$"),
         (partial(RotaryHalves, 7), "d_k=7 is odd, but features are rotated in pairs; make it even$"),
         (partial(RotaryPositions, 8, 0), "base=0 gives no angles; give a positive number"),
@@ -109,7 +115,6 @@ def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
         (partial(BucketedBias, 2, 32, 10, causal=True), "num_buckets=32 .*; give 2 .* larger .* than 16$"),
         (partial(BucketedBias, 2, 1, causal=True), "num_buckets=1 .*; give 2 buckets or more"),
         (partial(BucketedBias, 2, 3, causal=False), "num_buckets=3 .*; give 4 buckets or more"),
-        (partial(GroupedQueryAttention, 24, 6, 0), r"num_heads=6 .*num_kv_heads=0 .* \[1, 2, 3, 6\]$"),
         (partial(GroupedQueryAttention, 24, 6, 4), r"num_heads=6 .*num_kv_heads=4 .* \[1, 2, 3, 6\]$"),
         (partial(replace, CONFIG, num_kv_heads=3), "num_heads=4 .* num_kv_heads=3"),
         (partial(replace, CONFIG, rotary_base=-1.0), "base=-1.0 gives no angles"),
@@ -120,6 +125,16 @@ def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):
         (partial(replace, CONFIG, attention_bias=True), r"attention_bias=True; choose from \[False\]"),
         (partial(replace, CONFIG, d_k=5), r"d_k=5; choose from \[None\]"),
         (partial(replace, CONFIG, d_v=5), r"d_v=5; choose from \[None\]"),
+        (partial(replace, CONFIG, final_norm=False), r"final_norm=False; choose from \[None, True\]"),
+        *(
+            (partial(kind, CONFIG), "positions='rotary' .* ModernModel$")
+            for kind in (Transformer, DecoderOnly)
+        ),
+        *((partial(kind(8), torch.ones(1, 2, 3, 2)), f"this {kind.__name__} .*=8, .* 2$") for kind in ROTARY),
+        *(
+            (partial(BiasedAttention(bias), *[torch.ones(1, 4, 3, 2)] * 3), "this [ABR].*=1, .* 4$")
+            for bias in BIASES
+        ),
         (
             partial(MixtureOfExperts, Router(7, 5, 2), []),
             "the router chooses from 5 experts, and there are 0",

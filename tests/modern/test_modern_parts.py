@@ -8,7 +8,7 @@ from torch import nn
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.modern.decoder_only import DecoderOnly
-from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
+from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.rotary import RotaryHalves
 from annotated_transformer.registry import register_attention
 
@@ -74,14 +74,6 @@ def test_oracle_the_composed_model_is_hugging_faces_llama(randomized, num_kv_hea
     assert expected.std() > 0.1
     # Hugging Face computes angles and norms in float32
     torch.testing.assert_close(ours(ids), expected, rtol=1e-4, atol=1e-4)
-
-
-def test_law_there_are_no_biases_and_no_positions_are_added():
-    config = TransformerConfig(**SIZES)
-    model = DecoderOnly(config, ModernParts(config, num_kv_heads=2))
-    assert [name for name, _ in model.named_parameters() if "bias" in name or "table" in name] == []
-    x = torch.ones(2, 5, 24)
-    assert NoPositions()(x, start=7) is x
 
 
 def test_law_without_positions_in_attention_either_a_decoder_cannot_tell_the_order_of_a_first_layer():

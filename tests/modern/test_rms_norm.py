@@ -11,12 +11,6 @@ BATCH, TOKENS, D_MODEL = 2, 5, 7
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
-def test_law_four_features_by_hand():
-    norm = RMSNorm(4, eps=1.0).double()
-    x = torch.tensor([1.0, 3.0, 5.0, 7.0], dtype=torch.float64)  # mean of the squares 21
-    torch.testing.assert_close(norm(x), x / 22**0.5, **EXACT)
-
-
 @pytest.mark.equation("eq-rms-norm")
 @pytest.mark.parametrize("options", [{}, {"eps": 0.3}], ids=["default", "other"])
 def test_oracle_rms_norm_matches_pytorch(draw, randomized, assert_same, options):

@@ -4,16 +4,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from annotated_transformer.checkpointing.checkpoint import load, save
-from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
 from annotated_transformer.model.attention import FusedAttention, attention_weights
-from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.masks import causal_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryHalves, RotaryPositions
-from annotated_transformer.registry import register_attention
-from tests.checkpointing.small_models import make_model, make_tokenizer
 
 BATCH, HEADS, TOKENS, D_K = 2, 3, 11, 10
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -98,22 +93,3 @@ def test_law_half_precision_has_the_angles_of_float32():
     found = RotaryPositions(D_K)(x)
     assert found.dtype == torch.bfloat16
     torch.testing.assert_close(found.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)
-
-
-def test_law_a_transformer_with_rotary_positions_is_saved_and_decoded_with_a_cache(tmp_path, monkeypatch):
-    """It rotates in self-attention only: in cross-attention, the two sides count their own positions."""
-    monkeypatch.setattr("annotated_transformer.registry._attentions", {})
-
-    @register_attention("rotary")
-    def rotary(config, place):
-        inner = None if place == "cross" else RotaryAttention(RotaryPositions(4))
-        return MultiHeadAttention(config.d_model, config.num_heads, attention=inner)
-
-    model = make_model(attention="rotary", d_model=12, num_heads=3)
-    save(tmp_path / "model", model, make_tokenizer())
-    loaded, _ = load(tmp_path / "model")
-    src, tgt = torch.randint(3, 263, (2, 5)), torch.randint(3, 263, (2, 7))
-    with evaluating(model):
-        cached, whole = KeyValueCache(loaded, src), NoCache(model, src)
-        for tokens in tgt.unbind(1):
-            torch.testing.assert_close(cached.step(tokens), whole.step(tokens), rtol=1e-4, atol=1e-5)

@@ -50,6 +50,9 @@ def test_law_a_code_at_the_start_is_one_token(tokenizer):
     assert unknown == ["<unk>", "▁the", "<eos>"]
     assert ">>deu<<" not in inside
     assert no_code[:2] == ["▁", "<unk>"]
+    for before in ("\ufeff", "\u200b", "😀 ", "- "):
+        assert tokenizer.cleaning().split_code(f"{before}>>deu<< the") == (">>deu<<", f"{before.strip()} the")
+        assert tokenizer.split_code(f"{before}>>deu<< the")[0] == ""
 
 
 def test_law_special_tokens_in_a_text_are_text(tokenizer):
