@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from annotated_transformer.book.grading import digest
+from annotated_transformer.book.grading import starter_digest
 from builder.book import Book, directive, parser
 from builder.claim_values import LINE
 from builder.site.rendering.numbers import chapter_number
@@ -79,7 +79,11 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
 
 def mark(id: str, source: str = "") -> dict[str, str]:
     """Return what marks the text of an exercise, or its code, which ends with its check, for `grade`."""
-    code = {"starter": digest(source), "check": ast.unparse(ast.parse(source).body[-1])} if source else {}
+    code = (
+        {"starter": starter_digest(source), "check": ast.unparse(ast.parse(source).body[-1])}
+        if source
+        else {}
+    )
     return {"id": id, **code}
 
 

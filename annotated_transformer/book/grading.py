@@ -60,7 +60,7 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
     return [(id, *_result(id, check, notebook, stopped, seconds)) for id, check in checks.items()]
 
 
-def digest(source: str) -> str:
+def starter_digest(source: str) -> str:
     """Return a digest of code without its white space."""
     return hashlib.sha256("".join(source.split()).encode(errors="replace")).hexdigest()[:16]
 
@@ -142,7 +142,7 @@ def _result(id: str, check: str, notebook: NotebookNode, stopped: str, seconds: 
             return "not graded", f"no cell calls {check}; copy the exercise's cell from the book's notebook"
         number = notebook.cells.index(marked[0]) + 1
         return "not graded", f"its cell, {number}, has become {marked[0].cell_type}; make it code again"
-    if all(digest(cell.source) == cell.mark.get("starter") for cell in cells):
+    if all(starter_digest(cell.source) == cell.mark.get("starter") for cell in cells):
         return "empty", ""
     if cells[-1].execution_count is None and stopped:
         return "not graded", stopped

@@ -25,9 +25,9 @@ class DecoderOnlyCache:
         """Start `rows` empty texts.
 
         Raises:
-            NotPlain: If the model decodes in a different way; `refuse_for_cache` lists the conditions.
+            NotPlain: If the model decodes in a different way; `refuse_changed_stack` lists the conditions.
         """
-        refuse_for_cache(model)
+        refuse_changed_stack(model)
         self.model, self.length = model, 0
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
         nothing = model.embedding.weight.new_zeros(rows, 0, model.config.d_model)
@@ -75,7 +75,7 @@ class DecoderOnlyCache:
         return layer.add_norm_2(x, layer.feed_forward)
 
 
-def refuse_for_cache(model: SingleStack) -> None:
+def refuse_changed_stack(model: SingleStack) -> None:
     """Refuse a model with a changed part that `DecoderOnlyCache` does not call, or whose mask is another.
 
     Raises:

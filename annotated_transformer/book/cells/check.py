@@ -11,7 +11,7 @@ from IPython.display import display
 
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.tally import count_result
-from annotated_transformer.book.exercises.verdict import told
+from annotated_transformer.book.exercises.verdict import told_apart
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 _refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
@@ -53,7 +53,7 @@ def check_close(
         why = str(error)
         if place := re.search(r"absolute difference: .* at index (\(.*?\))", why):
             at = ast.literal_eval(place[1])
-            here, wanted = told(actual[at].item(), expected[at].item())
+            here, wanted = told_apart(actual[at].item(), expected[at].item())
             why = f"{here}, not {wanted}, at {list(at)}"
         refute(f"{what}: not here ({why.partition(chr(10))[0]})")
 

@@ -118,7 +118,7 @@ def expect_close(
     gaps = (tensor.to(expected.dtype) - expected).abs().nan_to_num(nan=inf)
     place = tuple(int(index) for index in np.unravel_index(int(gaps.argmax()), gaps.shape))
     where = f" at {list(place)}" if place else ""
-    got, right = told(tensor[place].item(), expected[place].item())
+    got, right = told_apart(tensor[place].item(), expected[place].item())
     close = gaps.max() <= 0.01 * expected.abs().max().clamp(min=1.0)
     hint = " That is close: is something rounded, or is a small term in the wrong place?" if close else ""
     raise Unmet(f"{what} should be {right}{where}, not {got}.{hint}")
@@ -131,7 +131,7 @@ def expect_number(
     number = as_number(result, what=what)
     if not isclose(number, wanted, rel_tol=tolerance, abs_tol=tolerance):
         expect_no_mistake(number, mistakes, what=what)
-        got, right = told(number, wanted)
+        got, right = told_apart(number, wanted)
         raise Unmet(f"{what} should be {right}, not {got}.")
 
 
@@ -275,7 +275,7 @@ def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
     return type(result) is type(other) and bool(result == other)
 
 
-def told(*numbers: float | int) -> list[str]:
+def told_apart(*numbers: float | int) -> list[str]:
     """Return numbers with as many digits as it takes to tell them apart."""
     if all(isinstance(number, int) for number in numbers):
         return [f"{number:,}" for number in numbers]
