@@ -123,7 +123,7 @@ def made_of(opened: Iterable[str]) -> dict[str, str]:
     return {
         name.as_posix(): digest(ROOT / name)
         for name in names
-        if not any(folder.startswith(hidden) for folder in name.parent.parts)
+        if not any(folder.startswith(hidden) or folder.endswith(".egg-info") for folder in name.parent.parts)
     }
 
 

@@ -230,7 +230,11 @@ def test_law_a_new_clone_executes_only_what_differs_from_its_commit(copy, builde
 def test_law_a_notebook_records_its_inputs_and_the_check_detects_a_change(copy, builder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(copy))
     weights, results = "annotated_transformer/weights/de-en", "annotated_transformer/book/results"
+    made_by_pip = copy / "annotated_transformer.egg-info" / "PKG-INFO"  # not of the project
+    made_by_pip.parent.mkdir()
+    made_by_pip.write_text("Name: annotated-transformer")
     load = f"import annotated_transformer as at\nat.load('../{weights}')[0].training"
+    load += f"\nopen('../{made_by_pip.relative_to(copy)}').close()"
     read = "from annotated_transformer.book.results import read_result\nlen(read_result('beams'))"
     notebook = chapter(copy, load, read)
     chapter(copy, f"len(open('../{results}/collapse.json').read())", name="02_two")
