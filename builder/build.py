@@ -31,7 +31,7 @@ from builder.chapters import written
 from builder.claim_values import fill
 from builder.imports import CHAPTERS, ROOT, committed, fingerprint, overlooked, present
 from builder.reader import name_folded
-from builder.staleness import Status, all_stale, made_of, read, status, unexecuted
+from builder.staleness import Status, all_stale, made_of, status, unexecuted
 
 RECORD = ROOT / "_build" / "chapters.json"  # a fingerprint of each chapter when it was built; may be deleted
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -96,7 +96,7 @@ def execute_twice_if_silent(name: str, make: Callable[[], NotebookClient]) -> No
 
 def execute(source: Path, book: Book) -> str:
     """Execute the notebook of a source and return it as text, identical at every run."""
-    metadata = dict(read(source).metadata)
+    metadata = dict(unexecuted(source, book).metadata)
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
     os.environ[STRICT] = "1"  # a claim or check that does not hold raises an error
     with tempfile.TemporaryDirectory() as folder:

@@ -73,7 +73,8 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
     monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
     monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
     others = [
-        "import os, sys, time\nassert sorted(os.listdir()) == ['checks.py', 'mine.ipynb', 'results.txt']",
+        "import os, sys, time\nfound = {*os.listdir()} - {'__pycache__'}",
+        "assert found == {'checks.py', 'mine.ipynb', 'results.txt'}",
         "assert not os.environ['CLAIMS_MUST_HOLD']",
         "os.remove('results.txt')",
     ]

@@ -206,7 +206,7 @@ NAMED = "has no effect on files that options name one by one; leave it out, or l
         (
             [*TABLE[:-1], "x,y"],
             "the first line of pairs.tsv names no column 'y' (it has x, Phrase 0., Sentence 0.); give other "
-            "--columns",
+            "--columns, such as 1,2",
         ),
         ([*TABLE[:-1], "2,2"], "--columns 2,2: source and target would be the same column; give two"),
         (
