@@ -9,7 +9,7 @@ from IPython import get_ipython
 
 from annotated_transformer.book.cells.output import CellOutput, say
 
-_results: dict[str, tuple[int, str, dict[str, bool]]] = {}  # of a cell: last execution, id, and what held
+_results: dict[str, tuple[str, str, dict[str, bool]]] = {}  # of a cell: last execution, id, and what held
 
 
 def count_result(what: str, holds: bool) -> None:
@@ -21,8 +21,9 @@ def count_result(what: str, holds: bool) -> None:
         return
     request: dict[str, Any] = getattr(shell, "get_parent", dict)()
     cell_id = request.get("metadata", {}).get("cellId", "")
-    cell, now = cell_id or shell.user_ns["In"][-1], shell.execution_count
-    then, _, found = _results.get(cell, (0, "", {}))
+    cell = cell_id or request.get("content", {}).get("code") or shell.user_ns["In"][-1]
+    now = request.get("header", {}).get("msg_id") or str(shell.execution_count)  # nbval stores no history
+    then, _, found = _results.get(cell, ("", "", {}))
     found = found if then == now else {}
     found[what] = holds and found.get(what, True)  # a loop may say it several times
     _results[cell] = now, cell_id, found
