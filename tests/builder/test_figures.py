@@ -28,6 +28,7 @@ def test_law_every_figure_of_a_chapter_can_leave_the_page(open_page, path):
     page = open_page(f"chapters/{path.stem}.html")
     page.wait_for_function("!document.querySelector('article img.at-svg')")
     for button in page.locator(".at-figure-tools button").all():
+        page.wait_for_timeout(150)  # Chromium drops the eleventh download within a second
         with page.expect_download() as saved:
             button.evaluate("button => button.click()")  # also in a fold
         files[saved.value.suggested_filename] = saved.value.path().read_bytes()
