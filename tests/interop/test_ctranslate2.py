@@ -47,7 +47,9 @@ def test_oracle_ctranslate2_finds_the_same_200_translations(shipped):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "least"), [("float16", 197), ("bfloat16", 190), ("int8", 180)])
+@pytest.mark.parametrize(
+    ("dtype", "least"), [("float16", 197), ("bfloat16", 190), ("int8", 170)]
+)  # int8: 175 on an AMD processor without VNNI
 def test_oracle_rounded_weights_change_few_of_200_translations(shipped, dtype: str, least: int):
     equal = sum(ours == theirs for ours, theirs in translations(shipped, 200, dtype=dtype))
     assert equal >= least
