@@ -15,7 +15,9 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import batch_loss, training_loss
+from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.loss import batch_loss
+from annotated_transformer.training.trainer import training_loss
 
 TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
@@ -114,7 +116,7 @@ def make_model() -> Callable[..., Transformer]:
 @pytest.fixture
 def loss_of() -> Callable[[Transformer, Batch, TrainingConfig], Tensor]:
     def compute(model: Transformer, batch: Batch, config: TrainingConfig) -> Tensor:
-        with training_loss(model, config) as objective:
+        with training_loss(model, config, ProcessGroup()) as objective:
             return batch_loss(objective, batch, model)
 
     return compute

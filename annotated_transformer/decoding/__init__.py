@@ -12,7 +12,6 @@ if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
     from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
     from annotated_transformer.decoding.translator import RankedTranslation, Translation, Translator
-    from annotated_transformer.fast.kv_cache import FastKeyValueCache
     from annotated_transformer.model.trainable import DecodeAgain
 
 EXPORTS = {  # by module
@@ -23,13 +22,11 @@ EXPORTS = {  # by module
     "decoding.length_penalty": "GnmtLength PlainLength",
     "decoding.sampling": "Temperature TopK TopP sample",
     "decoding.translator": "RankedTranslation Translation Translator",
-    "fast.kv_cache": "FastKeyValueCache",
     "model.trainable": "DecodeAgain",
 }
 
 __all__ = [
     "DecodeAgain",
-    "FastKeyValueCache",
     "GnmtLength",
     "Hypotheses",
     "KeyValueCache",

@@ -1,10 +1,7 @@
 """Beam search: section 6.1 of the paper, the chapter on decoding."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +14,6 @@ from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.model.inference import suppress_tokens
-from annotated_transformer.model.trainable import QueuedDecoder
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
@@ -71,11 +67,7 @@ def beam_search(
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     with searching(model, src, decoder) as (targets, tokens, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
-        make: Callable[..., Beams] = Beams
-        if isinstance(targets, QueuedDecoder):
-            make = partial(FixedBeams, interval=targets.interval)
-            targets.widen(beam_size)
-        beams = make(model.config, tokens, limit, (beam_size, nbest), penalty)
+        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
         while beams.grows():
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
@@ -227,34 +219,3 @@ class Beams:
         rank = penalized.argsort(dim=1, descending=True, stable=True)[:, : self.nbest]
         self.penalized, self.log_probs = penalized.gather(1, rank), log_probs.gather(1, rank)
         self.ids = ids.gather(1, rank[:, :, None].expand(-1, -1, ids.size(2)))
-
-
-class FixedBeams(Beams):
-    """Beams with a fixed number of rows, on a GPU that is seldom asked for a value.
-
-    The row of a hypothesis that has ended goes on, with a log-probability of minus infinity.
-    """
-
-    def __init__(self, *settings: Any, interval: int) -> None:
-        """Take the settings of `Beams`; after every `interval` steps, ask whether a hypothesis grows."""
-        super().__init__(*settings)
-        self.interval, self.longest = interval, int(self.limit.max())
-        sources = self.source
-        self.source = sources.repeat_interleave(len(self.slots))
-        self.slot = self.slots.repeat(len(sources))
-        self.tokens, self.tgt = self.tokens[self.source], self.tgt[self.source]
-        self.log_prob = self.log_prob[self.source].masked_fill(self.slot > 0, -math.inf)
-
-    def grows(self) -> bool:
-        """Return whether there is another step."""
-        length = self.tgt.size(1)
-        return length < self.longest and (length % self.interval > 0 or self._any_grows())
-
-    def _any_grows(self) -> bool:
-        """Wait for the device, and return whether a hypothesis grows."""
-        return not bool(self.log_prob.isneginf().all())
-
-    def _continue(self, growing: Tensor, log_prob: Tensor, tgt: Tensor, row: Tensor) -> Tensor:
-        self.log_prob, self.tgt = log_prob.masked_fill(~growing, -math.inf).flatten(), tgt.flatten(0, 1)
-        self.tokens = self.tgt[:, -1].where(growing.flatten(), self.config.bos_id)
-        return row.flatten()

@@ -9,18 +9,15 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
-from annotated_transformer.decoding.queued import generate_queued
 from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
     refuse_nan,
-    refuse_no_token,
     suppress_tokens,
 )
 from annotated_transformer.model.trainable import (
     AnyModel,
-    QueuedDecoder,
     TrainableModel,
     is_transformer,
     refuse_other_model,
@@ -53,7 +50,7 @@ def generate(
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, the target whose tokens `choose` chooses one by one.
 
-    `choose` receives the logits of the next token. It may return `NO_TOKEN` for a row whose logits are NaN.
+    `choose` receives the logits of the next token.
 
     A target has no BOS. It ends with EOS, or without EOS at its limit: `extra_tokens` more than its source,
     or the number of positions of the model. Padding fills the rest. Results do not depend on batching.
@@ -71,14 +68,11 @@ def generate(
     config, length = model.config, 0
     with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
         tokens = prompt[:, 0]
-        if isinstance(targets, QueuedDecoder):
-            return generate_queued(targets, tokens, limit, config, choose)
         ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
         rows = torch.arange(len(src), device=src.device)
         while len(rows):
             logits = suppress_tokens(targets.step(tokens), config)
             tokens = choose(logits)
-            refuse_no_token(tokens)
             length += 1
             if length < prompt.size(1):
                 given = prompt[rows, length]
@@ -136,12 +130,7 @@ def starting(
             check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
             yield targets, prompt, limit
             return
-        targets = decoder(model, src)
-        try:
-            yield targets, first_tokens(src, model.config)[:, None], limit
-        finally:
-            if isinstance(targets, QueuedDecoder):
-                targets.close()
+        yield decoder(model, src), first_tokens(src, model.config)[:, None], limit
 
 
 def length_limits(

@@ -15,7 +15,7 @@ from torch import Tensor
 from annotated_transformer.argument_names import Message
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
-from annotated_transformer.model.inference import NO_TOKEN
+from annotated_transformer.model.inference import refuse_nan
 from annotated_transformer.model.trainable import AnyModel
 
 
@@ -84,7 +84,7 @@ def sample(
     model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     *,
-    generator: torch.Generator,
+    generator: torch.Generator | None = None,
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
     extra_tokens: int = EXTRA_TOKENS,
     decoder: MakeDecoder = cached_or_not,
@@ -92,18 +92,25 @@ def sample(
     """Return, for each source, a target sampled token by token from the model's distribution.
 
     `logits_processors`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the logits in this
-    order before each draw. One `generator` draws for all rows, so a sample depends on the other
-    sources in the batch, but its distribution does not. See `generate` for the form of a target and
-    for the errors.
+    order before each draw. One `generator`, by default torch's own, draws for all rows, so a sample depends
+    on the other sources in the batch, but its distribution does not. See `generate` for the form of a target
+    and for its errors.
+
+    Raises:
+        ValueError: If the generator is not on the model's device.
     """
+    device = next(model.parameters()).device
+    if generator is not None and generator.device.type != device.type:
+        raise ValueError(
+            f"the generator is on {generator.device}, and the model on {device}; give "
+            f"torch.Generator({str(device)!r}), or none"
+        )
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         for process in logits_processors:
             logits = process(logits)
         probabilities = logits.softmax(dim=-1)
-        # What `torch.multinomial` computes once it has asked the device whether they are probabilities.
-        exponential = torch.empty_like(probabilities).exponential_(generator=generator)
-        tokens = (probabilities / exponential).argmax(dim=-1)
-        return tokens.masked_fill(probabilities.isnan().any(dim=-1), NO_TOKEN)
+        refuse_nan(probabilities)
+        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
 
     return generate(model, src, draw, decoder, extra_tokens)

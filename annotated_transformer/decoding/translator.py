@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,13 +22,11 @@ from annotated_transformer.checkpointing.checkpoint import (
 from annotated_transformer.decoding.beam import Hypotheses, beam_search, check_nbest
 from annotated_transformer.decoding.engine import Engine, Exported, engine_search, refuse_other_export
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache, cached_or_not
+from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.plain import NotPlain, unwrap
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
@@ -111,7 +108,7 @@ class Translator:
         tokenizer: Tokenizer,
         *,
         device: torch.device | str | None = None,
-        fast: bool | None = None,
+        fast: bool = False,
         decoder: MakeDecoder | None = None,
         engine: Engine | None = None,
         languages: tuple[str, str] | None = None,
@@ -122,10 +119,10 @@ class Translator:
             model: A trained model, which is moved to `device` if that is given.
             tokenizer: The one that the model was trained with.
             device: Where to translate, such as "cuda" (default: where the model is).
-            fast: Whether to decode with `FastKeyValueCache`, or on CUDA `StaticCaches`, which do not call the
-                decoder's modules, rather than `KeyValueCache` (default: on a CPU, unless a module is changed
-                or has hooks; not on CUDA, because nobody has run `StaticCaches` there yet).
-            decoder: What computes the steps of decoding, instead of one of these two.
+            fast: Whether to decode with `FastKeyValueCache`, which does not call the decoder's modules; on a
+                CPU. It compares itself with the model at the first use, and refuses if they differ.
+            decoder: What computes the steps of decoding, instead of that or `KeyValueCache`, the default (or
+                `NoCache`, for a model that the cache refuses).
             engine: A library that searches with its own copy of the model, such as
                 `interop.ctranslate2.CTranslate2Engine`. Then `sample` is refused, and `explain` observes
                 how `model` reads what the engine found.
@@ -144,7 +141,7 @@ class Translator:
                 f"{type(tokenizer).__name__}; give them in this order"
             )
         check_tokenizer(model.config, tokenizer)
-        words = {f"fast={fast}": fast, "a decoder": decoder, "an engine": engine}
+        words = {"fast=True": fast or None, "a decoder": decoder, "an engine": engine}
         given = [word for word, value in words.items() if value is not None]
         if len(given) > 1:
             raise ValueError(f"{given[0]} and {given[1]} both say how to decode; give one of them")
@@ -159,22 +156,24 @@ class Translator:
                 refuse_other_export(name, other, tokenizer.vocabulary(), languages)
         self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
-        self.fast = fast
-        self.decoder = decoder
-        self.recorded = StaticCaches()
+        if fast:
+            from annotated_transformer.fast.kv_cache import FastKeyValueCache  # a guest
+
+            decoder = FastKeyValueCache
+        self.decoder = decoder or cached_or_not
         self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
     @classmethod
     def from_folder(
-        cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool | None = None
+        cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool = False
     ) -> "Translator":
         """Load a model that `train` or `save` wrote; `device` and `fast` are those of `Translator`."""
         return cls(*load(folder), device=device, fast=fast, languages=read_languages(folder))
 
     @classmethod
     def from_pretrained(
-        cls, name: str = EN_DE, *, device: torch.device | str = "cpu", fast: bool | None = None
+        cls, name: str = EN_DE, *, device: torch.device | str = "cpu", fast: bool = False
     ) -> "Translator":
         """Load a model that comes with this package; `device` and `fast` are those of `Translator`.
 
@@ -247,14 +246,13 @@ class Translator:
         self,
         texts: list[str],
         *,
-        generator: torch.Generator,
+        generator: torch.Generator | None = None,
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
     ) -> list[str]:
         """Return a sampled translation of each text, in the same order.
 
-        See the function `sample`. The `generator` must be on the model's device. The errors are
-        those of `translate`.
+        See the function `sample`. The errors are those of `translate`.
 
         Raises:
             ValueError: If this translator has an engine.
@@ -269,7 +267,7 @@ class Translator:
             self.model,
             generator=generator,
             logits_processors=logits_processors,
-            decoder=self._decoder(),
+            decoder=self.decoder,
         )
         return self._translations(texts, batch_size, draw)
 
@@ -326,22 +324,16 @@ class Translator:
         usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
-    def _decoder(self) -> MakeDecoder:
-        """Return what computes the steps of decoding."""
-        on_cuda = self.device.type == "cuda"
-        fast = self.recorded if on_cuda else FastKeyValueCache
-        return self.decoder or {None: fast_or_plain, True: fast, False: KeyValueCache}[self.fast]
-
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1 and self.engine is None:
-            return partial(greedy_search, self.model, decoder=self._decoder())
+            return partial(greedy_search, self.model, decoder=self.decoder)
         search = partial(self._beam_search(), beam_size=beam_size, length_penalty=length_penalty)
         return lambda src: search(src).ids
 
     def _beam_search(self) -> Callable[..., Hypotheses]:
         """Return `beam_search` with this model, or the engine's."""
         if self.engine is None:
-            return partial(beam_search, self.model, decoder=self._decoder())
+            return partial(beam_search, self.model, decoder=self.decoder)
         return partial(engine_search, self.engine, self.model.config)
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
@@ -379,20 +371,6 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
         return sources
-
-
-def fast_or_plain(
-    model: Transformer, src: Int[Tensor, "batch src_tokens"]
-) -> FastKeyValueCache | KeyValueCache | NoCache:
-    """Return the fast cache on a CPU, for which it is made, unless it refuses the model as it is now.
-
-    Then the model's modules are called: with a cache or, if that refuses the model, too, without one and with
-    a warning.
-    """
-    if model.embedding.weight.device.type == "cpu":
-        with suppress(NotPlain):
-            return FastKeyValueCache(model, src)
-    return cached_or_not(model, src)
 
 
 def _existing(device: torch.device | str) -> torch.device:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -10,34 +10,35 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import OutputProjection, biases_of, onednn_linear
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
-from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 
 
-@runtime_checkable
 class Buffer(Protocol):
     """Keys and values of one attention."""
 
     def read(self, query: Tensor, additive_mask: Tensor) -> Tensor:
         """Return what the query of each head of each row reads."""
 
-    def write(self, position: Any, key: Tensor, value: Tensor) -> None:
+    def write(self, position: int, key: Tensor, value: Tensor) -> None:
         """Set the key and the value of each head at a position."""
 
 
 class FastDecoder:
     """The weights of a decoder, for steps of few and large operations that call no module.
 
-    A weight that is changed in place counts at once, unless it was concatenated with others: call `update`.
+    A weight that is changed in place counts at once, unless it was concatenated with others.
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Concatenate weights; the model must be one that `refuse_for_fast_cache` accepts."""
+        """Concatenate weights."""
         self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
@@ -45,18 +46,11 @@ class FastDecoder:
         self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
         self.scale = math.sqrt(model.config.d_model)
 
-    def update(self) -> None:
-        """Concatenate the weights again, into the same tensors."""
-        self.to_logits = OutputProjection(self.to_logits.weight)
-        for layer in self.layers:
-            layer.to_heads.update()
-            layer.to_pairs.update()
-
     def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
         """Return the embedding of each token, not scaled.
 
         Raises:
-            ValueError: If a token is not in the vocabulary. On CUDA, this is a fatal error of the device.
+            ValueError: If a token is not in the vocabulary.
         """
         try:
             return F.embedding(tokens, self.embedding)
@@ -69,7 +63,7 @@ class FastDecoder:
     def step(
         self,
         embedded: Float[Tensor, "rows d_model"],
-        position: int | Int[Tensor, "1"],
+        position: int,
         buffers: Sequence[tuple[Buffer, Buffer]],
         masks: tuple[Tensor, Tensor],
     ) -> Float[Tensor, "rows vocab"]:
@@ -89,7 +83,10 @@ class FastDecoderLayer:
 
     def __init__(self, layer: DecoderLayer) -> None:
         """Concatenate weights."""
-        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+        own, cross = (one_of(x, MultiHeadAttention) for x in (layer.self_attention, layer.cross_attention))
+        for attention in (own, cross):
+            one_of(attention.attention, ScaledDotProductAttention, FusedAttention)
+        network = one_of(layer.feed_forward, FeedForward)
         self.heads = own.num_heads
         self.d_k, self.d_v = widths(own)
         self.to_heads = ByHead(self.heads, own.to_query, own.to_key, own.to_value)
@@ -118,7 +115,7 @@ class FastDecoderLayer:
     def step(
         self,
         x: Float[Tensor, "rows d_model"],
-        position: int | Int[Tensor, "1"],
+        position: int,
         buffers: tuple[Buffer, Buffer],
         masks: tuple[Tensor, Tensor],
     ) -> Float[Tensor, "rows d_model"]:
@@ -128,7 +125,7 @@ class FastDecoderLayer:
         x = self.add_norm_2(x, lambda x: self._read_memory(x, memory, memory_mask))
         return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
 
-    def _read_past(self, x: Tensor, position: int | Tensor, past: Buffer, tgt_mask: Tensor) -> Tensor:
+    def _read_past(self, x: Tensor, position: int, past: Buffer, tgt_mask: Tensor) -> Tensor:
         sizes = [self.d_k, self.d_k, self.d_v]
         query, key, value = self._by_head(self.to_heads(x), sum(sizes)).split(sizes, dim=-1)
         past.write(position, key, value)
@@ -142,11 +139,23 @@ class FastDecoderLayer:
         return x.view(len(x) * self.heads, 1, width)
 
 
-def fast_norm(norm: nn.Module) -> Map:
+def one_of(module: nn.Module, *kinds: type[nn.Module]) -> Any:
+    """Return the module, without what `torch.compile` wrapped around it, if it is of one of these classes.
+
+    Raises:
+        NotPlain: If it is of another one, whose steps this cannot compute.
+    """
+    module = unwrap(module)
+    if type(module) not in kinds:
+        raise NotPlain(f"{type(module).__name__} is not {' or '.join(kind.__name__ for kind in kinds)}")
+    return module
+
+
+def fast_norm(norm: Any) -> Map:
     """Return the norm as a single operation."""
-    norm = unwrap(norm)
-    if not isinstance(norm, LayerNorm):
-        return norm.forward  # nn.Identity, after a stack of post-norm layers
+    norm = one_of(norm, LayerNorm, nn.Identity)
+    if isinstance(norm, nn.Identity):  # after a stack of post-norm layers
+        return norm
     gain, bias, eps = norm.gain, norm.bias, norm.eps
     return lambda x: torch.layer_norm(x, gain.shape, gain, bias, eps)
 
@@ -169,12 +178,6 @@ class ByHead:
         """Return the results of each row."""
         return self.product(x)
 
-    def update(self) -> None:
-        """Concatenate the weights again, into the same tensors."""
-        self.weight.copy_(self._weight())
-        if self.bias is not None:
-            self.bias.copy_(cast(Tensor, self._bias()))
-
     def _weight(self) -> Tensor:
         weights = [linear.weight.unflatten(0, (self.heads, -1)) for linear in self.linears]
         return torch.cat(weights, dim=1).flatten(0, 1)
@@ -186,9 +189,10 @@ class ByHead:
         return torch.cat([bias.unflatten(0, (self.heads, -1)) for bias in biases], dim=1).flatten()
 
 
-def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:
+def _add_norm(add_norm: Any) -> Callable[[Tensor, Map], Tensor]:
+    add_norm = one_of(add_norm, PostNorm, PreNorm)
     norm = fast_norm(add_norm.norm)
-    if isinstance(unwrap(add_norm), PreNorm):
+    if isinstance(add_norm, PreNorm):
         return lambda x, sublayer: x + sublayer(norm(x))
     return lambda x, sublayer: norm(x + sublayer(x))
 

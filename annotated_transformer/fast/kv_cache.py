@@ -4,64 +4,25 @@ Decoding one token takes little arithmetic, so most of a step's time is the over
 operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`.
 """
 
-from itertools import chain
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from annotated_transformer.fast.decoder import FastDecoder, widths
-from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
-from annotated_transformer.model.decoder import Decoder, DecoderLayer
-from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.encoder import Encoder, EncoderLayer
-from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
+from annotated_transformer.fast.decoder import FastDecoder
+from annotated_transformer.fast.proof import refuse_other_steps
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
-from annotated_transformer.model.plain import NotPlain, plain_name, refuse_changed, unwrap
-from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
 BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
-KNOWN: dict[str, tuple[type[nn.Module], ...]] = {  # the classes at each place, the last part of a name
-    **dict.fromkeys(("embedding", "output"), (TokenEmbedding,)),
-    "positions": (SinusoidalPositions, LearnedPositions),
-    "encoder": (Encoder,),
-    "decoder": (Decoder,),
-    "layers": (nn.ModuleList,),
-    "layer": (EncoderLayer, DecoderLayer),
-    **dict.fromkeys(("self_attention", "cross_attention"), (MultiHeadAttention,)),
-    "attention": (ScaledDotProductAttention, FusedAttention),
-    **dict.fromkeys(("to_query", "to_key", "to_value", "to_output", "expand", "contract"), (nn.Linear,)),
-    "feed_forward": (FeedForward,),
-    "activation": (*ACTIVATIONS.values(), nn.Identity),
-    **dict.fromkeys(("add_norm_1", "add_norm_2", "add_norm_3"), (PostNorm, PreNorm)),
-    **dict.fromkeys(("norm", "final_norm"), (LayerNorm, nn.Identity)),
-    **dict.fromkeys(("dropout", "weights"), (nn.Dropout, nn.Identity)),  # which do nothing in evaluation
-}
-OTHERS = "decode with KeyValueCache, or NoCache if that refuses it, too (for a Translator: fast=False)"
 
 
-class FastKeyValueCache:
-    """Compute what `KeyValueCache` computes, faster and without gradients.
-
-    It uses the weights of the decoder's modules without calling the modules. A model with hooks on
-    them, overridden methods or replaced modules is therefore refused.
-    """
+class UnprovedCache:
+    """The steps of `FastKeyValueCache`, for a model that it has compared with them."""
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Encode the sources, project the memory, and concatenate weights.
-
-        Raises:
-            NotPlain: If the model computes a step in a different way; `refuse_for_fast_cache` lists the
-                conditions.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
-        """
-        refuse_for_fast_cache(model)
+        """Encode the sources, project the memory, and concatenate weights."""
         self.decoder = FastDecoder(model)
         self.heads = model.config.num_heads
         memory, src_mask = encode_sources(model, src)
@@ -108,6 +69,25 @@ class FastKeyValueCache:
         return F.pad(mask, (0, keys), value=self.lowest)
 
 
+class FastKeyValueCache(UnprovedCache):
+    """Compute what `KeyValueCache` computes, faster and without gradients.
+
+    It uses the weights of the decoder's modules without calling the modules, so changed lines, overridden
+    methods and hooks have no effect. Therefore it first compares itself with the plain path.
+    """
+
+    def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
+        """Prove that the model is computed, encode the sources, and project the memory.
+
+        Raises:
+            NotPlain: If the model is not on a CPU, has hooks, or computes a step in a different way.
+            TypeError: If the sources are not a tensor of integers.
+            ValueError: If they do not have two dimensions.
+        """
+        refuse_other_steps(model, UnprovedCache)
+        super().__init__(model, src)
+
+
 class KeyValueBuffer:
     """Keys and values of every head of every row; each head of each row has one query per step."""
 
@@ -146,43 +126,3 @@ class KeyValueBuffer:
     def select(self, heads: Tensor) -> "KeyValueBuffer":
         """Return a buffer with these heads only."""
         return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))
-
-
-def refuse_for_fast_cache(model: Transformer) -> None:
-    """Refuse a model that does not compute a step as `FastKeyValueCache` does.
-
-    Raises:
-        NotPlain: If a part is overridden, is a different kind of module, has hooks, or is an
-            attention of a different shape.
-    """
-    refuse_unknown_modules(model, ("decoder",), "FastKeyValueCache", OTHERS)
-    for i, layer in enumerate(model.decoder.layers):
-        attentions = {part: getattr(layer, part) for part in ("self_attention", "cross_attention")}
-        needed = (model.config.num_heads, *widths(attentions["self_attention"]))
-        for part, attention in attentions.items():
-            if (actual := (attention.num_heads, *widths(attention))) != needed:
-                raise NotPlain(
-                    f"decoder.layers.{i}.{part} has num_heads, d_k, d_v = {actual}, and FastKeyValueCache "
-                    f"needs {needed}, the same in both attentions of a layer; {OTHERS}"
-                )
-
-
-def refuse_unknown_modules(model: Transformer, stacks: tuple[str, ...], name: str, way_out: str) -> None:
-    """Refuse a model with a part that `name`, which uses its weights without calling it, would not call.
-
-    Raises:
-        NotPlain: If a part outside the stacks of layers, or in one of those named, is overridden, is a
-            different kind of module, or has hooks; the message ends with `way_out`.
-    """
-    because = f"which {name} would not call; remove that, or {way_out}"
-    skipped = ["forward", "hidden", "decode", "embed", "logits"] + ["encode"] * ("encoder" in stacks)
-    refuse_changed("model", model, Transformer, *skipped, because=because)
-    parts = {part: getattr(model, part) for part in ("embedding", "positions", "dropout")}
-    parts |= {} if model.output is None else {"output": model.output}
-    inside = (getattr(model, stack).named_modules(prefix=stack) for stack in stacks)
-    for part, module in chain(parts.items(), *inside):
-        module, place = unwrap(module), plain_name(part).rpartition(".")[2]
-        if type(module) not in KNOWN.get("layer" if place.isdecimal() else place, ()):
-            kind = type(module).__name__
-            raise NotPlain(f"{part} is a {kind}, and {name} cannot compute what that does there; {way_out}")
-        refuse_changed(part, module, type(module), because=because)

@@ -150,5 +150,7 @@ def _quantized(graph: bytes) -> bytes:
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     with TemporaryDirectory() as folder:
         path = Path(folder, "quantized.onnx")
-        quantization.quantize_dynamic(model, path, op_types_to_quantize=["MatMul", "Gemm"], per_channel=True, reduce_range=True)
+        quantization.quantize_dynamic(
+            model, path, op_types_to_quantize=["MatMul", "Gemm"], per_channel=True, reduce_range=True
+        )
         return path.read_bytes()

@@ -19,7 +19,6 @@ from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.transformer import Transformer
 
 NAN = "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
-NO_TOKEN = -1  # instead of a token chosen from logits that are NaN
 
 
 @contextmanager
@@ -106,16 +105,6 @@ def suppress_tokens(
     logits[:, config.pad_id] = -math.inf
     logits[:, config.bos_id] = -math.inf
     return logits
-
-
-def refuse_no_token(tokens: Int[Tensor, " rows"]) -> None:
-    """Refuse chosen tokens one of which is `NO_TOKEN`.
-
-    Raises:
-        FloatingPointError: If there is one.
-    """
-    if (tokens == NO_TOKEN).any():
-        raise FloatingPointError(NAN)
 
 
 def refuse_nan(values: Tensor) -> None:

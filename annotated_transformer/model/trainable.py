@@ -30,23 +30,6 @@ class StepDecoder(Protocol):
         """Keep these rows in this order; a row may be omitted or repeated."""
 
 
-@runtime_checkable
-class QueuedDecoder(StepDecoder, Protocol):
-    """A decoder for a GPU: its `step` queues work, and waits for nothing. So searches seldom ask for values.
-
-    Attributes:
-        interval: The number of steps between two questions.
-    """
-
-    interval: int
-
-    def widen(self, beam_size: int) -> None:
-        """Repeat each target side by side. After that, `select` moves rows only within such a beam."""
-
-    def close(self) -> None:
-        """Give back what the search used; it has ended."""
-
-
 class TrainableModel(nn.Module):
     """The base class: a subclass sets `config` in its `__init__(self, config)`, and defines `loss`.
 

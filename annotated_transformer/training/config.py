@@ -32,14 +32,10 @@ class TrainingConfig:
         label_smoothing: Probability mass spread uniformly over the vocabulary; 0.1 in the paper.
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
-        fast: Use an accelerated implementation, whose dropout masks differ; `None` means on a CPU, but not on
-            CUDA. On a CPU, that is the modules and the loss of `annotated_transformer.fast`; `None` leaves
-            them out for models that compute their logits in another way than `Transformer` does, or that
-            `torch.compile` has wrapped. On CUDA, sentences lie side by side without padding, kernels are
-            recorded as CUDA graphs if there is one process, and losses are reported some updates late; a
-            changed model is refused. Kernels for sentences of more than about 100 tokens add up some
-            gradients in the order of arrival, so such runs do not repeat bit for bit. Nobody has run that on
-            a GPU yet.
+        fast: On a CPU, compute by the accelerated modules and loss of `annotated_transformer.fast`, whose
+            dropout masks differ, and whose process keeps the memory that it frees. They are compared with
+            the model first, in float64, and refused if they differ. Lines of the model that you change, and
+            hooks, have no effect there, so such a model is refused, too.
     """
 
     steps: int | None = 100_000
@@ -52,7 +48,7 @@ class TrainingConfig:
     clip_norm: float | None = None
     label_smoothing: float = 0.1
     bf16: bool = False
-    fast: bool | None = None
+    fast: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
@@ -72,8 +68,8 @@ class TrainingConfig:
             if whole and value >= LARGEST:
                 too_large = "{} is too large; give a number below {:,}"
                 raise ValueError(Message(too_large, argument(name, value), LARGEST))
-        for name, kinds in {"bf16": bool, "fast": bool | None}.items():
-            if not isinstance(value := getattr(self, name), kinds):
+        for name in ("bf16", "fast"):
+            if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
             message = "{label_smoothing} is not a probability; give 0 or more, below 1"

@@ -1,29 +1,17 @@
 """The loss of a batch, in training and in validation.
 
-Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. `training_loss`
-is the only place that chooses between the plain and the fast computation. A `TrainableModel` computes its
-own loss.
+Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. A `TrainableModel`
+computes its own loss.
 """
-
-import warnings
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TypeGuard
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.argument_names import Message
-from annotated_transformer.fast.loss import FastLoss, PackedLoss, refuse_other_logits
-from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.model.inference import evaluating
-from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
-from annotated_transformer.training.config import TrainingConfig
 
 
 def label_smoothed_cross_entropy(
@@ -90,38 +78,6 @@ class OwnLoss(nn.Module):
             return self.model.loss(batch, smoothing=self.smoothing)
 
 
-FAST: defaultdict[str, type[FastLoss]] = defaultdict(lambda: FastLoss, cuda=PackedLoss)  # by device
-
-
-@contextmanager
-def training_loss(model: AnyModel, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss | OwnLoss]:
-    """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`; or the model's own.
-
-    With bfloat16, warn if the CPU probably has to emulate it.
-
-    Raises:
-        ValueError: If `config.fast` is set and the model does not compute its logits as `FastLoss` does.
-    """
-    on_cpu = _device(model).type == "cpu"
-    if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
-        warnings.warn(
-            Message(
-                "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
-                "training may take ten times as long as in float32; leave out {bf16}",
-                bf16=True,
-            ),
-            stacklevel=3,  # the `with` statement
-        )
-    smoothing, bf16 = config.label_smoothing, config.bf16
-    if not takes_fast_path(model, config):
-        yield plain_loss(model, smoothing=smoothing, bf16=bf16)
-        return
-    loss = FAST[_device(model).type](model, smoothing=smoothing, bf16=bf16)
-    keep_freed_memory()
-    with fast_modules(model):
-        yield loss
-
-
 def plain_loss(model: AnyModel, *, smoothing: float, bf16: bool) -> PlainLoss | OwnLoss:
     """Return the loss of the model's logits or, if it is a `TrainableModel`, its own."""
     if is_transformer(model):
@@ -129,38 +85,19 @@ def plain_loss(model: AnyModel, *, smoothing: float, bf16: bool) -> PlainLoss | 
     return OwnLoss(model, smoothing=smoothing, bf16=bf16)
 
 
-def takes_fast_path(model: AnyModel, config: TrainingConfig) -> TypeGuard[Transformer]:
-    """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device.
-
-    Raises:
-        ValueError: If `config.fast` is set and the model computes its own loss.
-    """
-    if not is_transformer(model):
-        if config.fast:
-            name = type(unwrap(model)).__name__
-            message = (
-                "{fast}, and {} computes its own loss; the fast one is that of a Transformer: leave it out"
-            )
-            raise ValueError(Message(message, name, fast=True))
-        return False
-    if config.fast is not None:
-        return config.fast
-    wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
-    with suppress(NotPlain):
-        refuse_other_logits(model)
-        return not wrapped and model.embedding.weight.device.type == "cpu"
-    return False
-
-
 def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Tensor, ""]:
     """Return the loss of a batch, which is moved to the model's device.
 
-    `objective` is the module from `training_loss`, which may be wrapped in DDP.
+    `objective` is a module such as `PlainLoss`, which may be wrapped in DDP.
 
     Raises:
         ValueError: If the batch's padding id is not the model's.
     """
-    check_padding(model, batch)
+    if batch.pad_id != model.config.pad_id:
+        raise ValueError(
+            f"the batch is padded with {batch.pad_id}, and the model has pad_id={model.config.pad_id}; "
+            f"give make_batches that pad_id"
+        )
     loss: Tensor = objective(batch)
     return loss
 
@@ -175,16 +112,3 @@ def mean_loss(model: AnyModel, batches: list[Batch]) -> float:
 
 def _device(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
-
-
-def check_padding(model: AnyModel, batch: Batch) -> None:
-    """Refuse a batch whose padding the model would read as a token.
-
-    Raises:
-        ValueError: If the two have different ids for padding.
-    """
-    if batch.pad_id != model.config.pad_id:
-        raise ValueError(
-            f"the batch is padded with {batch.pad_id}, and the model has pad_id={model.config.pad_id}; "
-            f"give make_batches that pad_id"
-        )

@@ -1,18 +1,24 @@
 """The metrics of a training run after each epoch: the chapter on training."""
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotated_transformer.argument_names import Message
 from annotated_transformer.inspection.health import COLLAPSED, Health
-from annotated_transformer.model.trainable import is_transformer
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.limits import is_over
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
+
+Criterion = Callable[[Any], float]
+"""Returns a number for a model, the lower the better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +31,8 @@ class EpochMetrics:
         training_loss: Mean over the epoch, in nats, with label smoothing and dropout, while the weights
             change: not comparable with `validation_loss`.
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
-        best_epoch: The epoch with the lowest validation loss so far.
+        criterion: What the given criterion returned, if there was one.
+        best_epoch: The epoch with the lowest criterion, or validation loss without one, so far.
         label_smoothing: The smoothing of `training_loss`; some results of the book's benchmarks lack it.
         lr: The last learning rate.
         gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
@@ -41,6 +48,7 @@ class EpochMetrics:
     epoch: int
     training_loss: float
     validation_loss: float | None = None
+    criterion: float | None = None
     best_epoch: int | None = None
     label_smoothing: float | None = None
     lr: float
@@ -69,6 +77,7 @@ def epoch_metrics(
     validation: list[Batch] | None,
     training: list[Batch],
     stopwatch: Stopwatch,
+    criterion: Criterion | None = None,
 ) -> EpochMetrics:
     """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
@@ -77,13 +86,16 @@ def epoch_metrics(
     with observed or nullcontext():
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
     loss = state.group.broadcast(loss)  # all ranks compare the same number with the best one
-    best_epoch = progress.epoch + 1 if progress.is_best(loss) else progress.best_epoch
+    number = None if criterion is None else state.group.broadcast(_judge(state.model, criterion))
+    best = progress.is_best(loss if number is None else number)
+    best_epoch = progress.epoch + 1 if best else progress.best_epoch
     return EpochMetrics(
         step=progress.step,
         epoch=progress.epoch + 1,
         training_loss=progress.loss_sum / progress.labels,
         validation_loss=None if validation is None else loss,
-        best_epoch=None if validation is None else best_epoch,
+        criterion=number,
+        best_epoch=None if validation is None and number is None else best_epoch,
         label_smoothing=config.label_smoothing,
         lr=progress.lr,
         gradient_norm=progress.norm_sum / math.ceil(progress.batch / config.accumulate),
@@ -92,6 +104,14 @@ def epoch_metrics(
         cross_attention_entropy=observed.cross_attention_entropy if observed else None,
         tokens_per_second=stopwatch.tokens_per_second,
     )
+
+
+def _judge(model: AnyModel, criterion: Criterion) -> float:
+    with evaluating(model):
+        number = float(criterion(model))
+    if not math.isfinite(number):
+        raise ValueError(f"the criterion returned {number} for the model; return a finite number")
+    return number
 
 
 def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:

@@ -2,12 +2,13 @@
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
@@ -15,16 +16,15 @@ from annotated_transformer.argument_names import Message, join
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.fast.loss import PackedLoss, RecordedGradients
+from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.late_numbers import LATE, LateNumbers, Update
 from annotated_transformer.training.limits import completed, is_over
-from annotated_transformer.training.loss import batch_loss, check_padding, takes_fast_path, training_loss
-from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
+from annotated_transformer.training.loss import batch_loss, plain_loss
+from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
 from annotated_transformer.training.schedule import learning_rate
@@ -48,13 +48,33 @@ class TrainingStopped(Exception):
         self.step = step
 
 
+@dataclass(frozen=True)
+class Update:
+    """One update of the weights.
+
+    Attributes:
+        step: Its number, from 1.
+        loss: The loss before it, in nats, with label smoothing and dropout.
+        lr: Its learning rate.
+        gradient_norm: Before the gradient is clipped.
+        metrics: Those of the epoch that it ends, if it ends one.
+    """
+
+    step: int
+    loss: float
+    lr: float
+    gradient_norm: float
+    metrics: EpochMetrics | None = None
+
+
 def train(
     model: AnyModel,
     pairs: Pairs,
     config: TrainingConfig,
     *,
-    generator: torch.Generator,
+    generator: torch.Generator | None = None,
     validation: list[Pair] | None = None,
+    criterion: Criterion | None = None,
     report: Callable[[EpochMetrics], object] = lambda metrics: None,
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -63,14 +83,16 @@ def train(
 
     Args:
         model: Trained in place, on the device that it is on: a `Transformer`, or a `TrainableModel`, which
-            computes its own loss, without accelerated modules. `torch.compile` may have wrapped it, but
-            `fast=True` calls the module inside, uncompiled, so `fast=None` is plain then; `compile_stacks`
-            works with both.
+            computes its own loss. `torch.compile` may have wrapped it. At the end, its modules are in the
+            mode, training or evaluation, in which they were before.
         pairs: Pairs to train on, or a function that returns them for an epoch, counted from 0, such as
             `BPEDropout`.
         config: Settings of the training run.
-        generator: Draws the order of the pairs. Dropout draws from torch's global generator.
+        generator: Draws the order of the pairs, on the CPU (default: one with the seed of torch's own).
+            Dropout draws from torch's global generator.
         validation: Pairs to compute the validation loss on, after each epoch.
+        criterion: What to call a model best by, and to be patient about, instead of the validation loss: a
+            function that returns a number for the model, the lower the better. For BLEU, return its negative.
         report: Called with the metrics of each epoch.
         run_directory: Where to save the state of the training run, and to resume it from.
         stop: Called before each update. If it returns True, the state is saved and training stops.
@@ -79,8 +101,10 @@ def train(
         TypeError: If the model is neither, or its config lacks a setting.
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
-        ValueError: If the pairs do not fit the model, if there are no validation pairs and `config` has
-            `patience`, or if the run directory belongs to another run.
+        ValueError: If the pairs do not fit the model, the generator is not on the CPU, there are neither
+            validation pairs nor a criterion and `config` has `patience`, the criterion returns no finite
+            number, `config.fast` is set and the accelerated path would compute something else, or the run
+            directory belongs to another run.
     """
     epochs = train_epochs(
         model,
@@ -88,6 +112,7 @@ def train(
         config,
         generator=generator,
         validation=validation,
+        criterion=criterion,
         run_directory=run_directory,
         stop=stop,
     )
@@ -104,8 +129,9 @@ def train_epochs(
     pairs: Pairs,
     config: TrainingConfig,
     *,
-    generator: torch.Generator,
+    generator: torch.Generator | None = None,
     validation: list[Pair] | None = None,
+    criterion: Criterion | None = None,
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[EpochMetrics, None, None]:
@@ -114,54 +140,131 @@ def train_epochs(
     The caller may then save the model. The state of the run is saved after that, when the caller asks for
     the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
     """
+    updates = train_steps(
+        model,
+        pairs,
+        config,
+        generator=generator,
+        validation=validation,
+        criterion=criterion,
+        run_directory=run_directory,
+        stop=stop,
+    )
+    with closing(updates):
+        for made in updates:
+            if made.metrics is not None:
+                yield made.metrics
+
+
+def train_steps(
+    model: AnyModel,
+    pairs: Pairs,
+    config: TrainingConfig,
+    *,
+    generator: torch.Generator | None = None,
+    validation: list[Pair] | None = None,
+    criterion: Criterion | None = None,
+    run_directory: RunDirectory | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Generator[Update, None, None]:
+    """Train as `train` does, and yield each update of the weights; the last of an epoch has its metrics.
+
+    Between two updates, the caller may look at the model, evaluate it, or leave the loop.
+    """
     refuse_other_model(model, "train")
-    if config.patience is not None and validation is None:
+    if config.patience is not None and validation is None and criterion is None:
         raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
-    config = dataclasses.replace(config, fast=takes_fast_path(model, config))
+    if generator is None:
+        generator = torch.Generator().manual_seed(torch.initial_seed())
+    if generator.device.type != "cpu":
+        raise ValueError(
+            f"the generator is on {generator.device}, and pairs are put in order on the CPU; give "
+            f"torch.Generator(), or none"
+        )
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator)
-    with training_loss(model, config) as loss:
-        identity = _identity(state, first, config)
+    with _in_training_mode(model), training_loss(model, config, state.group) as loss:
+        identity = _identity(state, first, config, criterion)
         limits = {name: getattr(config, name) for name in LIMITS}
         state.group.refuse_unequal(
             {**(run_directory.identity if run_directory else {}), **identity, **limits}
         )
-        objective = objective_of(loss, config, state.group)
+        objective = state.group.data_parallel(loss)
         if run_directory is not None:
             saved = run_directory.resume(state.to_saved(), identity)
             if saved is not None:
                 state.restore(saved)
-        model.train()
         stopwatch = Stopwatch(state.progress.seconds)
+        made = Update(state.progress.step, math.nan, state.progress.lr, math.nan)
         with _naming_the_saved_step(run_directory), ProgressBar(disable=state.group.rank > 0) as bar:
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
                 for first_batch in range(state.progress.batch, len(batches), accumulate):
                     parts = batches[first_batch : first_batch + accumulate]
-                    _stop_if_asked(state, config, run_directory, stop)
-                    status = update(state, objective, parts, config)
+                    _stop_if_asked(state, run_directory, stop)
+                    made = update(state, objective, parts, config)
                     # every rank ends the run by rank 0's clock
                     seconds = stopwatch.lap(sum(part.num_labels for part in parts))
                     state.progress.seconds = state.group.broadcast(seconds)
                     speed = f"{stopwatch.tokens_per_second:.0f} tokens/s"
-                    bar.advance(completed(config, state.progress), f"{status}, {speed}")
-                    if is_over(config, state.progress):
-                        break
+                    line = f"step {made.step}, loss {made.loss:.3f}, lr {made.lr:.1e}, {speed}"
+                    bar.advance(completed(config, state.progress), line)
+                    if is_over(config, state.progress) or state.progress.batch == len(batches):
+                        break  # it is yielded with the metrics
                     if run_directory is not None and state.group.broadcast(run_directory.is_due()):
-                        _save(state, config, run_directory)
-                read_losses(state, config)
-                metrics = epoch_metrics(state, config, held_out, batches, stopwatch)
-                yield metrics
+                        run_directory.save(state.to_saved())
+                    yield made
+                metrics = epoch_metrics(state, config, held_out, batches, stopwatch, criterion)
+                yield dataclasses.replace(made, metrics=metrics)
                 if state.progress.batch == len(batches):
-                    state.end_epoch(metrics.validation_loss)
+                    state.end_epoch(metrics.validation_loss if criterion is None else metrics.criterion)
                 if run_directory is not None:
                     run_directory.report(dataclasses.asdict(metrics))
-                    _save(state, config, run_directory)
+                    run_directory.save(state.to_saved())
+
+
+@contextmanager
+def _in_training_mode(model: nn.Module) -> Iterator[None]:
+    """Turn dropout on, and return each module to the mode that it had."""
+    modes = {module: module.training for module in model.modules()}
+    model.train()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def training_loss(
+    model: AnyModel, config: TrainingConfig, group: ProcessGroup
+) -> AbstractContextManager[nn.Module]:
+    """Return a context with the loss of a batch: the plain one, or an accelerated one if `config.fast`.
+
+    With bfloat16, warn if the CPU probably has to emulate it.
+
+    Raises:
+        ValueError: If `config.fast` is set, and the accelerated path would compute something else.
+    """
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
+        warnings.warn(
+            Message(
+                "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
+                "training may take ten times as long as in float32; leave out {bf16}",
+                bf16=True,
+            ),
+            stacklevel=3,
+        )
+    if not config.fast:
+        return nullcontext(plain_loss(model, smoothing=config.label_smoothing, bf16=config.bf16))
+    from annotated_transformer.fast.training import fast_loss  # a guest: nothing else here knows it
+
+    return fast_loss(model, group, smoothing=config.label_smoothing, bf16=config.bf16)
 
 
 def _validation_batches(
@@ -191,33 +294,14 @@ def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> l
     return own
 
 
-def objective_of(
-    loss: nn.Module, config: TrainingConfig, group: ProcessGroup
-) -> nn.Module | RecordedGradients:
-    """Return what `update` takes: the loss, in DDP for several processes, or recordings of its kernels."""
-    if isinstance(loss, PackedLoss) and group.world_size == 1:
-        # an eighth of a batch: in an epoch like that of Multi30k, 40 shapes, and 7% of the tokens are padding
-        return RecordedGradients(loss, unit=8 * max(config.batch_tokens // 64, 1))
-    return group.data_parallel(loss)
-
-
 def _stop_if_asked(
-    state: TrainingState,
-    config: TrainingConfig,
-    run_directory: RunDirectory | None,
-    stop: Callable[[], bool],
+    state: TrainingState, run_directory: RunDirectory | None, stop: Callable[[], bool]
 ) -> None:
     """Save the state and raise `TrainingStopped` if `stop` returns True in any process."""
     if state.group.any(stop()):
-        _save(state, config, run_directory)
+        if run_directory is not None:
+            run_directory.save(state.to_saved())
         raise TrainingStopped(state.progress.step)
-
-
-def _save(state: TrainingState, config: TrainingConfig, run_directory: RunDirectory | None) -> None:
-    """Save the state, if there is a run directory, unless an update that has not been read has diverged."""
-    read_losses(state, config)
-    if run_directory is not None:
-        run_directory.save(state.to_saved())
 
 
 @contextmanager
@@ -232,117 +316,76 @@ def _naming_the_saved_step(run_directory: RunDirectory | None) -> Iterator[None]
         raise FloatingPointError(join("; ", [*error.args, saved])) from None
 
 
-def update(
-    state: TrainingState,
-    objective: nn.Module | RecordedGradients,
-    parts: list[Batch],
-    config: TrainingConfig,
-) -> str:
-    """Make one update of the weights, and return a status line.
+def update(state: TrainingState, objective: nn.Module, parts: list[Batch], config: TrainingConfig) -> Update:
+    """Make one update of the weights.
 
-    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one. On a GPU,
-    the loss is not known yet: the line has that of an earlier update, or none.
+    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one.
 
     Raises:
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
     """
-    progress, group = state.progress, state.group
+    progress, parameters = state.progress, [*state.model.parameters()]
     progress.lr = learning_rate(
         progress.step + 1,
         d_model=state.model.config.d_model,
         warmup_steps=config.warmup_steps,
         max_lr=config.max_lr,
     )
-    for parameters in state.optimizer.param_groups:
-        parameters["lr"] = progress.lr
+    for group in state.optimizer.param_groups:
+        group["lr"] = progress.lr
     state.optimizer.zero_grad()
-    labels = sum(part.num_labels for part in parts)
-    own_loss = torch.zeros((), dtype=torch.float64, device=state.diverged.device)
-    for number, part in enumerate(parts, start=1):
-        own_loss += _add_gradients(state, objective, part, part.num_labels / labels, number == len(parts))
-    numbers = step(state, group.total(own_loss), config)
-    first, rows = progress.batch + 1, [row for part in parts for row in part.rows]
-    progress.step += 1
-    progress.batch += len(parts)
-    batches = first, progress.batch
-    made = Update(progress.step, progress.lr, progress.epoch + 1, batches, rows, labels)
-    state.unread.append(LateNumbers(made, numbers))
-    late = LATE.get(state.diverged.device.type, 0)
-    return read_losses(state, config, late=late) or f"step {progress.step}"
-
-
-def _add_gradients(
-    state: TrainingState,
-    objective: nn.Module | RecordedGradients,
-    part: Batch,
-    weight: float,
-    last: bool,
-) -> Tensor:
-    """Add the gradient of a weighted loss to those of the model, and return this rank's share of the loss."""
-    if isinstance(objective, RecordedGradients):
-        check_padding(state.model, part)
-        return objective(part, weight)
-    group = state.group
-    shard, own = group.shard(part)
-    weight *= own
-    with group.synchronized(objective, last):
-        share = weight * batch_loss(objective, shard, state.model)
-        # DDP averages over the ranks, whose shares have to be summed
-        (share * group.world_size).backward()
-    return share.detach()
-
-
-def step(state: TrainingState, loss: Float[Tensor, ""], config: TrainingConfig) -> Float[Tensor, "2"]:
-    """Let Adam change the weights, unless training has diverged; return the loss and the gradient's norm.
-
-    The CPU decides nothing here, and so does not wait for a GPU.
-    """
-    norm = get_total_norm([p.grad for p in state.model.parameters() if p.grad is not None])
-    numbers = torch.stack([loss, norm.to(loss)])
-    state.diverged = torch.maximum(state.diverged, 1 - numbers.isfinite().all().float())
+    loss = add_gradients(state, objective, parts)
+    norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+    made = Update(progress.step + 1, loss, progress.lr, float(norm))
+    _refuse_divergence(made, progress, parts, config)
     if config.clip_norm is not None:
-        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, norm)
-    state.optimizer.found_inf = state.diverged  # type: ignore[attr-defined]  # then, `Adam` does nothing
+        clip_grads_with_norm_(parameters, config.clip_norm, norm)
     state.optimizer.step()
-    return numbers
+    labels = sum(part.num_labels for part in parts)
+    progress.step = made.step
+    progress.batch += len(parts)
+    progress.labels += labels
+    progress.loss_sum += loss * labels
+    progress.norm_sum += made.gradient_norm
+    return made
 
 
-def read_losses(state: TrainingState, config: TrainingConfig, *, late: int = 0) -> str:
-    """Read the losses and norms of all updates but the last `late` ones; return a line about the newest.
-
-    Raises:
-        FloatingPointError: If one of them is NaN or infinite. The weights are those before that update.
-    """
-    line = ""
-    while len(state.unread) > late:
-        numbers = state.unread.popleft()
-        (loss, norm), made = numbers.read(), numbers.update
-        _refuse_divergence(made, config, loss, norm)
-        state.progress.labels += made.labels
-        state.progress.loss_sum += loss * made.labels
-        state.progress.norm_sum += norm
-        line = f"step {made.step}, loss {loss:.3f}, lr {made.lr:.1e}"
-    return line
+def add_gradients(state: TrainingState, objective: nn.Module, parts: list[Batch]) -> float:
+    """Add the gradient of the mean loss of all labels to those of the model, and return that loss."""
+    group, loss, labels = state.group, 0.0, sum(part.num_labels for part in parts)
+    for number, part in enumerate(parts, start=1):
+        shard, own = group.shard(part)
+        with group.synchronized(objective, number == len(parts)):
+            share = part.num_labels / labels * own * batch_loss(objective, shard, state.model)
+            # DDP averages over the ranks, whose shares have to be summed
+            (share * group.world_size).backward()
+        loss += share.item()
+    return group.sum(loss)
 
 
-def _refuse_divergence(made: Update, config: TrainingConfig, loss: float, norm: float) -> None:
-    for name, value in (("loss", loss), ("gradient norm", norm)):
+def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], config: TrainingConfig) -> None:
+    for name, value in (("loss", made.loss), ("gradient norm", made.gradient_norm)):
         if not math.isfinite(value):
-            rows = ", ".join(map(str, made.rows[:9])) + ", …" * (len(made.rows) > 9)
-            first, last = made.batches
+            rows = [row for part in parts for row in part.rows]
+            pairs = ", ".join(map(str, rows[:9])) + ", …" * (len(rows) > 9)
+            first, last = progress.batch + 1, progress.batch + len(parts)
             place = f"batch {first}" if first == last else f"batches {first} to {last}"
             where = (
                 f"the {name} is {value} at step {made.step}, lr {made.lr:.2e}, "
-                f"in {place} of epoch {made.epoch} (pairs {rows})"
+                f"in {place} of epoch {progress.epoch + 1} (pairs {pairs})"
             )
             message = "{}: training has diverged; give a smaller {max_lr}, or more than {warmup_steps}"
             raise FloatingPointError(Message(message, where, warmup_steps=config.warmup_steps))
 
 
-def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -> dict[str, object]:
+def _identity(
+    state: TrainingState, pairs: list[Pair], config: TrainingConfig, criterion: Criterion | None
+) -> dict[str, object]:
     """Return the settings that two sessions of one training run must have in common."""
     drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
     group: dict[str, object] = {"processes": state.group.world_size}
     if not is_transformer(state.model):
         group["model"] = type(unwrap(state.model)).__qualname__
+    if criterion is not None:
+        group["criterion"] = getattr(criterion, "__qualname__", type(criterion).__qualname__)
     return drawn | group | config.resume_key() | config_fields(state.model.config)

@@ -3,7 +3,6 @@
 The chapter on training. The counters among it are in `checkpointing.training_state_file.Progress`.
 """
 
-from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from annotated_transformer.checkpointing.training_state_file import Progress, Sa
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.late_numbers import LateNumbers
 
 
 @dataclass
@@ -30,10 +28,7 @@ class TrainingState:
         generator: Draws the order of the pairs.
         group: The processes that train the model.
         order: State of `generator` from which this epoch's order is drawn.
-        progress: How far it has come. Its sums of losses and norms lack those of `unread`.
-        unread: The updates whose numbers have not been read, the oldest first.
-        diverged: 1 if a loss or a norm was NaN or infinite, else 0. Then Adam changes nothing, on a GPU also
-            in the updates after that one, before the CPU has read its loss.
+        progress: How far it has come.
     """
 
     model: AnyModel
@@ -42,13 +37,15 @@ class TrainingState:
     group: ProcessGroup = field(default_factory=ProcessGroup)
     order: Tensor = field(init=False)
     progress: Progress = field(default_factory=Progress)
-    unread: deque[LateNumbers] = field(init=False, default_factory=deque)
-    diverged: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
-        self.diverged = torch.zeros((), device=next(self.model.parameters()).device)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the model."""
+        return next(self.model.parameters()).device
 
     def end_epoch(self, validation_loss: float | None = None) -> None:
         """Count the epoch, and start the next one from the current state of the generator."""
@@ -79,7 +76,7 @@ class TrainingState:
         tensors["random.order"] = self.order
         for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
             tensors[f"random.cpu.{rank}"] = generator
-        if (device := self.diverged.device).type == "cuda":
+        if (device := self.device).type == "cuda":
             for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
                 tensors[f"random.cuda.{rank}"] = generator
         return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
@@ -98,6 +95,6 @@ class TrainingState:
         self.order = tensors["random.order"]
         self.generator.set_state(self.order)
         torch.set_rng_state(tensors[f"random.cpu.{self.group.rank}"])
-        cuda, device = f"random.cuda.{self.group.rank}", self.diverged.device
-        if cuda in tensors and device.type == "cuda":
-            torch.cuda.set_rng_state(tensors[cuda], device)
+        cuda = f"random.cuda.{self.group.rank}"
+        if cuda in tensors and self.device.type == "cuda":
+            torch.cuda.set_rng_state(tensors[cuda], self.device)

@@ -1,0 +1,212 @@
+"""The proof that the accelerated path computes what a model computes, before it is used.
+
+Both compute the same input on a copy of the model: in float64, where rounding hides no changed formula, and
+once in the model's own type, where only a wrong conversion shows. The copy has random gains and biases, which
+are all alike in a new model, and no dropout, whose masks differ.
+
+An input as small as this shows neither what dropout does nor what happens in very long texts.
+"""
+
+import copy
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import is_
+from types import FunctionType, MethodType
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.argument_names import Message
+from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
+from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.modules import fast_modules
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import NotPlain, hooks_of
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.training.loss import PlainLoss
+
+LIMIT = (
+    1e-9  # of the difference in float64, which is about 1e-15 without and from 1e-6 on with a changed formula
+)
+COARSE = 0.1  # in float32 and bfloat16
+SIZES = (7, 8, 3, 2), (17, 24, 20, 11)  # tokens of a source, of its target, of a pair with padding; rows
+STEPS = 2  # of decoding
+_PROVED: "WeakKeyDictionary[Transformer, Computation]" = WeakKeyDictionary()
+
+
+def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> None:
+    """Refuse to train a model whose loss or gradients `FastLoss` would not compute.
+
+    Raises:
+        NotPlain: If it is not on a CPU or has hooks, or if they differ.
+    """
+    _refuse_hooks_and_devices(model)
+
+    def compute(kind: type[PlainLoss | FastLoss], model: Transformer) -> list[Tensor]:
+        double = _is_double(model)
+        loss, found = kind(model, smoothing=smoothing, bf16=bf16 and not double), []
+        for batch in _batches(model)[: 2 if double else 1]:
+            value = loss(batch)
+            weights = [*model.parameters()]
+            gradients = torch.autograd.grad(value, weights, allow_unused=True, materialize_grads=True)
+            found += [value.detach(), torch.cat([gradient.flatten() for gradient in gradients])]
+        return found
+
+    def fast(model: Transformer) -> list[Tensor]:
+        with fast_modules(model):
+            return compute(FastLoss, model)
+
+    with torch.enable_grad():
+        for copied in _copies(model):
+            copied.train().requires_grad_(True)
+            _compare(partial(compute, PlainLoss, copied), partial(fast, copied), copied, "the loss")
+
+
+def refuse_other_steps(model: Transformer, decoder: MakeDecoder) -> None:
+    """Refuse to decode with a model whose steps `decoder` would not compute.
+
+    They are compared at the first use, and again if a part of the model, or a function that computes it, is
+    another object than at the last one.
+
+    Raises:
+        NotPlain: If it is not on a CPU or has hooks, or if they differ.
+    """
+    if (last := _PROVED.get(model)) and not last.changed():
+        return
+    _refuse_hooks_and_devices(model)
+
+    def compute(make: MakeDecoder, model: Transformer) -> list[Tensor]:
+        found = []
+        for batch in _batches(model):
+            steps = make(model, batch.src)
+            given = batch.tgt[:, : min(STEPS, model.config.max_length)]
+            found += [steps.step(tokens).clone() for tokens in given.unbind(1)]
+        return found
+
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")  # the plain path may be without a cache
+        for copied in _copies(model):
+            with evaluating(copied):
+                plain = partial(compute, cached_or_not, copied)
+                _compare(plain, partial(compute, decoder, copied), copied, "a logit")
+    _PROVED[model] = Computation(model)
+
+
+class Computation:
+    """What computes a model: the functions and methods of our modules, and the parts of the model itself."""
+
+    def __init__(self, model: nn.Module) -> None:
+        """Remember them, all by their place; the model has no hooks."""
+        ours = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(OURS)]
+        spaces = ours + [vars(kind) for space in ours for kind in space.values() if isinstance(kind, type)]
+        self.modules = [*model.modules()]
+        self.own = [vars(module) for module in self.modules]
+        self.places = [
+            (space, name)
+            for space in spaces + self.own
+            for name, x in space.items()
+            if isinstance(x, METHODS)
+        ]
+        self.children = [own["_modules"] for own in self.own]
+        self.hooks = [hooks for module in self.modules for hooks in hooks_of(module)]
+        self.now = self._now()
+
+    def changed(self) -> bool:
+        """Return whether one of them is another object by now, or has hooks."""
+        now = self._now()
+        return len(now) != len(self.now) or not all(map(is_, now, self.now)) or any(self.hooks)
+
+    def _now(self) -> list[object]:
+        found: list[object] = [space.get(name) for space, name in self.places]
+        for children in self.children:
+            found += children.values()
+        found.extend(map(type, self.modules))
+        found.extend(map(len, self.own))  # a method may be set on a module
+        return found
+
+
+METHODS = FunctionType, MethodType, property
+OURS = tuple(f"annotated_transformer.{name}" for name in ("model.", "modern.", "decoding.kv_cache"))
+
+
+def _refuse_hooks_and_devices(model: Transformer) -> None:
+    """Raise NotPlain if the model is not on a CPU, or has hooks, which may change what it computes."""
+    if (device := model.embedding.weight.device).type != "cpu":
+        message = "{fast} is made for CPUs, and the model is on {}; leave it out"
+        raise NotPlain(Message(message, device, fast=True))
+    everywhere = vars(nn.modules.module)
+    if any(hooks for name, hooks in everywhere.items() if name.startswith("_global_") and "hooks" in name):
+        raise NotPlain(Message(f"all modules have {HOOKS}", fast=True))
+    for name, module in model.named_modules():
+        if any(hooks_of(module)):
+            raise NotPlain(Message(f"{name or 'the model'} has {HOOKS}", fast=True))
+
+
+HOOKS = "hooks, which {fast} would not call; remove them, or run without it"
+
+
+def _batches(model: Transformer) -> list[Batch]:
+    """Return a batch of short sentences, and one of long ones that has more than 256 labels.
+
+    The loss is computed in chunks of 256. In both, there is padding.
+    """
+    config, generator = model.config, torch.Generator().manual_seed(0)
+    special = {config.pad_id, config.bos_id, config.eos_id}
+    ids = [id_ for id_ in range(config.vocab_size) if id_ not in special] or [config.eos_id]
+
+    def sentence(tokens: int) -> list[int]:
+        drawn = torch.randint(len(ids), (min(tokens, config.max_length) - 1,), generator=generator)
+        return [ids[i] for i in drawn.tolist()] + [config.eos_id]
+
+    batches = []
+    for src, tgt, less, rows in SIZES:
+        lengths = [(less, less)] + [(src, tgt)] * (rows * tgt // min(tgt, config.max_length))
+        pairs = [(sentence(own), [config.bos_id, *sentence(other)]) for own, other in lengths]
+        batches += make_batches(pairs, batch_tokens=10**6, pad_id=config.pad_id)
+    return batches
+
+
+def _copies(model: Transformer) -> Iterator[Transformer]:
+    """Yield a copy in float64 and, if it has another type, in its own: with random vectors, no dropout."""
+    for dtype in (torch.float64, None)[: 1 if _is_double(model) else 2]:
+        copied = copy.deepcopy(model).to(dtype)
+        generator = torch.Generator().manual_seed(1)
+        with torch.no_grad():
+            for vector in copied.parameters():
+                if vector.ndim == 1:
+                    vector.add_(torch.randn(vector.shape, generator=generator).to(vector), alpha=0.3)
+        for module in copied.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+        yield copied
+
+
+def _is_double(model: Transformer) -> bool:
+    return model.embedding.weight.dtype == torch.float64
+
+
+def _compare(
+    plain: Callable[[], list[Tensor]], fast: Callable[[], list[Tensor]], model: Transformer, what: str
+) -> None:
+    """Raise NotPlain if the numbers differ, relative to the norm of the plain ones."""
+    with torch.random.fork_rng(devices=[]):  # a part of the model may draw
+        torch.manual_seed(0)
+        expected = plain()
+        torch.manual_seed(0)
+        try:
+            found = fast()
+        except Exception as error:
+            message = f"{{fast}} cannot compute your model ({{}}); {WAY_OUT}"
+            raise NotPlain(Message(message, str(error), fast=True)) from error
+    for one, other in zip(found, expected, strict=True):
+        gap = float((one - other).norm() / other.norm().clamp(min=1e-30))
+        if not gap <= (LIMIT if _is_double(model) else COARSE) and other.isfinite().all():
+            message = f"{{fast}} and your model differ by {{:.1e}} of {{}} or its gradient; {WAY_OUT}"
+            raise NotPlain(Message(message, gap, what, fast=True))
+
+
+WAY_OUT = "run without {fast}: your model computes something else"

@@ -1,0 +1,37 @@
+"""The accelerated loss of a training run: what `fast=True` asks for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from annotated_transformer.argument_names import Message
+from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
+from annotated_transformer.fast.proof import refuse_other_loss
+from annotated_transformer.model.plain import NotPlain, unwrap
+from annotated_transformer.model.trainable import AnyModel, is_transformer
+from annotated_transformer.training.distributed import ProcessGroup
+
+
+@contextmanager
+def fast_loss(model: AnyModel, group: ProcessGroup, *, smoothing: float, bf16: bool) -> Iterator[FastLoss]:
+    """Yield the loss of a model, whose modules are the accelerated ones inside the context.
+
+    Raises:
+        NotPlain: If the model is not a `Transformer` on a CPU, or has hooks, or if the loss or its gradients
+            are not those of `PlainLoss`: in each process of the group.
+    """
+    refusal = None
+    if not is_transformer(model):
+        name = type(unwrap(model)).__name__
+        message = "{fast}, and {} computes its own loss; the fast one is that of a Transformer: leave it out"
+        raise NotPlain(Message(message, name, fast=True))
+    model = unwrap(model)
+    try:
+        refuse_other_loss(model, smoothing=smoothing, bf16=bf16)
+    except NotPlain as error:
+        refusal = error
+    if group.any(refusal is not None):
+        raise refusal or NotPlain(Message("another process refuses {fast}; see its message", fast=True))
+    keep_freed_memory()
+    with fast_modules(model):
+        yield FastLoss(model, smoothing=smoothing, bf16=bf16)
