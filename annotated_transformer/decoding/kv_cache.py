@@ -7,12 +7,13 @@ earlier tokens, which do not change, because no token attends to a later one.
 
 import warnings
 from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.cacheable import refuse_uncacheable
+from annotated_transformer.model.cacheable import CachedAttention, PastAttention, refuse_uncacheable
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -58,9 +59,10 @@ class KeyValueCache:
     """Decode only the new token at each step; it attends to the cached keys and values.
 
     For a target of n tokens, each layer decodes n tokens, and n(n + 1)/2 with `NoCache`. The cache
-    calls the model's own modules, so their hooks run. It does not call the decoder, a layer or an
-    attention as a whole, and refuses hooks on these. Targets must not contain padding: the searches
-    never generate it, and remove a target once it has ended.
+    runs the lines of `Decoder`, `DecoderLayer` and `MultiHeadAttention` with attentions that remember, and
+    calls the model's other modules, so their hooks run. It refuses hooks on the decoder, a layer or an
+    attention. Targets must not contain padding: the searches never generate it, and remove a target once
+    it has ended.
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
@@ -72,60 +74,46 @@ class KeyValueCache:
             ValueError: If they do not have two dimensions.
         """
         refuse_for_cache(model)
-        self.model = model
-        memory, memory_mask = encode_sources(model, src)
-        self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model.decoder)]
+        self.model, self.final_norm = model, model.decoder.final_norm
+        memory, self.memory_mask = encode_sources(model, src)
+        self.layers = [LayerCache(layer, memory) for layer in decoder_layers(model.decoder)]
         self.rows, self.length = len(src), 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each target, and return the logits of the next token."""
         check_step(tokens, self.rows, self.length, self.model.config.max_length)
         x = self.model.embed(tokens[:, None], start=self.length)  # its position, which is not 0
-        for layer in self.layers:
-            x = layer.step(x)
+        # The layers know the memory, and may see the whole past: neither is given.
+        hidden = Decoder.forward(cast(Any, self), x, x, None, self.memory_mask)
         self.length += 1
-        return self.model.logits(self.model.decoder.final_norm(x))[:, 0]
+        return self.model.logits(hidden)[:, 0]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
-        self.rows = len(rows)
+        self.rows, self.memory_mask = len(rows), self.memory_mask[rows]
         for layer in self.layers:
             layer.select(rows)
 
 
 class LayerCache:
-    """A decoder layer with the keys and values of its two attentions."""
+    """A decoder layer whose two attentions remember keys and values."""
 
-    def __init__(self, layer: DecoderLayer, memory: Tensor, memory_mask: Tensor) -> None:
+    def __init__(self, layer: DecoderLayer, memory: Tensor) -> None:
         """Project the memory, and start with no target tokens."""
-        self.layer, self.memory_mask = layer, memory_mask
-        self.memory = layer.cross_attention.project_memory(memory, memory)
-        nothing = memory[:, :0]
-        self.past = layer.self_attention.project_memory(nothing, nothing)
+        self.self_attention = PastAttention(layer.self_attention, memory[:, :0])
+        self.cross_attention = CachedAttention(layer.cross_attention, memory)
+        self.feed_forward = layer.feed_forward
+        self.add_norm_1, self.add_norm_2 = layer.add_norm_1, layer.add_norm_2
+        self.add_norm_3 = layer.add_norm_3
 
-    def step(self, x: Float[Tensor, "rows 1 d_model"]) -> Float[Tensor, "rows 1 d_model"]:
-        """Return what `DecoderLayer` returns for the newest token."""
-        x = self.layer.add_norm_1(x, self._read_past)
-        x = self.layer.add_norm_2(x, self._read_memory)
-        x = self.layer.add_norm_3(x, self.layer.feed_forward)
-        return x
+    def __call__(self, *inputs: Tensor | None) -> Tensor:
+        """Return what `DecoderLayer` returns for the newest token, by its own lines."""
+        return DecoderLayer.forward(cast(Any, self), *cast(Any, inputs))
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep the keys and values of these rows."""
-        (k, v), (memory_k, memory_v) = self.past, self.memory
-        self.past, self.memory = (k[rows], v[rows]), (memory_k[rows], memory_v[rows])
-        self.memory_mask = self.memory_mask[rows]
-
-    def _read_past(self, x: Tensor) -> Tensor:
-        attention = self.layer.self_attention
-        new = attention.project_memory(x, x)
-        key, value = (torch.cat(pair, dim=2) for pair in zip(self.past, new, strict=True))
-        self.past = key, value
-        return attention.attend(attention.project_query(x), key, value)
-
-    def _read_memory(self, x: Tensor) -> Tensor:
-        attention = self.layer.cross_attention
-        return attention.attend(attention.project_query(x), *self.memory, self.memory_mask)
+        self.self_attention.select(rows)
+        self.cross_attention.select(rows)
 
 
 def refuse_for_decoding(model: Transformer) -> None:
@@ -141,9 +129,9 @@ def refuse_for_decoding(model: Transformer) -> None:
 def refuse_for_cache(model: Transformer) -> None:
     """Refuse a model with a changed part that `KeyValueCache` does not call.
 
-    The cache calls the modules inside each layer. It does not call `decode`, nor the `forward` of
-    the decoder, its layers and their two attentions. It calls an attention with the newest query alone, which
-    is only right if that query's output does not depend on how many come with it.
+    The cache does not call `decode`, nor the decoder, its layers and their two attentions as modules: it runs
+    the `forward` of our classes. It calls an attention with the newest query alone, which is only right if
+    that query's output does not depend on how many come with it.
 
     Raises:
         NotPlain: If one of these is overridden or has hooks, if an attention is of a class that is not ours

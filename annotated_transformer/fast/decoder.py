@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +21,7 @@ from annotated_transformer.model.transformer import Transformer
 Map = Callable[[Tensor], Tensor]
 
 
+@runtime_checkable
 class Buffer(Protocol):
     """Keys and values of one attention."""
 

@@ -1,14 +1,51 @@
-"""Whether an attention can be called with the newest queries alone, as a cache of keys and values does."""
+"""Attention that keeps keys and values, so that it is called with the newest queries alone."""
 
-from typing import cast
+from typing import Any, cast
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from annotated_transformer.model import attention as kinds
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
 
 OURS = kinds.ScaledDotProductAttention, kinds.FusedAttention, kinds.AdditiveAttention
+
+
+class CachedAttention:
+    """Cross-attention that has projected the memory once, for all queries to come."""
+
+    def __init__(self, attention: MultiHeadAttention, memory: Tensor) -> None:
+        """Project the memory."""
+        self.attention = attention
+        self.project_query, self.attend = attention.project_query, attention.attend
+        self.pairs = attention.project_memory(memory, memory)
+
+    def __call__(self, *inputs: Tensor | None) -> Tensor:
+        """Run the lines of `MultiHeadAttention.forward`, with the `project_memory` below."""
+        return MultiHeadAttention.forward(cast(Any, self), *cast(Any, inputs))
+
+    def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the keys and values of the memory, whatever is given."""
+        return self.pairs
+
+    def select(self, rows: Tensor) -> None:
+        """Keep the keys and values of these rows."""
+        keys, values = self.pairs
+        self.pairs = keys[rows], values[rows]
+
+
+class PastAttention(CachedAttention):
+    """Self-attention that adds the newest tokens to what it has read before."""
+
+    def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the keys and values of all tokens so far, of which the last ones are given."""
+        new = self.attention.project_memory(key, value)
+        keys, values = (
+            torch.cat(pair, dim=2) for pair in zip(self.pairs, new, strict=True)
+        )
+        self.pairs = keys, values
+        return self.pairs
 
 
 def refuse_uncacheable(

@@ -1,12 +1,12 @@
 """Decoding a decoder-only model step by step, with a cache of keys and values."""
 
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.cacheable import refuse_uncacheable
+from annotated_transformer.model.cacheable import PastAttention, refuse_uncacheable
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
@@ -18,7 +18,8 @@ class DecoderOnlyCache:
     """Texts, one per row, that start empty and grow; the keys and values of their tokens are kept.
 
     It calls the modules inside each layer, whatever their kind, so that RMSNorm, rotary positions, grouped
-    queries and others need no cache of their own. It does not call a layer or an attention as a whole.
+    queries and others need no cache of their own. It runs the lines of `Encoder`, `EncoderLayer` and
+    `MultiHeadAttention` with attentions that remember.
     """
 
     def __init__(self, model: SingleStack, rows: int) -> None:
@@ -31,8 +32,9 @@ class DecoderOnlyCache:
         self.model, self.length = model, 0
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
         nothing = model.embedding.weight.new_zeros(rows, 0, model.config.d_model)
-        self.layers = cast(list[EncoderLayer], list(model.encoder.layers))
-        self.pasts = [layer.self_attention.project_memory(nothing, nothing) for layer in self.layers]
+        layers = cast(list[EncoderLayer], list(model.encoder.layers))
+        self.layers = [LayerCache(layer, nothing) for layer in layers]
+        self.final_norm = model.encoder.final_norm
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each text, and return the logits of the next token."""
@@ -51,28 +53,29 @@ class DecoderOnlyCache:
         x, end = self.model.embed(ids, start=self.length), self.length + ids.size(1)
         self.ids = torch.cat([self.ids, ids], dim=1)
         mask = causal_mask(end, ids.device)[self.length :] & padding_mask(self.ids, self.model.config.pad_id)
-        for i, layer in enumerate(self.layers):
-            x = self._through(i, layer, x, mask)
+        hidden = Encoder.forward(cast(Any, self), x, mask)
         self.length = end
-        return self.model.logits(self.model.encoder.final_norm(x[:, -1:]))[:, 0]
+        return self.model.logits(hidden[:, -1:])[:, 0]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
         self.ids = self.ids[rows]
-        self.pasts = [(key[rows], value[rows]) for key, value in self.pasts]
+        for layer in self.layers:
+            layer.self_attention.select(rows)
 
-    def _through(self, i: int, layer: EncoderLayer, x: Tensor, mask: Tensor) -> Tensor:
-        """Return what the layer returns for the new tokens."""
 
-        def read_past(x: Tensor) -> Tensor:
-            attention = layer.self_attention
-            new = attention.project_memory(x, x)
-            key, value = (torch.cat(pair, dim=2) for pair in zip(self.pasts[i], new, strict=True))
-            self.pasts[i] = key, value
-            return attention.attend(attention.project_query(x), key, value, mask)
+class LayerCache:
+    """A layer whose attention remembers keys and values."""
 
-        x = layer.add_norm_1(x, read_past)
-        return layer.add_norm_2(x, layer.feed_forward)
+    def __init__(self, layer: EncoderLayer, nothing: Tensor) -> None:
+        """Start with no tokens."""
+        self.self_attention = PastAttention(layer.self_attention, nothing)
+        self.feed_forward = layer.feed_forward
+        self.add_norm_1, self.add_norm_2 = layer.add_norm_1, layer.add_norm_2
+
+    def __call__(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Return what `EncoderLayer` returns for the newest tokens, by its own lines."""
+        return EncoderLayer.forward(cast(Any, self), x, mask)
 
 
 def refuse_changed_stack(model: SingleStack) -> None:

@@ -6,7 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.model.cacheable import PastAttention
 from annotated_transformer.model.transformer import Transformer
 
 END = "</s>"
@@ -87,10 +88,10 @@ Pair = tuple[Tensor, Tensor]
 def _read_by(cache: KeyValueCache, choose: Callable[[Pair, Pair], Pair]) -> None:
     """Let each layer read what `choose` takes from the keys and values before and after the new token."""
 
-    def read(layer: LayerCache, x: Tensor) -> Tensor:
-        attention, before = layer.layer.self_attention, layer.past
-        LayerCache._read_past(layer, x)
-        return attention.attend(attention.project_query(x), *choose(before, layer.past))
+    def read(attention: PastAttention, key: Tensor, value: Tensor) -> Pair:
+        before = attention.pairs
+        return choose(before, PastAttention.project_memory(attention, key, value))
 
     for layer in cache.layers:
-        layer._read_past = partial(read, layer)  # type: ignore[method-assign]
+        attention = layer.self_attention
+        attention.project_memory = partial(read, attention)  # type: ignore[method-assign]
