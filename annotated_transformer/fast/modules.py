@@ -31,15 +31,12 @@ ALWAYS = 2**31 - 1  # bytes, the largest that mallopt takes
 def fast_modules(model: nn.Module) -> Iterator[None]:
     """Replace attention, dropout and LayerNorm in `model` by the modules below, and restore them.
 
-    A module that is an instance of a subclass, has an overridden method or has hooks is not replaced. On a
-    GPU, only LayerNorm is: PyTorch's dropout is fast there, and `PackedLoss` computes attention.
+    A module that is an instance of a subclass, has an overridden method or has hooks is not replaced.
     """
     swapped: list[tuple[nn.Module, str, nn.Module]] = []
-    on_gpu = any(parameter.is_cuda for parameter in model.parameters())
-    replacements = ON_GPU if on_gpu else REPLACEMENTS
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            fast = replacements.get(type(child))
+            fast = REPLACEMENTS.get(type(child))
             if fast is not None and not changes(child, type(child)):
                 setattr(parent, name, fast(child))
                 swapped.append((parent, name, child))
@@ -137,9 +134,6 @@ REPLACEMENTS: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
     LayerNorm: FusedLayerNorm,
     nn.Dropout: lambda dropout: ByteDropout(dropout.p),
 }
-
-
-ON_GPU: dict[type[nn.Module], Callable[[Any], nn.Module]] = {LayerNorm: FusedLayerNorm}
 
 
 class _Drop(torch.autograd.Function):

@@ -316,15 +316,21 @@ def _naming_the_saved_step(run_directory: RunDirectory | None) -> Iterator[None]
         raise FloatingPointError(join("; ", [*error.args, saved])) from None
 
 
-def update(state: TrainingState, objective: nn.Module, parts: list[Batch], config: TrainingConfig) -> Update:
+def update(
+    state: TrainingState,
+    objective: nn.Module,
+    parts: list[Batch],
+    config: TrainingConfig,
+) -> Update:
     """Make one update of the weights.
 
-    The loss is the mean over the labels of all `parts`, whose gradients are added up one by one.
+    The loss is the mean over the labels of all `parts`, whose gradients are added up.
 
     Raises:
-        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
+        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
+            are unchanged.
     """
-    progress, parameters = state.progress, [*state.model.parameters()]
+    progress, weights = state.progress, [*state.model.parameters()]
     progress.lr = learning_rate(
         progress.step + 1,
         d_model=state.model.config.d_model,
@@ -332,35 +338,49 @@ def update(state: TrainingState, objective: nn.Module, parts: list[Batch], confi
         max_lr=config.max_lr,
     )
     for group in state.optimizer.param_groups:
-        group["lr"] = progress.lr
-    state.optimizer.zero_grad()
-    loss = add_gradients(state, objective, parts)
-    norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        group["lr"] = progress.lr  # 1. the rate of this update
+    state.optimizer.zero_grad()  # 2. forget old gradients
+    loss = add_gradients(state, objective, parts)  # 3. to 5.
+    norm = get_total_norm([p.grad for p in weights if p.grad is not None])
     made = Update(progress.step + 1, loss, progress.lr, float(norm))
     _refuse_divergence(made, progress, parts, config)
     if config.clip_norm is not None:
-        clip_grads_with_norm_(parameters, config.clip_norm, norm)
-    state.optimizer.step()
+        clip_grads_with_norm_(weights, config.clip_norm, norm)
+    state.optimizer.step()  # 6. Adam moves the weights
+    _count(made, progress, parts)
+    return made
+
+
+def add_gradients(
+    state: TrainingState,
+    objective: nn.Module,
+    parts: list[Batch],
+) -> float:
+    """Add the gradient of the mean loss to those of the model, and return the loss.
+
+    Each process of the group takes its rows of each part.
+    """
+    group, loss = state.group, 0.0
+    labels = sum(part.num_labels for part in parts)
+    for number, part in enumerate(parts, start=1):
+        shard, own = group.shard(part)
+        weight = part.num_labels / labels * own
+        with group.synchronized(objective, number == len(parts)):
+            share = weight * batch_loss(objective, shard, state.model)  # 3. and 4.
+            # DDP averages over the processes, whose shares have to be summed
+            (share * group.world_size).backward()  # 5. a gradient for each weight
+        loss += share.item()
+    return group.sum(loss)
+
+
+def _count(made: Update, progress: Progress, parts: list[Batch]) -> None:
+    """Count an update and its labels."""
     labels = sum(part.num_labels for part in parts)
     progress.step = made.step
     progress.batch += len(parts)
     progress.labels += labels
-    progress.loss_sum += loss * labels
+    progress.loss_sum += made.loss * labels
     progress.norm_sum += made.gradient_norm
-    return made
-
-
-def add_gradients(state: TrainingState, objective: nn.Module, parts: list[Batch]) -> float:
-    """Add the gradient of the mean loss of all labels to those of the model, and return that loss."""
-    group, loss, labels = state.group, 0.0, sum(part.num_labels for part in parts)
-    for number, part in enumerate(parts, start=1):
-        shard, own = group.shard(part)
-        with group.synchronized(objective, number == len(parts)):
-            share = part.num_labels / labels * own * batch_loss(objective, shard, state.model)
-            # DDP averages over the ranks, whose shares have to be summed
-            (share * group.world_size).backward()
-        loss += share.item()
-    return group.sum(loss)
 
 
 def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], config: TrainingConfig) -> None:
