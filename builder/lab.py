@@ -25,7 +25,8 @@ WELCOME = """# Start here
 Open a chapter, change a number, and run its cells (*Run → Run All Cells* runs the whole chapter). To see
 folded code, click the bar in its place{}. These are
 copies, so nothing that you change here changes the book. To get a fresh copy of a chapter, delete or rename
-yours and run `make {}` again.
+yours and run `make {}` again. The package is not copied: edit a formula in `annotated_transformer`, restart
+the kernel, and the chapters, training, and translation compute with your lines.
 
 | Chapter | Running time on one core |
 | --- | --- |

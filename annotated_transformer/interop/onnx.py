@@ -43,7 +43,8 @@ def to_onnx(
 
     The graphs are those of `onnx_graphs`. Their sizes are dynamic: number of sources and of targets, tokens
     of a source, and space in the cache. With `dtype="float16"`, inputs and outputs are in float16, too. With
-    "int8", onnxruntime has quantized the weights of matrix products, and quantizes their inputs as it runs.
+    "int8", onnxruntime has quantized the weights of matrix products and the embeddings, and quantizes the
+    inputs of matrix products as it runs.
 
     All files are complete on disk before the first older one is replaced, as with `save`.
 
@@ -143,14 +144,13 @@ def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], output
 
 
 def _quantized(graph: bytes) -> bytes:
-    """Return a graph whose matrix products have weights in int8, with one scale for each output."""
+    """Return a graph whose matrix products and embeddings have weights in int8."""
     onnx, quantization = (needed(x, "quantization") for x in ("onnx", "onnxruntime.quantization"))
     model = onnx.load_model_from_string(graph)
     # What this names has been done by the exporter; without it, onnxruntime logs that it should be.
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     with TemporaryDirectory() as folder:
         path = Path(folder, "quantized.onnx")
-        quantization.quantize_dynamic(
-            model, path, op_types_to_quantize=["MatMul", "Gemm"], per_channel=True, reduce_range=True
-        )
+        with_weights = ["MatMul", "Gemm", "Gather"]  # the last one looks up embeddings
+        quantization.quantize_dynamic(model, path, with_weights, per_channel=True, reduce_range=True)
         return path.read_bytes()

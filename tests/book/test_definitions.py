@@ -172,7 +172,7 @@ UPDATE = "loss(model).backward()\n    optimizer.step()"
         (f"for step in range(9):\n    {UPDATE}", ["for step in range(9):"]),
         (f"while True:\n    {UPDATE}", ["while True:"]),
         (f"def train(model):\n    {UPDATE}", ["def train"]),
-        (f"with fast_modules(model):\n    {UPDATE}", ["with fast_modules(model):"]),
+        (f"with learning(model):\n    {UPDATE}", ["with learning(model):"]),
         ("def train(m):\n    def go():\n        f(m).backward()\n    go()\n    adam.step()", ["def train"]),
         ("loss(model).backward()\noptimizer.step()", []),  # a single update
         ("for loss in losses:\n    loss.backward()", []),

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
-from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.initialization import initialize
@@ -78,14 +77,13 @@ def fit_repetitions(
     model = AttentionOnly(num_layers=num_layers, num_heads=num_heads)
     initialize(model, torch.Generator().manual_seed(seed))
     rng = torch.Generator().manual_seed(seed)
-    with fast_modules(model):
-        fit(
-            model,
-            lambda: continuation_loss(model, repetitions(32, periods, rng)),
-            steps=updates,
-            lr=lambda step: 0.01 * rise_stay_fall(step, updates),
-            betas=(0.9, 0.98),
-        )
+    fit(
+        model,
+        lambda: continuation_loss(model, repetitions(32, periods, rng)),
+        steps=updates,
+        lr=lambda step: 0.01 * rise_stay_fall(step, updates),
+        betas=(0.9, 0.98),
+    )
     return model.eval().requires_grad_(False)
 
 

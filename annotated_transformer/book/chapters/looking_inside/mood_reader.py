@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.transformer import Transformer
@@ -83,12 +82,11 @@ def fit_moods(*, num_layers: int, through_period: bool, seed: int, updates: int 
         drawn = mood_sentences(32, rng)
         return F.cross_entropy(reader(drawn.ids), drawn.mood)
 
-    with fast_modules(reader):
-        fit(
-            reader,
-            draw_loss,
-            steps=updates,
-            lr=lambda step: 5e-3 * rise_stay_fall(step, updates),
-            betas=(0.9, 0.98),
-        )
+    fit(
+        reader,
+        draw_loss,
+        steps=updates,
+        lr=lambda step: 5e-3 * rise_stay_fall(step, updates),
+        betas=(0.9, 0.98),
+    )
     return reader.eval().requires_grad_(False)
