@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.training.metrics import EpochMetrics
     from annotated_transformer.training.recipe import Recipe, train_from_recipe
     from annotated_transformer.training.schedule import learning_rate
-    from annotated_transformer.training.trainer import TrainingStopped, train
+    from annotated_transformer.training.trainer import TrainingStopped, train, train_epochs, train_steps
 
 EXPORTS = {  # by module
     "checkpointing.run_directory": "RunDirectory",
@@ -22,7 +22,7 @@ EXPORTS = {  # by module
     "training.metrics": "EpochMetrics",
     "training.recipe": "Recipe train_from_recipe",
     "training.schedule": "learning_rate",
-    "training.trainer": "TrainingStopped train",
+    "training.trainer": "TrainingStopped train train_epochs train_steps",
 }
 
 __all__ = [
@@ -37,7 +37,9 @@ __all__ = [
     "learning_rate",
     "mean_loss",
     "train",
+    "train_epochs",
     "train_from_recipe",
+    "train_steps",
 ]
 
 __getattr__, __dir__ = lazy(__name__, EXPORTS)

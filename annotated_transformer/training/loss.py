@@ -4,6 +4,8 @@ Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on t
 computes its own loss.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -52,15 +54,15 @@ class PlainLoss(nn.Module):
     def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
         """Keep the model; `bf16` computes its matrix products in bfloat16."""
         super().__init__()
-        self.model, self.smoothing, self.bf16 = model, smoothing, bf16
+        self.model, self.bf16 = model, bf16
+        self.settings: Any = {"smoothing": smoothing, "pad_id": model.config.pad_id}
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels that are not padding, in nats."""
         batch = batch.to(_device(self.model))
         with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
             logits = self.model(batch.src, batch.decoder_input)
-        pad_id = self.model.config.pad_id
-        return label_smoothed_cross_entropy(logits, batch.labels, smoothing=self.smoothing, pad_id=pad_id)
+        return label_smoothed_cross_entropy(logits, batch.labels, **self.settings)
 
 
 class OwnLoss(nn.Module):

@@ -36,7 +36,6 @@ OTHER_UPDATES = {  # where a function or a loop makes updates without `fit`, and
     },
     "21_cost_and_scale.md": {"def fitted_error": "its weights are stored in a type of their own"},
     "16_training.md": {"def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad"},
-    f"{BOOK}/chapters/training/one_update.py": {"def one_update": "the chapter shows it"},
 }
 
 
