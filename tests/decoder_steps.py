@@ -6,13 +6,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, PAD_ID
 
 STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache allocates at once
-CACHES = [KeyValueCache, FastKeyValueCache, StaticCaches()]
+CACHES = [KeyValueCache, FastKeyValueCache]
 KINDS = {
     "the paper's": {},
     "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},

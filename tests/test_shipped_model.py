@@ -11,7 +11,6 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
 from benchmarks.model_card import model_card
 from benchmarks.ship import RESULTS, describe_file
 
@@ -39,7 +38,7 @@ def test_law_a_model_is_complete_and_small(folder: Path):
     checkpoint.load(folder)
 
 
-@pytest.mark.parametrize("decoder", [FastKeyValueCache, StaticCaches(), KeyValueCache, NoCache])
+@pytest.mark.parametrize("decoder", [FastKeyValueCache, KeyValueCache, NoCache])
 def test_law_float16_gives_the_translations_of_float32(folder: Path, results: dict, decoder: MakeDecoder):
     model, tokenizer = checkpoint.load(folder)
     texts = list(results["examples"])

@@ -7,15 +7,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.greedy import generate
-from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
-from tests.decoder_steps import CACHES
 
 PROBABILITIES = [0.05, 0.5, 0.15, 0.3]  # of EOS and three words
 DRAWS = 2003
@@ -103,25 +99,13 @@ def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer]
     torch.manual_seed(0)
     sample(model, src, generator=rng())
     assert torch.equal(torch.rand(3), expected)  # the global generator is not used
-
-
-def test_oracle_pytorch_draws_the_same_tokens_from_the_same_generator(stirred, sources: list[list[int]]):
-    model, src, own = stirred(), pad(sources), rng(3)
-
-    def choose(logits: torch.Tensor) -> torch.Tensor:
-        return torch.multinomial(logits.softmax(dim=-1), 1, generator=own)[:, 0]
-
-    theirs = rng(3)
-    assert torch.equal(sample(model, src, generator=theirs), generate(model, src, choose))
-    assert torch.equal(theirs.get_state(), own.get_state())
+    torch.manual_seed(1)
+    assert torch.equal(sample(model, src), first)  # it is, if there is no other
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_message_there_is_nothing_to_draw(
-    stirred, sources: list[list[int]], decoder: MakeDecoder, value: float
-):
+def test_message_there_is_nothing_to_draw(stirred, sources: list[list[int]], value: float):
     """The model's logits are numbers, and there are no probabilities."""
     steps = []
 
@@ -130,10 +114,15 @@ def test_message_there_is_nothing_to_draw(
         return logits.index_fill(0, torch.tensor([1]), value) if len(steps) == 3 else logits
 
     with pytest.raises(FloatingPointError, match="the model's logits are NaN; its weights are damaged"):
-        sample(
-            stirred(), pad(sources), generator=rng(), logits_processors=[process, TopK(9)], decoder=decoder
-        )
-    assert len(steps) == (3 if decoder in CACHES[:2] else StaticKeyValueCache.interval)
+        sample(stirred(), pad(sources), generator=rng(), logits_processors=[process, TopK(9)])
+    assert len(steps) == 3
+
+
+@pytest.mark.message  # "meta" stands for CUDA here, and the shape checker refuses its tensors
+def test_message_a_generator_elsewhere_than_the_model(stirred):
+    sentence = r"^the generator is on cpu, and the model on meta; give torch.Generator\('meta'\), or none$"
+    with pytest.raises(ValueError, match=sentence):
+        sample(stirred().to("meta"), pad([[4, EOS_ID]]), generator=rng())
 
 
 @pytest.mark.message

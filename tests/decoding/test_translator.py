@@ -15,14 +15,11 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature
-from annotated_transformer.decoding.translator import Translator, fast_or_plain
-from annotated_transformer.fast import kv_cache, static_cache
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
-from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
 
@@ -164,93 +161,14 @@ def test_message_a_number_of_translations_that_beam_search_does_not_find(transla
             translator.nbest(texts, **sizes)
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[type]:
-    made: list[type] = []
-    for cache in (KeyValueCache, FastKeyValueCache):
-        init = cache.__init__
-        monkeypatch.setattr(
-            cache, "__init__", lambda self, *args, init=init: (init(self, *args), made.append(type(self)))[0]
-        )
-    return made
-
-
-def test_law_fast_chooses_the_cache_and_is_on_by_default_on_a_cpu(translator: Translator, made: list[type]):
-    for fast in (None, True, False):
-        Translator(translator.model, translator.tokenizer, fast=fast).translate(TEXTS[:2], batch_size=1)
-    assert made == [FastKeyValueCache] * 4 + [KeyValueCache] * 2
-
-
-class Negative(FeedForward):
-    """A module that returns the opposite."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return -super().forward(x)
-
-
-CHANGES = {
-    "a hook": (lambda part: part.register_forward_hook(lambda module, args, out: -out), KeyValueCache),
-    "a method": (
-        lambda part: setattr(part, "forward", lambda x: -FeedForward.forward(part, x)),
-        KeyValueCache,
-    ),
-    "a class": (lambda part: setattr(part, "__class__", Negative), KeyValueCache),
-    "a module": (lambda part: setattr(part, "activation", torch.nn.Tanh()), KeyValueCache),
-    "a class that leaves it out": (lambda part: setattr(part, "__class__", torch.nn.Identity), KeyValueCache),
-    "its weights": (lambda part: part.contract.weight.data.neg_(), FastKeyValueCache),
-    "a plain module": (lambda part: setattr(part, "activation", torch.nn.GELU()), FastKeyValueCache),
-}
-
-
-@pytest.mark.parametrize(("change", "cache"), CHANGES.values(), ids=CHANGES)
-def test_law_what_changes_after_the_first_translation_counts_in_the_next(translator, made, change, cache):
-    default = Translator(copy.deepcopy(translator.model), translator.tokenizer)
-    oracle = Translator(default.model, default.tokenizer, decoder=NoCache)
-    before = default.nbest(TEXTS[:1], 1)[0][0].log_prob
-    change(default.model.decoder.layers[0].feed_forward)
-    after = default.nbest(TEXTS[:1], 1)[0][0].log_prob
-    assert made == [FastKeyValueCache, cache]
-    assert after == pytest.approx(oracle.nbest(TEXTS[:1], 1)[0][0].log_prob, abs=1e-10)
-    assert after != pytest.approx(before, abs=1e-3)
-
-
-@pytest.mark.message  # "meta" stands for CUDA here, and the shape checker refuses its tensors
-def test_law_elsewhere_than_on_a_cpu_the_plain_cache_decodes(translator: Translator, made: list[type]):
-    src = torch.tensor([[4, EOS_ID]], device="meta")
-    fast_or_plain(copy.deepcopy(translator.model).to("meta"), src)
-    assert made == [KeyValueCache]
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_law_fast_on_cuda_decodes_by_recorded_steps(translator: Translator, monkeypatch, device: str):
-    monkeypatch.setattr(Translator, "device", property(lambda self: torch.device(device)))
+def test_law_fast_is_off_unless_asked_for(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(FastKeyValueCache, "__init__", lambda self, model, src: int("fast"))
     pair = translator.model, translator.tokenizer
-    fast = Translator(*pair, fast=True)
-    assert fast._decoder() is (fast.recorded if device == "cuda" else FastKeyValueCache)
-    assert Translator(*pair)._decoder() is fast_or_plain
-    assert Translator(*pair, fast=False)._decoder() is KeyValueCache
-
-
-def test_law_a_translator_records_once(translator: Translator, monkeypatch: pytest.MonkeyPatch):
-    asked: list[Transformer] = []
-    monkeypatch.setattr(static_cache, "refuse_for_fast_cache", asked.append)
-    recorded = StaticCaches()
-    one = Translator(translator.model, translator.tokenizer, decoder=recorded)
-    for beam_size in (1, 3, 1):
-        assert one.translate(TEXTS, batch_size=2, beam_size=beam_size) == translator.translate(
-            TEXTS, beam_size=beam_size
-        )
-    assert asked == [translator.model]
-
-
-def test_law_a_model_is_asked_once_per_batch_and_no_other_error_counts_as_its_answer(translator, monkeypatch):
-    asked: list[Transformer] = []
-    monkeypatch.setattr(kv_cache, "refuse_for_fast_cache", asked.append)
-    translator.translate(TEXTS, batch_size=2)
-    assert asked == [translator.model] * 3
-    monkeypatch.setattr(kv_cache, "refuse_for_fast_cache", lambda model: int("broken"))
-    with pytest.raises(ValueError, match="broken"):
-        translator.translate(TEXTS)
+    for plain in (Translator(*pair), Translator(*pair, fast=False), Translator.from_pretrained()):
+        assert plain.translate(TEXTS[:1])
+    for fast in (Translator(*pair, fast=True), Translator.from_pretrained(fast=True)):
+        with pytest.raises(ValueError, match="'fast'"):
+            fast.translate(TEXTS[:1])
 
 
 def test_law_a_model_is_moved_to_the_device_and_loaded_on_the_cpu(translator: Translator, tmp_path: Path):
@@ -260,13 +178,12 @@ def test_law_a_model_is_moved_to_the_device_and_loaded_on_the_cpu(translator: Tr
         for made in (Translator.from_folder(tmp_path), Translator.from_pretrained("de-en"))
     }
     moved = [
-        Translator.from_folder(tmp_path, device="meta", fast=False),
-        Translator.from_pretrained(device=torch.device("meta"), fast=False),
-        Translator(copy.deepcopy(translator.model), translator.tokenizer, device="meta", fast=False),
+        Translator.from_folder(tmp_path, device="meta"),
+        Translator.from_pretrained(device=torch.device("meta")),
+        Translator(copy.deepcopy(translator.model), translator.tokenizer, device="meta"),
     ]
     assert found == {"cpu"}
     assert {str(next(one.model.parameters()).device) for one in moved} == {"meta"}
-    assert [one.fast for one in moved] == [False] * 3
 
 
 @pytest.mark.message

@@ -13,12 +13,10 @@ from torch import nn
 from annotated_transformer.fast import modules
 from annotated_transformer.fast.modules import ByteDropout, FastAttention, FusedLayerNorm, fast_modules
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
-from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.trainer import train
 
 PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, max_lr=1e-2, fast=False)
 
@@ -189,45 +187,6 @@ def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
     first = ByteDropout(0.3)(x)
     torch.manual_seed(0)
     assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from PyTorch's global generator
-
-
-def of_class(module: nn.Module, kind: type[nn.Module]) -> None:
-    twice = {"logits": lambda self, hidden: 2 * kind.logits(self, hidden)}
-    module.__class__ = type("Changed", (kind,), twice)
-
-
-OTHER_LOGITS = {
-    "a subclass": (lambda model: of_class(model, Transformer), "model overrides logits"),
-    "the model": (lambda model: setattr(model, "logits", lambda hidden: hidden), "model overrides logits"),
-    "forward": (lambda model: setattr(model, "forward", lambda src, tgt: src), "model overrides forward"),
-    "a subclass of the embedding": (
-        lambda model: of_class(model.embedding, TokenEmbedding),
-        "embedding overrides logits",
-    ),
-    "another embedding": (
-        lambda model: setattr(model, "embedding", nn.Embedding(17, 12)),
-        "embedding is another module: Embedding",
-    ),
-    "an output": (
-        lambda model: setattr(model, "output", nn.Linear(12, 17)),
-        "output is another module: Linear",
-    ),
-    "hooks": (lambda model: model.register_forward_hook(lambda *_: None), "the model has hooks"),
-}
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("change", "sentence"), OTHER_LOGITS.values(), ids=OTHER_LOGITS)
-def test_message_the_fast_loss_refuses_overridden_logits(make_model, copy_pairs, change, sentence):
-    model = make_model()
-    change(model)
-    config = dataclasses.replace(PLAIN, fast=True)
-    matrix = "output" if sentence.startswith("output") else "embedding"
-    message = (
-        rf"{sentence}, and the fast loss, .* by {matrix}\.weight, would not call that; train with fast=False"
-    )
-    with pytest.raises(ValueError, match=message):
-        train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))
 
 
 def test_law_a_changed_module_is_not_replaced(make_model: MakeModel):

@@ -2,7 +2,6 @@
 
 import copy
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -24,13 +23,12 @@ def test_law_each_process_resumes_with_the_generator_of_its_own_device(make_mode
     group = ProcessGroup()
     group.rank, group.world_size = rank, 2
     group.all_gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(TrainingState, "device", own)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device=None: of[device])
     restored = []
     monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *given: restored.append(given))
     model = make_model()
     state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
-    state.diverged = SimpleNamespace(device=own)
     saved = state.to_saved()
     assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
     state.restore(saved)
