@@ -167,7 +167,6 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
         "--fast",
         action="store_true",
         default=None,  # not given
-        help="on a CPU, decode by the accelerated steps of annotated_transformer.fast; they are compared with "
-        "the model first, and refused if they differ, because changes to its lines have no effect there "
-        "(default: off)",
+        help="on a CPU, decode by the accelerated steps of annotated_transformer.fast; they are compared "
+        "with the model first, and refused if they differ (default: off)",
     )
