@@ -23,7 +23,6 @@ from annotated_transformer.decoding.engine import engine_search
 from annotated_transformer.decoding.greedy import generate
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.interop.ctranslate2 import CTranslate2Engine
 from annotated_transformer.interop.onnx_decoder import OnnxDecoder
 from annotated_transformer.model.inference import suppress_tokens
@@ -182,14 +181,12 @@ def ctranslate2(work: Work) -> Decode:
 def contestants(work: Work) -> list[Contestant]:
     """Return our contestants and the peers."""
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
-        "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
         "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
         "HF MarianMTModel": (marian, ("transformers",)),
     }
-    if work.device != "cpu":  # for which it is made
-        makers["ours, StaticCaches"] = partial(ours, decoder=StaticCaches()), ()
-    else:  # the others are compared on CPUs
+    if work.device == "cpu":  # the others do not run on cards, or are compared on CPUs
+        makers = {"ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()), **makers}
         makers |= {
             "ours, by onnxruntime": (partial(by_onnxruntime, dtype="float32"), ONNX),
             "ours, by onnxruntime, int8": (partial(by_onnxruntime, dtype="int8"), ONNX),

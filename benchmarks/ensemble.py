@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding.translator import Translator, fast_or_plain
+from annotated_transformer.decoding.kv_cache import cached_or_not
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.trainable import StepDecoder
 from annotated_transformer.model.transformer import Transformer
 
@@ -50,6 +51,6 @@ def ensemble(folders: Sequence[Path], *, device: torch.device | str = "cpu") -> 
     models = [model.to(device) for model, _ in loaded]
 
     def decoder(_: Transformer, src: Int[Tensor, "batch src_tokens"]) -> MeanDecoder:
-        return MeanDecoder([fast_or_plain(model, src) for model in models])
+        return MeanDecoder([cached_or_not(model, src) for model in models])
 
     return Translator(models[0], tokenizer, decoder=decoder, languages=checkpoint.read_languages(folders[0]))

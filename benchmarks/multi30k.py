@@ -87,19 +87,19 @@ class Teacher:
     drawn: int = 0
 
 
-def teach(teacher: Teacher, *, seed: int, device: str) -> tuple[list[list[str]], float]:
+def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
     """Return a teacher's translations, which are cached in its folder, and the minutes they took.
 
     Each teacher uses one thread: two in parallel are faster than one after the other on two threads.
     """
     torch.set_num_threads(1)
     folder, corpus, drawn = teacher.folder, teacher.corpus, teacher.drawn
-    learn(teacher.recipe, corpus, folder, seed=seed, start=teacher.start, device=device)
+    learn(teacher.recipe, corpus, folder, seed=seed, start=teacher.start)
 
     def translate() -> list[list[str]]:
         sources = [source for source, _ in corpus.splits["train"]]
-        translator = Translator.from_folder(folder, device=device)
-        rng = torch.Generator(device).manual_seed(seed)
+        translator = Translator.from_folder(folder, fast=True)
+        rng = torch.Generator().manual_seed(seed)
         sampled = (
             translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(drawn)
         )
@@ -121,20 +121,20 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
     return with_pairs(corpus, more)
 
 
-def train(corpus: Corpus, out: Path, *, seed: int, device: str = "cpu") -> dict[str, object]:
+def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     """Train the four models in subfolders of `out`; return what to record about them."""
     both, student = out / "bidirectional", out / "student"
     teachers = (
         Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
         Teacher(recipe=BACKWARD, corpus=corpus.reversed(), folder=out / "backward", start=both, drawn=DRAWN),
     )
-    learn(BOTH_WAYS, corpus, both, seed=seed, device=device)
+    learn(BOTH_WAYS, corpus, both, seed=seed)
     copy(both, teachers[0].folder)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = pool.map(functools.partial(teach, seed=seed, device=device), teachers)
+        done = pool.map(functools.partial(teach, seed=seed), teachers)
         translations, translating = zip(*done, strict=True)
     more = diversified(corpus, *translations)
-    learn(STUDENT, more, student, seed=seed, start=teachers[0].folder, device=device)
+    learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
     shared, forward, backward = (
         minutes_trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
     )
@@ -165,9 +165,7 @@ def copy(training: Path, folder: Path) -> None:
         unfinished.rename(folder)
 
 
-def judge(
-    folder: Path, plain: Corpus, splits: list[str], *, device: str = "cpu"
-) -> dict[str, dict[str, dict[str, Any]]]:
+def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the BLEU of the model in `folder` by both measures; its input is lowercased and tokenized.
 
     For the cased measure, Moses' recaser first restores the case of the translations.
@@ -181,7 +179,7 @@ def judge(
         split: [(moses_lowercase(source, LANGUAGES[0]), target) for source, target in plain.splits[split]]
         for split in splits
     }
-    translator = Translator.from_folder(folder, device=device)
+    translator = Translator.from_folder(folder, fast=True)
     return beam_scores(translator, held_out, measures, length_penalty=PlainLength())
 
 
@@ -197,28 +195,26 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the training runs")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)
     plain = load_corpus("multi30k", folder=options.data)
     splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
-    seed, device = options.seed, options.device
-    results = train(dataclasses.replace(plain, splits=splits), options.out, seed=seed, device=device)
+    seed = options.seed
+    results = train(dataclasses.replace(plain, splits=splits), options.out, seed=seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
     student = options.out / "student"
-    results["scores"] = scores = judge(student, plain, judged, device=device)
+    results["scores"] = scores = judge(student, plain, judged)
     add_try(
         RESULTS / "tries_multi30k.json",
         settings=settings(),
         seed=seed,
         weights=weights_digest(student),
         validation={"student": validation_bleu(scores)},
-        device=device,
     )
     place = RESULTS if options.test else options.out  # the tables use only complete results
-    write_result(place / f"multi30k_seed{seed}.json", seed=seed, results=results, device=device)
+    write_result(place / f"multi30k_seed{seed}.json", seed=seed, results=results)
 
 
 if __name__ == "__main__":

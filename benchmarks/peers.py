@@ -29,7 +29,7 @@ def comparable(size: str) -> TransformerConfig:
 
 
 class UncheckedEmbedding(TokenEmbedding):
-    """Our embedding without its check of ids, which makes the CPU wait for a card, and cannot be recorded."""
+    """Our embedding without its check of ids, which makes the CPU wait for a card."""
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the vector of each id."""

@@ -13,23 +13,23 @@ from functools import partial
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
 from annotated_transformer.commands.loading import take_device
-from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import training_loss
-from annotated_transformer.training.trainer import objective_of, read_losses, update
+from annotated_transformer.training.trainer import training_loss, update
 from annotated_transformer.training.training_state import TrainingState
-from benchmarks.peer_training import SMOOTHING, MakeGradients, RecordedPeer, compiled, plain
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import SRC, TGT, log_length, random_pairs
-from benchmarks.turns import METERS, Contestant, Round, Timings, take_turns_in_groups
+from benchmarks.turns import METERS, Contestant, Round, Timings, compare, take_turns
 
+SMOOTHING = 0.1
 PRECISIONS = {"float32": False, "bfloat16": True}  # whether matrix products are in bfloat16
 PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
     "torch.nn.Transformer": (TorchTransformer, ()),
@@ -64,96 +64,59 @@ class Work:
         return make_batches(pairs, batch_tokens=self.batch_tokens, generator=generator)[: self.batches]
 
 
-def prepare_ours(work: Work, *, fast: bool, bf16: bool, compiled: bool = False) -> Round:
+def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     """Return a round of updates by our own trainer."""
     torch.manual_seed(work.seed)
     model, batches = Transformer(comparable(work.size)).train().to(work.device), work.make()
-    if compiled:
-        compile_stacks(model)
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
     stack = ExitStack()  # stays open: the process ends with the last round
-    loss = objective_of(stack.enter_context(training_loss(model, config)), config, state.group)
+    loss = stack.enter_context(training_loss(model, config, state.group))
 
     def do_round(stack: ExitStack = stack) -> int:
         for batch in batches:
             update(state, loss, [batch], config)
-        read_losses(state, config)
         return sum(batch.num_labels for batch in batches)
 
     return do_round
 
 
-def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool, make: MakeGradients = plain) -> Round:
-    """Return a round of updates with the gradients that `make` computes."""
+def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
+    """Return a round of updates as in PyTorch's tutorials; `bf16` computes matrix products in bfloat16."""
     torch.manual_seed(work.seed)
     model, batches = kind(comparable(work.size)).train().to(work.device), work.make()
     adam = Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    gradients = make(model, bf16=bf16)
 
     def do_round() -> int:
         for batch in batches:
-            gradients(batch)
+            there = batch.to(torch.device(work.device))
+            adam.zero_grad()
+            with torch.autocast(work.device, torch.bfloat16, enabled=bf16):
+                logits = model(there.src, there.decoder_input).flatten(0, 1)
+                labels = there.labels.flatten()
+                loss = F.cross_entropy(logits, labels, ignore_index=PAD_ID, label_smoothing=SMOOTHING)
+            loss.backward()
             adam.step()
         return sum(batch.num_labels for batch in batches)
 
     return do_round
 
 
-def ours(work: Work, kind: str, precision: str, **settings: bool) -> Contestant:
-    """Return our trainer with these settings."""
-    bf16 = PRECISIONS[precision]
-    return Contestant(f"ours, {kind}, {precision}", partial(prepare_ours, work, bf16=bf16, **settings))
-
-
-def peers(work: Work, precision: str, make: MakeGradients = plain, how: str = "") -> list[Contestant]:
-    """Return all peers in one precision; `how` names their gradients if they are not the `plain` ones."""
-    bf16 = PRECISIONS[precision]
-    return [
-        Contestant(
-            f"{name}, {precision}{how}", partial(prepare_peer, work, kind, bf16=bf16, make=make), needs
-        )
-        for name, (kind, needs) in PEERS.items()
-    ]
-
-
 def contestants(work: Work) -> list[Contestant]:
-    """Return our contestants and the peers, in float32 and bfloat16."""
-    of_ours = [
-        ours(work, "plain", "float32", fast=False),
-        ours(work, "fast", "float32", fast=True),
-        ours(work, "fast", "bfloat16", fast=True),
+    """Return ours and the peers, in float32 and bfloat16; the accelerated path is for CPUs only."""
+    ways = [("plain", "float32")]
+    ways += [("plain" if work.device == "cuda" else "fast", name) for name in PRECISIONS]
+    found = [
+        Contestant(f"ours, {way}, {name}", partial(prepare_ours, work, fast=way == "fast", bf16=bf16))
+        for way, name in dict.fromkeys(ways)
+        for bf16 in [PRECISIONS[name]]
     ]
-    of_peers = zip(*(peers(work, precision) for precision in PRECISIONS), strict=True)
-    return [*of_ours, *(peer for both in of_peers for peer in both)]
-
-
-def card_groups(work: Work) -> list[list[Contestant]]:
-    """Return groups for a card: in float32, in bfloat16, and for each recorded peer one with our fast model.
-
-    Recordings keep their memory between rounds, and all of them at once may need more than a card has.
-    """
-    fast = ours(work, "fast", "bfloat16", fast=True)
-    float32 = [
-        ours(work, "plain", "float32", fast=False),
-        ours(work, "fast", "float32", fast=True),
-        *peers(work, "float32"),
-    ]
-    bfloat16 = [
-        ours(work, "plain", "bfloat16", fast=False),
-        fast,
-        ours(work, "fast, compiled", "bfloat16", fast=True, compiled=True),
-        *peers(work, "bfloat16"),
-        *peers(work, "bfloat16", compiled, ", compiled"),
-    ]
-    recorded = peers(work, "bfloat16", RecordedPeer, ", our shapes and graphs")
-    return [float32, bfloat16, *([fast, peer] for peer in recorded)]
-
-
-def groups(work: Work) -> list[list[Contestant]]:
-    """Return the groups of contestants that take turns: a single one on a CPU."""
-    return card_groups(work) if work.device == "cuda" else [contestants(work)]
+    for peer, (kind, needs) in PEERS.items():
+        for name, bf16 in PRECISIONS.items():
+            prepare = partial(prepare_peer, work, kind, bf16=bf16)
+            found.append(Contestant(f"{peer}, {name}", prepare, needs))
+    return found
 
 
 def shares_of_peak(timings: Timings, size: str, peak_tflops: float) -> dict[str, float]:
@@ -196,7 +159,8 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     work = Work(**{field.name: getattr(chosen, field.name) for field in dataclasses.fields(Work)})
-    timings, ratios = take_turns_in_groups(groups(work), rounds=chosen.rounds, device=work.device)
+    timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
+    ratios = compare(timings)
     print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
     labels = statistics.mean(batch.num_labels for batch in work.make())
     results = {

@@ -90,13 +90,12 @@ class CudaMeter:
 
 SPARED = 2**32  # bytes of a card that a contestant may keep between rounds
 METERS: dict[str, Meter] = {"cpu": ProcessorMeter(), "cuda": CudaMeter()}
-WARM_UP = {"cpu": 1, "cuda": 2}  # rounds; what comes a second time on a card is recorded as a graph
 
 
 def take_turns(contestants: Iterable[Contestant], *, rounds: int, device: str = "cpu") -> Timings:
     """Return each contestant's units per second in every round, and its peak memory, on a device of `METERS`.
 
-    For an absent contestant, return which packages are missing. `WARM_UP` rounds are not timed.
+    For an absent contestant, return which packages are missing. The first round of each is not timed.
 
     Raises:
         RuntimeError: If a contestant's process ends early.
@@ -131,23 +130,6 @@ def compare(timings: Timings) -> dict[str, dict[str, float]]:
     }
 
 
-def take_turns_in_groups(
-    groups: Iterable[Iterable[Contestant]], *, rounds: int, device: str = "cpu"
-) -> tuple[Timings, dict[str, dict[str, float]]]:
-    """Return what `take_turns` and `compare` return, for groups of which each takes turns of its own.
-
-    The speeds of a contestant of several groups are those of its first one.
-    """
-    timings: Timings = {}
-    ratios: dict[str, dict[str, float]] = {}
-    for group in groups:
-        found = take_turns(group, rounds=rounds, device=device)
-        for ours, speedups in compare(found).items():
-            ratios.setdefault(ours, {}).update(speedups)
-        timings = found | timings
-    return timings, ratios
-
-
 def _start(contestant: Contestant, device: str) -> Connection:
     """Start a contestant's process, and wait until it has warmed up."""
     here, there = PROCESSES.Pipe()
@@ -173,8 +155,7 @@ def _serve(prepare: Callable[[], Round], pipe: Connection, device: str) -> None:
     """Do a round for each request."""
     torch.set_num_threads(1)
     do_round, meter = prepare(), METERS[device]
-    for _ in range(WARM_UP[device]):
-        meter.seconds(do_round)
+    meter.seconds(do_round)
     pipe.send(0.0)
     with suppress(EOFError):  # the parent stops when another contestant has failed
         while pipe.recv() == "round":

@@ -18,6 +18,10 @@ def check_engine_options(options: argparse.Namespace) -> None:
         return
     if options.sample:
         raise ValueError(f"--engine {options.engine} searches, and --sample draws; leave one of them out")
+    if options.fast:
+        raise ValueError(
+            f"--engine {options.engine} and --fast both say how to decode; leave one of them out"
+        )
     if options.device == "cuda":
         raise ValueError(
             f"--engine {options.engine} computes on the CPU, and --device is cuda; leave one of them out"

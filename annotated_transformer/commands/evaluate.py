@@ -65,7 +65,7 @@ def _evaluate_files(options: argparse.Namespace) -> None:
 def _refuse_options_without_effect(options: argparse.Namespace) -> None:
     """Refuse options that describe a model, a corpus, or a search, where only files are compared."""
     names = ["beam", "length_penalty", "alpha", "model", "pretrained"]
-    names += ["device", "corpus", "data", "split", "output", "columns"]
+    names += ["device", "fast", "corpus", "data", "split", "output", "columns"]
     names += [name for name in vars(options) if name.startswith(("train_", "valid_", "test_"))]
     given = [name for name in names if getattr(options, name) is not None]
     if given:

@@ -130,11 +130,11 @@ def describe_device(device: torch.device) -> str:
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
     """Return a translator on its device, with the model that the options name or the package's `default`."""
-    device = take_device(options.device)
+    device, fast = take_device(options.device), bool(options.fast)
     if options.model is not None:
-        return Translator.from_folder(options.model, device=device)
+        return Translator.from_folder(options.model, device=device, fast=fast)
     name = default if options.pretrained is None else options.pretrained
-    return Translator.from_pretrained(name, device=device)
+    return Translator.from_pretrained(name, device=device, fast=fast)
 
 
 def known_languages(options: argparse.Namespace, *, default: str | None = None) -> Languages | None:

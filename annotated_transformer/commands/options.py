@@ -145,7 +145,7 @@ def add_device_option(group: "argparse._ArgumentGroup", use: str) -> None:
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
-    """Add the options for the model, the user's own or one that comes with the package, and its device.
+    """Add the options for the model, the user's own or one of the package, and where and how it computes.
 
     `default` describes the default in the help.
     """
@@ -163,3 +163,10 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
         help=f"name of a model in this package: de-en or en-de (default: {default})",
     )
     add_device_option(group, "translate")
+    group.add_argument(
+        "--fast",
+        action="store_true",
+        default=None,  # not given
+        help="on a CPU, decode by the accelerated steps of annotated_transformer.fast; they are compared "
+        "with the model first, and refused if they differ (default: off)",
+    )

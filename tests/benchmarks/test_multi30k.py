@@ -44,7 +44,7 @@ class Learned:
 
 
 def test_law_the_model_translates_prepared_text_and_is_scored_on_original_references(monkeypatch, capsys):
-    monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder, device: Learned())
+    monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder, fast: Learned())
     pairs = list(zip(ENGLISH, GERMAN, strict=True))
     splits = {"train": pairs, "val": pairs, "test": pairs[:1]}
     plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")
@@ -155,9 +155,9 @@ def test_law_only_a_complete_result_replaces_the_committed_one(tmp_path, monkeyp
     splits = dict.fromkeys(("train", "val", "test_2016_flickr"), pairs)
     plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")
     monkeypatch.setattr(multi30k, "load_corpus", lambda name, folder: plain)
-    monkeypatch.setattr(multi30k, "train", lambda corpus, out, seed, device: {"seen": list(corpus.splits)})
+    monkeypatch.setattr(multi30k, "train", lambda corpus, out, seed: {"seen": list(corpus.splits)})
     monkeypatch.setattr(multi30k, "weights_digest", lambda folder: folder.name)
-    monkeypatch.setattr(multi30k, "judge", lambda folder, corpus, splits, device: scores(splits))
+    monkeypatch.setattr(multi30k, "judge", lambda folder, corpus, splits: scores(splits))
     monkeypatch.setattr(multi30k, "RESULTS", tmp_path / "results")
     options = ["--data", "data", "--out", str(tmp_path / "out"), "--seed", "7", "--threads", "1"]
     monkeypatch.setattr(sys, "argv", ["multi30k", *options, *(["--test"] if test else [])])

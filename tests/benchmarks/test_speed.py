@@ -15,7 +15,6 @@ import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.static_cache import StaticCaches
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import decode, train
@@ -24,7 +23,7 @@ from benchmarks.synthetic import CORRELATION, SRC, TGT, log_length, multi30k_lik
 from benchmarks.tables import decode_table, train_table
 
 PEERS = "transformers", "ctranslate2", "onnx"
-OURS = [partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache, StaticCaches())]
+OURS = [partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache)]
 EXPORTED = [OURS[0], partial(decode.by_onnxruntime, dtype="float32")]
 TWINS = [
     [*OURS, partial(decode.by_ctranslate2, dtype="float32")],
@@ -121,11 +120,23 @@ def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(maker
         assert not (first == EOS_ID).any()
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_law_the_recorded_decoder_is_measured_only_on_a_card(device: str):
-    names = [each.name for each in decode.contestants(dataclasses.replace(WORK, device=device))]
-    assert names[:2] == ["ours, FastKeyValueCache", "ours, KeyValueCache"]
-    assert ("ours, StaticCaches" in names) == (device == "cuda") != ("CTranslate2" in names)
+@pytest.mark.parametrize(
+    ("contestants", "work", "fast", "plain"),
+    [
+        (decode.contestants, WORK, {"FastKeyValueCache"}, {"KeyValueCache"}),
+        (
+            train.contestants,
+            train.Work("toy", batches=2, batch_tokens=99, pairs=40, seed=3),
+            {"plain, float32", "fast, float32", "fast, bfloat16"},
+            {"plain, float32", "plain, bfloat16"},
+        ),
+    ],
+)
+def test_law_the_accelerated_path_is_measured_only_on_a_cpu(contestants, work, fast, plain):
+    for device, expected in (("cpu", fast | plain - {"plain, bfloat16"}), ("cuda", plain)):
+        names = [each.name for each in contestants(dataclasses.replace(work, device=device))]
+        ours = {name[6:] for name in names if name.startswith("ours") and ", by " not in name}
+        assert ours == expected
 
 
 def test_law_synthetic_lengths_have_the_distribution_of_multi30k():

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 import torch
 
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.fast.static_cache import StaticCaches
 from benchmarks import translate
 from benchmarks.translate import MAKERS, GenerateTranslator, Work, compare_translations, prepare
 
@@ -76,12 +74,13 @@ def test_law_it_runs_on_a_card(run: Run):
     for size in (1, 3):
         result = record["results"][f"batch {size}"]
         measured = [name for name, line in result["found"].items() if "per_second" in line]
-        assert {"ours, fast", "ours, plain"} <= {*measured} == {*result["translations"]}
+        assert "ours, plain" in measured
+        assert {*measured} == {*result["translations"]}
         assert all(same["equal"] == len(TEXTS) for same in result["translations"].values())
 
 
 def test_oracle_all_contestants_translate_alike_and_the_peer_by_weights_of_its_own():
-    expected = Translator.from_pretrained(fast=False).explain(TEXTS)
+    expected = Translator.from_pretrained().explain(TEXTS)
     for make, needs in MAKERS.values():
         if all(map(importlib.util.find_spec, needs)):
             translator = make(device="cpu")
@@ -93,18 +92,6 @@ def test_oracle_all_contestants_translate_alike_and_the_peer_by_weights_of_its_o
             if isinstance(translator, GenerateTranslator):
                 translator.marian.model.shared.weight.data.neg_()
                 assert translator.translate(TEXTS) != [one.text for one in expected]
-
-
-def test_oracle_what_observes_a_model_does_not_disturb_recorded_steps():
-    """On a card, translations are compared in this way."""
-    expected = Translator.from_pretrained(fast=False).explain(TEXTS)
-    plain = Translator.from_pretrained()
-    recorded = Translator(plain.model, plain.tokenizer, decoder=StaticCaches())
-    for _ in range(2):
-        found = recorded.explain(TEXTS, batch_size=2)
-        same = {"equal": 5, "of": 5, "others": []}
-        assert compare_translations(found, expected) == same
-        assert math.isclose(found[0].log_prob, expected[0].log_prob, abs_tol=1e-4)
 
 
 def test_law_another_translation_is_listed_by_its_number_with_both_log_probabilities():

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import turns
-from benchmarks.turns import Contestant, Timings, compare, take_turns
+from benchmarks.turns import Contestant, compare, take_turns
 
 
 def writing(letter: str, path: Path) -> Contestant:
@@ -25,26 +24,6 @@ def test_law_every_contestant_runs_once_per_round_after_a_warm_up_round(tmp_path
         assert len(line["per_second"]) == 3
         assert min(line["per_second"]) > 7  # it takes less than a second
         assert line["peak_mb"] > 20
-
-
-def test_law_groups_take_turns_one_after_the_other_and_ratios_stay_in_a_group(monkeypatch):
-    speeds = iter([{"ours": [6.0], "theirs": [3.0]}, {"ours": [8.0], "others": [2.0]}])
-
-    def take_turns(group: list[str], *, rounds: int, device: str) -> Timings:
-        assert (rounds, device) == (7, "cuda")
-        found = next(speeds)
-        assert list(found) == group
-        return {name: {"per_second": rates} for name, rates in found.items()}
-
-    monkeypatch.setattr(turns, "take_turns", take_turns)
-    groups = [["ours", "theirs"], ["ours", "others"]]
-    timings, ratios = turns.take_turns_in_groups(groups, rounds=7, device="cuda")
-    assert {name: line["per_second"] for name, line in timings.items()} == {
-        "ours": [6.0],
-        "theirs": [3.0],
-        "others": [2.0],
-    }
-    assert ratios == {"ours": {"theirs": 2.0, "others": 4.0}}
 
 
 @pytest.mark.usefixtures("quick_processes")

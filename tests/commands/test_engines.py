@@ -48,6 +48,10 @@ def test_oracle_ctranslate2_prints_the_best_hypotheses_in_order(capsys):
             "--engine ctranslate2 searches, and --sample draws; leave one",
         ),
         (
+            ["--engine", "ctranslate2", "--fast"],
+            "--engine ctranslate2 and --fast both say how to decode; leave one of them out",
+        ),
+        (
             ["--engine", "ctranslate2", "--device", "cuda"],
             "--engine ctranslate2 computes on the CPU, and --device is cuda; leave one of them out",
         ),

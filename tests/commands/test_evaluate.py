@@ -168,7 +168,7 @@ def test_message_a_user_error_is_one_sentence(arguments: list[str], sentence: st
 def test_law_the_default_model_matches_the_languages(folder, data, monkeypatch, options, name):
     named: list[str] = []
 
-    def load(name: str, device: object) -> Translator:
+    def load(name: str, **_: object) -> Translator:
         named.append(name)
         return Translator.from_folder(folder)
 
@@ -337,6 +337,7 @@ REPLACED = "would replace a file of the corpus; give another name"
         (["{files}", "--model", "m"], f"--model {NO_EFFECT}"),
         (["{files}", "--split", "test"], f"--split {NO_EFFECT}"),
         (["{files}", "--beam", "2"], f"--beam {NO_EFFECT}"),
+        (["{files}", "--fast"], f"--fast {NO_EFFECT}"),
         (["{files}", "--test-source", "a"], f"--test-source {NO_EFFECT}"),
         (["{files}", "--output", "o"], f"--output {NO_EFFECT}"),
         (["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"], f"--bleu-tokenizer {NO_BLEU}"),

@@ -68,7 +68,7 @@ def begin(data: Path, *options: str) -> None:
 def test_law_the_defaults(data: Path, seen: Seen):
     begin(data, "--device", "cpu")
     settings = {"batch_tokens": 2048, "warmup_steps": 1000, "max_lr": 3e-3, "label_smoothing": 0.1}
-    assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=None, bf16=False)
+    assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=False, bf16=False)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
     assert next(seen.model.parameters()).device == torch.device("cpu")
     assert seen.run_directory.seconds == 180
@@ -82,9 +82,9 @@ def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: 
     shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0, "norm": "pre"}
     fields = settings | shape
     options = [word for name in fields for word in (f"--{name.replace('_', '-')}", str(fields[name]))]
-    more = ["--no-fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2", "--compile"]
+    more = ["--fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2", "--compile"]
     begin(data, *options, *more, "--device", "cpu")
-    assert seen.config == TrainingConfig(**settings, steps=1, fast=False, bf16=True)
+    assert seen.config == TrainingConfig(**settings, steps=1, fast=True, bf16=True)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
     assert seen.run_directory.seconds == 420
     assert seen.run_directory.identity["bidirectional"] == 2
@@ -102,10 +102,8 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
     monkeypatch.setattr(module, "take_device", take)
     begin(data)
     assert next(seen.model.parameters()).device == torch.device("meta")
-    assert seen.config.fast is None
-    begin(data, "--device", "cuda", "--fast")
+    begin(data, "--device", "cuda")
     assert asked == [None, "cuda"]
-    assert seen.config.fast
 
 
 @pytest.mark.parametrize(

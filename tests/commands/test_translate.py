@@ -470,7 +470,7 @@ def test_law_sentences_are_split_by_the_rules_of_the_source_language(options, la
     monkeypatch.setattr(
         Translator,
         "from_pretrained",
-        lambda name, device: Translator(*parts, languages=tuple(name.split("-"))),
+        lambda name, **_: Translator(*parts, languages=tuple(name.split("-"))),
     )
     given = [str(folder) if option == "folder" else option for option in options]
     assert command_line.main(["translate", *given, "Two dogs."]) == 0
