@@ -3,12 +3,11 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 
 import jaxtyping
 import pytest
 import torch
-from torch import Tensor, fx
+from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
@@ -47,19 +46,6 @@ def one_thread() -> Iterator[None]:
 def fresh_compiler() -> None:
     """Forget what PyTorch's compiler found in other tests of the process, such as code to skip."""
     torch.compiler.reset()
-
-
-@pytest.fixture
-def captured(monkeypatch: pytest.MonkeyPatch, fresh_compiler: None) -> list[fx.GraphModule]:
-    """Collect the graphs that PyTorch's compiler captures, which then run uncompiled."""
-    graphs: list[fx.GraphModule] = []
-
-    def collect(graph: fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
-        graphs.append(graph)
-        return graph.forward
-
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=collect, fullgraph=True))
-    return graphs
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from annotated_transformer.text.sentence_pairs import Languages
 
 LANGUAGES = Languages("en", "de")  # the default
 DEVICES = ("cpu", "cuda")
-OTHER_NAMES = OF_DECODING | {"compiled": "compile", "folder": "data"}
+OTHER_NAMES = OF_DECODING | {"folder": "data"}
 ONLY_IN_FILE = ("pad_id", "bos_id", "eos_id")  # those of the tokenizer: fields without an option
 
 

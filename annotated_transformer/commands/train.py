@@ -117,7 +117,6 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         bidirectional=options.bidirectional,
         average=options.average,
         keep=options.keep,
-        compiled=options.compile,
     )
 
 

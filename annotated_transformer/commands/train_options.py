@@ -131,11 +131,6 @@ def _add_training_options(command: argparse.ArgumentParser) -> None:
         metavar="EPOCHS",
     )
     add_device_option(training, "train")
-    training.add_argument(
-        "--compile",
-        help="compile encoder and decoder with torch.compile, which takes minutes (default: do not compile)",
-        action="store_true",
-    )
 
 
 def _add_fields(

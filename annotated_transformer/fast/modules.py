@@ -84,7 +84,7 @@ class FastAttention(nn.Module):
         weights = scores.softmax(dim=-1)[..., :keys]
         if mask is not None:
             sees = mask.any(dim=-1, keepdim=True)
-            if torch.compiler.is_compiling() or not sees.all():  # a value cannot decide in a compiled graph
+            if not sees.all():
                 weights = weights.masked_fill(~sees, 0.0)
         weights = self.weights(weights)
         return weights.to(value.dtype) @ value
@@ -110,7 +110,7 @@ class ByteDropout(nn.Module):
 
     The probability is therefore rounded to a multiple of 1/256, between 1/256 and 255/256 unless `p`
     is 0. Elements that are kept are scaled according to the rounded probability, so the mean does not
-    change. A compiled model draws as its compiler does, with the same rounded probability.
+    change.
     """
 
     same_in_evaluation = True
@@ -123,8 +123,6 @@ class ByteDropout(nn.Module):
         """Return `x` with some elements set to zero and the others scaled; in evaluation mode, return `x`."""
         if not self.training or self.dropped == 0:
             return x
-        if torch.compiler.is_compiling():  # the compiler draws inside its own kernels
-            return F.dropout(x, self.dropped / 256)
         dropped: Tensor = _Drop.apply(x, self.dropped)  # type: ignore[no-untyped-call, unused-ignore]
         return dropped
 

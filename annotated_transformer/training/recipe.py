@@ -16,7 +16,6 @@ from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
@@ -48,8 +47,6 @@ class Recipe:
         keep: The epoch at which the final model is taken: the last one, or the one with the lowest
             validation loss. In both cases, `average` includes this epoch and those before it, and the
             validation loss is that of the epoch's own weights, not of the mean.
-        compiled: Whether to compile encoder and decoder with `torch.compile`; a run resumes as it began,
-            because dropout draws different masks.
     """
 
     shape: TransformerConfig
@@ -58,7 +55,6 @@ class Recipe:
     bidirectional: int = 0
     average: int = 1
     keep: Kept = "last"
-    compiled: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail only after hours of training."""
@@ -134,8 +130,6 @@ def train_from_recipe(
         seed=seed,
     )
     model.to(device)
-    if recipe.compiled:
-        compile_stacks(model)
 
     texts = None if corpus.validation is None else corpus.splits[corpus.validation]
     validation = None if texts is None else encode_pairs(tokenizer, texts)
@@ -262,8 +256,6 @@ def _identity(
         "tokenizer": fingerprint(tokenizer.to_json()),
         "bidirectional": recipe.bidirectional,
     }
-    if recipe.compiled:
-        identity["compiled"] = "given"  # it draws different dropout masks
     if recipe.keep == "best":
         identity["keep"] = "best"  # a model that was not kept is lost
     if start is not None:

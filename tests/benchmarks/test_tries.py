@@ -58,7 +58,7 @@ def test_law_only_what_differs_is_named():
     assert changes(later, FIRST) == "teachers 1; student: average 1"  # also where it is the default
     assert changes(FIRST, FIRST) == ""
     older = json.loads(json.dumps(FIRST))
-    del older["student"]["compiled"]  # a setting that did not exist then had its default
+    del older["student"]["keep"]  # a setting that did not exist then had its default
     assert changes(FIRST, older) == ""
 
 

@@ -1,6 +1,5 @@
 """A model that a folder cannot hold is refused by the name of the part that differs."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from torch.optim.swa_utils import AveragedModel
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
-from annotated_transformer.fast import compilation
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
@@ -153,10 +151,8 @@ def test_law_notes_of_pytorch_are_no_changes():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_law_training_dropout_and_hooks_are_no_changes(tmp_path: Path, dtype: torch.dtype, monkeypatch):
-    monkeypatch.setattr(compilation.torch, "compile", partial(torch.compile, backend="eager"))
+def test_law_training_dropout_and_hooks_are_no_changes(tmp_path: Path, dtype: torch.dtype):
     model = make_model(num_layers=2, norm="pre").to(dtype)
-    compilation.compile_stacks(model)
     model.dropout.p = 0.7
     model.encoder.register_forward_hook(lambda module, inputs, output: None)
     before = torch.get_rng_state()

@@ -33,13 +33,11 @@ class Seen:
     model: Transformer
     config: TrainingConfig
     run_directory: RunDirectory
-    compiled: list[Transformer]
 
 
 @pytest.fixture
 def seen(monkeypatch) -> Seen:
     seen = Seen()
-    seen.compiled = []
 
     def train(
         model: Transformer, pairs: object, config: TrainingConfig, *, run_directory: RunDirectory, **_: object
@@ -48,7 +46,6 @@ def seen(monkeypatch) -> Seen:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(recipe, "train_epochs", train)
-    monkeypatch.setattr(recipe, "compile_stacks", seen.compiled.append)
     return seen
 
 
@@ -73,8 +70,6 @@ def test_law_the_defaults(data: Path, seen: Seen):
     assert next(seen.model.parameters()).device == torch.device("cpu")
     assert seen.run_directory.seconds == 180
     assert seen.run_directory.identity["bidirectional"] == 0
-    assert "compiled" not in seen.run_directory.identity
-    assert seen.compiled == []
 
 
 def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: Path, seen: Seen):
@@ -82,14 +77,12 @@ def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: 
     shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0, "norm": "pre"}
     fields = settings | shape
     options = [word for name in fields for word in (f"--{name.replace('_', '-')}", str(fields[name]))]
-    more = ["--fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2", "--compile"]
+    more = ["--fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2"]
     begin(data, *options, *more, "--device", "cpu")
     assert seen.config == TrainingConfig(**settings, steps=1, fast=True, bf16=True)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
     assert seen.run_directory.seconds == 420
     assert seen.run_directory.identity["bidirectional"] == 2
-    assert seen.run_directory.identity["compiled"] == "given"
-    assert seen.compiled == [seen.model]
 
 
 def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch):

@@ -1,13 +1,11 @@
 """Options of `train` work together: any two values of two options are tried in some run of two updates."""
 
 import contextlib
-import functools
 import io
 import itertools
 from pathlib import Path
 
 import pytest
-import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
@@ -92,18 +90,13 @@ def train(data: Path, out: str, options: list[str]) -> None:
     assert status == 0, err.getvalue()
 
 
-@pytest.mark.usefixtures("unchecked", "fresh_compiler")
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(
-    "compiled", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "compiled"]
-)
 @pytest.mark.parametrize("row", ROWS, ids=[" ".join(filter(None, row)) or "defaults" for row in ROWS])
-def test_law_options_of_train_work_together(data: Path, monkeypatch, row: Row, compiled: bool):
-    """Without the C++ code of TorchInductor, which takes minutes to compile: test_compilation.py has it."""
+def test_law_options_of_train_work_together(data: Path, row: Row):
     options = [word.replace("START", str(data / "start")) for value in row for word in value.split()]
     small = [] if "--start" in options else SMALL
-    out = f"{ROWS.index(row)} {compiled}"
-    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
-    train(data, out, [*small, *COMMON, *options, *["--compile"] * compiled])
+    out = str(ROWS.index(row))
+    train(data, out, [*small, *COMMON, *options])
     assert read_progress(data / out).step == 2
     checkpoint.load(data / out)

@@ -3,17 +3,13 @@
 import copy
 import dataclasses
 import inspect
-import pickle
-import shutil
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, fx, nn
-from torch.optim.swa_utils import AveragedModel
+from torch import Tensor, nn
 
 from annotated_transformer.book.chapters.add_and_norm.residual_stream import split_stream
 from annotated_transformer.book.chapters.feed_forward.hidden_units import (
@@ -28,10 +24,7 @@ from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.fast import compilation
-from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.modules import ByteDropout
 from annotated_transformer.inspection.heads import ablate_head, attention_maps
 from annotated_transformer.inspection.health import Health
 from annotated_transformer.inspection.observation import observe
@@ -49,40 +42,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The .grad attribute"),  # accessed by PyTorch's own tracing
     pytest.mark.message,  # not messages: without the shape checker, whose code cannot be captured
 ]
-BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
-
-
-@pytest.mark.parametrize("fast", [False, True])
-def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
-    make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule], fast: bool
-):
-    def run(model: Transformer) -> tuple[list[EpochMetrics], dict[str, Tensor]]:
-        pairs, rng = copy_pairs(43), torch.Generator().manual_seed(0)
-        config = dataclasses.replace(BRIEF, fast=fast)
-        return train(model, pairs, config, generator=rng, validation=pairs[:7]), model.state_dict()
-
-    plain, compiled = (make_model(dropout=0.0).double() for _ in range(2))
-    compile_stacks(compiled)
-    (expected_reports, expected), (reports, found) = run(plain), run(compiled)
-    assert list(found) == list(expected)
-    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
-    assert len(expected_reports) > 1  # so that one model was observed more than once
-    for report, wanted in zip(reports, expected_reports, strict=True):
-        for name in ("training_loss", "validation_loss", "encoder_cosine", "cross_attention_entropy"):
-            assert getattr(report, name) == pytest.approx(getattr(wanted, name), rel=1e-9)
-    assert len(captured) == 2  # encoder and decoder, each captured once for all lengths
-
-
-def test_law_compiled_byte_dropout_keeps_its_fraction_and_the_mean():
-    """The backend traces forward and backward as the default one does, and needs no C++ compiler."""
-    dropout = torch.compile(ByteDropout(0.3), backend="aot_eager", dynamic=True, fullgraph=True)
-    for rows in (31, 1009):
-        x = torch.ones(rows, 997, dtype=torch.float64, requires_grad=True)
-        y = dropout(x)
-        y.sum().backward()
-        assert (y > 0).double().mean() == pytest.approx(1 - 77 / 256, abs=0.01)
-        assert y.detach()[y > 0] == pytest.approx(256 / (256 - 77))
-        assert torch.equal(x.grad, y)  # backward has the mask of forward
+BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 
 
 EAGER = {"backend": "eager"}  # captures and guards like the others, and needs no compiler
@@ -104,46 +64,7 @@ def by_parts(model: Transformer) -> nn.Module:
     return model
 
 
-def stacks(model: Transformer) -> nn.Module:
-    compile_stacks(model)
-    return model
-
-
-@pytest.fixture
-def eager_stacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `compile_stacks` use that backend, too."""
-    monkeypatch.setattr(shutil, "which", lambda name: name)
-    monkeypatch.setattr(compilation.torch, "compile", partial(torch.compile, **EAGER))
-
-
-COPIES: dict[str, Callable[[nn.Module], nn.Module]] = {
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
-    "averaged": lambda model: AveragedModel(model).module,
-}
-
-
-@pytest.mark.usefixtures("eager_stacks")
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(make_model, copied):
-    model, ids = make_model(dropout=0.0), torch.tensor([[5, 6, 2]])
-    compile_stacks(model)
-    before = model.train()(ids, ids)  # compiled
-    other = copied(model)
-    assert torch.equal(other(ids, ids), before)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    for mode in (True, False):
-        torch.testing.assert_close(other.train(mode)(ids, ids), before)
-    assert other.encoder.forward.stack is other.encoder  # it is compiled as well
-    model.half().eval()  # in place, and not the copy
-    assert model(ids, ids).dtype == torch.float16
-    assert other(ids, ids).dtype == torch.float32
-
-
-@pytest.mark.usefixtures("eager_stacks")
-@pytest.mark.parametrize("way", [wrapped, in_place, by_parts, stacks])
+@pytest.mark.parametrize("way", [wrapped, in_place, by_parts])
 def test_law_a_compiled_model_is_saved_translates_and_is_inspected_like_a_plain_one(
     make_model: MakeModel, tmp_path: Path, copy_pairs: MakePairs, way: Callable[[Transformer], nn.Module]
 ):
@@ -192,10 +113,10 @@ def test_law_a_function_that_evaluates_a_model_can_be_compiled():
     assert torch.equal(torch.compile(evaluated, **EAGER)(x), evaluated(x))
 
 
-@pytest.mark.parametrize(("way", "fast"), [(wrapped, True), (by_parts, False)])
-def test_law_a_run_resumes_compiled_or_plain_however_it_began(make_model, copy_pairs, tmp_path, way, fast):
+@pytest.mark.parametrize("way", [wrapped, by_parts])
+def test_law_a_run_resumes_compiled_or_plain_however_it_began(make_model, copy_pairs, tmp_path, way):
     def run(model: nn.Module, steps: int, folder: str) -> tuple[list[Tensor], EpochMetrics]:
-        config, rng = dataclasses.replace(BRIEF, steps=steps, fast=fast), torch.Generator()
+        config, rng = dataclasses.replace(BRIEF, steps=steps), torch.Generator()
         with RunDirectory(tmp_path / folder) as run_directory:
             metrics = train(model, copy_pairs(7), config, generator=rng, run_directory=run_directory)
         return list(model.parameters()), metrics[-1]
@@ -205,9 +126,3 @@ def test_law_a_run_resumes_compiled_or_plain_however_it_began(make_model, copy_p
     expected, wanted = run(make_model(), 5, "expected")
     torch.testing.assert_close(found, expected)
     assert metrics.encoder_cosine == pytest.approx(wanted.encoder_cosine, rel=1e-4)
-
-
-def test_message_no_compiler(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(FileNotFoundError, match=r"needs a C\+\+ compiler, and there is none of g\+\+, clang"):
-        compile_stacks(make_model())
