@@ -14,12 +14,10 @@ FILES = sorted(FOLDER.rglob("*.py"))
 
 MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
-FAST = ("config", *MODEL, "fast", "fast.*")
-INSPECTION = (*FAST, *TEXT, "inspection", "inspection.*")
+INSPECTION = ("config", *MODEL, *TEXT, "inspection", "inspection.*")
 CHECKPOINTING = ("config", "registry", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
     *INSPECTION,
-    *FAST,
     *CHECKPOINTING,
     "evaluation",
     "evaluation.*",
@@ -29,6 +27,7 @@ PLOTTING = ("plotting", "plotting.*")  # draws what training reports
 MODERN = ("modern", "modern.*")
 INTEROP = ("interop", "interop.*")
 ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
+FAST = ("fast", "fast.*")  # a guest: imports inside functions reach it
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
 SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
@@ -62,11 +61,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(TEXT, TEXT),
     **dict.fromkeys(("evaluation", "evaluation.*"), (*TEXT, "evaluation.*")),
     **dict.fromkeys(("inspection", "inspection.*"), INSPECTION),
-    **dict.fromkeys(("fast", "fast.*"), FAST),
+    **dict.fromkeys(FAST, ("config", *MODEL, *TEXT, *TRAINING, *DECODING, *FAST)),
     **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
+    "training.trainer": (*BELOW, *TRAINING, "fast.training"),
+    "training.recipe": (*BELOW, *TRAINING, "fast.compilation"),
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
-    **dict.fromkeys(("decoding", "decoding.translator"), (*BELOW, *DECODING)),
-    "decoding.*": ("config", *MODEL, *DECODING),  # only a translator chooses what is in `fast`
+    "decoding.translator": (*BELOW, *DECODING, "fast.kv_cache"),
+    **dict.fromkeys(DECODING, ("config", *MODEL, *DECODING)),
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     **dict.fromkeys(MODERN, ("config", *MODEL, *MODERN)),
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
@@ -151,6 +152,12 @@ def test_law_no_module_imports_from_a_higher_layer():
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
 
 
+def test_law_the_package_is_imported_without_its_fast_path():
+    at_import = re.compile(rf"^(from|import) {PACKAGE}\.fast\b", re.M)
+    found = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
+    assert {name for name in found if not name.startswith("fast.")} <= {"training.recipe"}
+
+
 def test_law_the_package_and_the_chapters_never_import_the_builder():
     sources = [*FILES, *FOLDER.parent.glob("chapters/src/*.md")]
     assert [
@@ -199,6 +206,7 @@ def test_law_a_test_file_has_the_name_of_a_module():
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("decoding.kv_cache", "from annotated_transformer.fast.linear import onednn_linear", {"fast.linear"}),
+        ("training.trainer", "from annotated_transformer.fast import loss", {"fast.loss"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),
         ("model.encoder", "import torch\nfrom .multi_head_attention import MultiHeadAttention", set()),
         ("__main__", "from annotated_transformer.training.trainer import train", set()),

@@ -157,6 +157,8 @@ def test_message_the_state_of_another_training_run(run: Run, tmp_path: Path, cop
         run(run_directory, config)
     for sentence, other, given, known in (
         ("batch_tokens was 53 and is 59", run, {"config": dataclasses.replace(more, batch_tokens=59)}, {}),
+        ("fast was False and is True", run, {"config": dataclasses.replace(more, fast=True)}, {}),
+        ("criterion was not given and is len", run, {"criterion": len}, {}),
         ("seed was 0 and is 1", run, {"seed": 1}, {}),
         ("tokenizer was ab and is ef", run, {}, {"tokenizer": "ef"}),
         ("corpus was not given and is cd", run, {}, {"corpus": "cd"}),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.fast import linear
 from annotated_transformer.fast.kv_cache import BLOCK, FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
@@ -85,9 +85,7 @@ def test_oracle_a_step_of_cross_attention_matches_its_equation(stirred, monkeypa
         return out
 
     monkeypatch.setattr(attention, "attend", attended)
-    layer = LayerCache(model.decoder.layers[0], model.encode(src, padding_mask(src, 0)), padding_mask(src, 0))
-    for position, token in enumerate(tgt[0]):
-        layer.step(model.embed(token.reshape(1, 1), start=position))
+    decode(KeyValueCache, model, src, tgt)
     width = attention.to_key.out_features // attention.num_heads
     for x, found in seen:
         heads = []

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ import torch.nn.functional as F
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import EOS_ID
 from annotated_transformer.training import stopwatch
@@ -19,7 +21,8 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics
-from annotated_transformer.training.trainer import TrainingStopped, train
+from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.trainer import TrainingStopped, train, train_steps
 from tests.small_training import BRIEF, VOCAB, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 
@@ -173,15 +176,84 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
         assert lines(folder) == lines(tmp_path / "whole")
 
 
-@pytest.mark.message
-def test_message_a_run_that_chose_the_fast_modules_resumes_with_them(copy_pairs, tmp_path: Path):
-    def session(steps: int, fast: bool | None) -> None:
-        config = dataclasses.replace(BRIEF, steps=steps, fast=fast)
-        with RunDirectory(tmp_path) as directory:
-            train(model(), copy_pairs(23), config, generator=rng(), run_directory=directory)
+def test_law_each_update_is_yielded_with_its_numbers(copy_pairs):
+    pairs = copy_pairs(23, seed=0)
+    epoch = len(make_batches(pairs, batch_tokens=53))
+    config = dataclasses.replace(BRIEF, steps=epoch + 2)
+    made = list(train_steps(model(), pairs, config, generator=rng()))
+    assert [update.step for update in made] == list(range(1, epoch + 3))
+    for update in made:
+        assert update.lr == learning_rate(update.step, d_model=32, warmup_steps=3, max_lr=1e-2)
+        assert (update.metrics is not None) == (update.step in (epoch, epoch + 2))
+    reports = [update.metrics for update in made if update.metrics]
+    assert reports == train(model(), pairs, config, generator=rng())
+    last = made[-2:]
+    assert reports[1].gradient_norm == pytest.approx(sum(update.gradient_norm for update in last) / 2)
+    low, high = sorted(update.loss for update in last)
+    assert low < reports[1].training_loss < high
 
-    session(1, None)
-    session(2, True)
-    session(3, None)
-    with pytest.raises(ValueError, match="fast"):
-        session(4, False)
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_law_each_module_keeps_its_mode_however_training_ends(copy_pairs, fast: bool):
+    one, config = model(dropout=0.3).eval(), dataclasses.replace(BRIEF, fast=fast)
+    one.encoder.train()
+    modes, modules = [module.training for module in one.modules()], list(one.modules())
+
+    def stop() -> bool:
+        assert all(module.training for module in one.modules())
+        raise KeyboardInterrupt
+
+    for _ in train_steps(one, copy_pairs(5), config, generator=rng()):
+        break
+    assert [module.training for module in one.modules()] == modes
+    with pytest.raises(KeyboardInterrupt):
+        train(one, copy_pairs(5), config, generator=rng(), stop=stop)
+    train(one, copy_pairs(5), config, generator=rng())
+    assert [module.training for module in one.modules()] == modes
+    assert list(one.modules()) == modules
+
+
+def test_law_without_a_generator_the_order_comes_from_the_seed_of_torch(copy_pairs):
+    def trained(**options: torch.Generator) -> torch.Tensor:
+        one = model()
+        torch.manual_seed(seed)
+        train(one, copy_pairs(23), BRIEF, **options)
+        return one.embedding.weight
+
+    for seed in (5, 6):
+        assert torch.equal(trained(), trained())
+        assert torch.equal(trained(), trained(generator=torch.Generator().manual_seed(seed)))
+    assert not torch.equal(trained(), trained(generator=torch.Generator().manual_seed(5)))
+
+
+@pytest.mark.message
+def test_message_a_generator_elsewhere_than_on_the_cpu(copy_pairs):
+    generator = SimpleNamespace(device=torch.device("cuda:0"))
+    message = r"^the generator is on cuda:0, and pairs are put in order on the CPU; give torch.Generator\(\)"
+    with pytest.raises(ValueError, match=message):
+        train(model(), copy_pairs(3), BRIEF, generator=generator)
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, validated: bool):
+    numbers, modes = iter([3.0, 2.0, 5.0, 2.0, 1.0]), []
+
+    def criterion(net: Transformer) -> float:
+        modes.append(net.training)
+        return next(numbers)
+
+    config = dataclasses.replace(BRIEF, steps=99, patience=2)
+    pairs = copy_pairs(3)
+    options = {"validation": pairs} if validated else {}
+    reports = train(model(), pairs, config, criterion=criterion, **options)
+    assert [report.criterion for report in reports] == [3.0, 2.0, 5.0, 2.0]
+    assert [report.best_epoch for report in reports] == [1, 2, 2, 2]
+    assert [report.validation_loss is not None for report in reports] == [validated] * 4
+    assert modes == [False] * 4
+
+
+@pytest.mark.message
+def test_message_a_criterion_that_is_no_number(copy_pairs):
+    message = "^the criterion returned nan for the model; return a finite number$"
+    with pytest.raises(ValueError, match=message):
+        train(model(), copy_pairs(3), BRIEF, criterion=lambda net: math.nan)
