@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.checks import (
+    explains,
     other_widths,
     refuses,
     unequal_widths,
@@ -20,7 +21,7 @@ from annotated_transformer.model.checks import (
 )
 
 
-@refuses(unequal_widths)
+@explains(unequal_widths)
 def attention_weights(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],
@@ -66,7 +67,7 @@ class ScaledDotProductAttention(nn.Module):
         super().__init__()
         self.weights = nn.Identity()
 
-    @refuses(unpaired_values, unlike_values)
+    @explains(unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],

@@ -1,8 +1,9 @@
 """Checks of what the model's modules receive, with their messages, to keep them out of the formulas.
 
-`@refuses(unequal_widths)` above a function runs that check before the function. A check receives
-those of the function's arguments that it names; their places are looked up when the function is defined,
-not when it is called. The checks of token ids are in `id_checks`.
+`@refuses(unequal_batches)` above a function runs that check before the function, where PyTorch would compute
+something that nobody meant. `@explains(unequal_widths)` runs it only if the function has failed, to say why in
+place of PyTorch's error: it costs nothing otherwise. A check receives those of the function's arguments
+that it names; their places are looked up when the function is defined. The checks of token ids are in `id_checks`.
 """
 
 import functools
@@ -24,32 +25,69 @@ def refuses(
     """Return a decorator that runs `checks` before each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        parameters = inspect.signature(function).parameters
-        names = list(parameters)  # lists: PyTorch 2.6 cannot trace other mappings
-        defaults = [parameter.default for parameter in parameters.values()]
-        placed = [
-            (check, [names.index(name) for name in inspect.signature(check).parameters])
-            for check in checks
-        ]
+        run = _runner(function, checks)
 
         @functools.wraps(function)
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
-            given: list[Any] = [*inputs]
-            runnable = placed
-            if options or len(given) < len(names):
-                values = zip(names, given + defaults[len(given) :], strict=False)
-                given = [options.get(name, value) for name, value in values]
-                # otherwise Python names what is missing
-                runnable = [
-                    x for x in placed if all(given[i] is not MISSING for i in x[1])
-                ]
-            for check, places in runnable:
-                check(*[given[place] for place in places])
+            run(inputs, options)
             return function(*inputs, **options)
 
         return checked
 
     return decorate
+
+
+def explains(
+    *checks: Callable[..., None],
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that runs `checks` after a call has failed, to raise their error instead."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        run = _runner(function, checks)
+
+        @functools.wraps(function)
+        def explained(*inputs: P.args, **options: P.kwargs) -> T:
+            try:
+                output = function(*inputs, **options)
+            except Exception:
+                try:
+                    run(inputs, options)
+                except (TypeError, ValueError) as refusal:
+                    raise refusal from None
+                raise
+            if getattr(output, "is_meta", False):  # there, PyTorch mixes devices
+                run(inputs, options)
+            return output
+
+        return explained
+
+    return decorate
+
+
+def _runner(
+    function: Callable[..., Any], checks: tuple[Callable[..., None], ...]
+) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
+    """Return what runs `checks` on the arguments of a call of `function`."""
+    parameters = inspect.signature(function).parameters
+    names = list(parameters)  # lists: PyTorch 2.6 cannot trace other mappings
+    defaults = [parameter.default for parameter in parameters.values()]
+    placed = [
+        (check, [names.index(name) for name in inspect.signature(check).parameters])
+        for check in checks
+    ]
+    needed = 1 + max(place for _, places in placed for place in places)
+
+    def run(inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        given, runnable = inputs, placed
+        if options or len(given) < needed:
+            values = zip(names, [*inputs, *defaults[len(inputs) :]], strict=False)
+            given = tuple(options.get(name, value) for name, value in values)
+            # otherwise Python names what is missing
+            runnable = [x for x in placed if all(given[i] is not MISSING for i in x[1])]
+        for check, places in runnable:
+            check(*[given[place] for place in places])
+
+    return run
 
 
 def unequal_widths(query: Tensor, key: Tensor) -> None:
@@ -265,10 +303,11 @@ def other_features(self: Any, x: Tensor) -> None:
 
     A width of 1 would be broadcast.
     """
-    refuse_other_device("x", x, "this norm's gain", self.gain)
-    if x.size(-1) != len(self.gain):
+    gain = self.gain
+    refuse_other_device("x", x, "this norm's gain", gain)
+    if x.size(-1) != len(gain):
         raise ValueError(
-            f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
+            f"x has {x.size(-1)} features, this norm has d_model={len(gain)}; "
             f"give tokens of that width"
         )
 

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import other_inputs, refuses
+from annotated_transformer.model.checks import explains, other_inputs
 
 ACTIVATIONS = {
     "relu": nn.ReLU,
@@ -24,7 +24,7 @@ class FeedForward(nn.Module):
         self.activation = activation or nn.ReLU()
         self.contract = nn.Linear(d_ff, d_model)
 
-    @refuses(other_inputs)
+    @explains(other_inputs)
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:

@@ -1,15 +1,44 @@
 """Checks of token ids and padding, in the form that `checks` describes.
 
 In a traced program (`torch.export`, `torch.compile`) and on the device "meta", tensors have shapes
-but no values, so checks of values are skipped.
+but no values, so checks of values are skipped. They are skipped inside `checked_ids`, too.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.model.checks import refuse_other_device
+
+_THREAD = threading.local()  # `checked` is True inside `checked_ids`
+
+
+@contextmanager
+def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
+    """Check the ids of a batch once, where they are, and let `model` not check them again inside.
+
+    So a batch on the CPU is checked there. On a GPU, each check of values would make the CPU wait.
+    The model still refuses ids on a different device.
+
+    Raises:
+        TypeError: If the ids are not tensors of integers.
+        ValueError: If `model(src, tgt)` would raise it.
+    """
+    unpaired_sentences(src, tgt)
+    _refuse_empty(src, model.config)
+    padding_between_tokens(model, src, tgt)
+    for ids in (src, tgt):
+        _refuse_outside(ids, model.config.vocab_size)
+    before = getattr(_THREAD, "checked", False)
+    _THREAD.checked = True
+    try:
+        yield
+    finally:
+        _THREAD.checked = before
 
 
 def check_ids(ids: object, name: str = "token ids") -> None:
@@ -40,9 +69,12 @@ def foreign_ids(self: Any, ids: Tensor) -> None:
     """
     check_ids(ids)
     refuse_other_device("token ids", ids, "the weights", self.weight)
-    if _has_no_values(ids) or ids.numel() == 0:
+    _refuse_outside(ids, len(self.weight))
+
+
+def _refuse_outside(ids: Tensor, vocab_size: int) -> None:
+    if _skips_values(ids) or ids.numel() == 0:
         return
-    vocab_size = len(self.weight)
     if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
         raise ValueError(
             f"token ids {int(ids.min())} to {int(ids.max())} do not fit "
@@ -82,9 +114,13 @@ def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
 def empty_sources(self: Any, src: Tensor) -> None:
     """Raise ValueError if a source holds nothing but padding, or is on a different device."""
     refuse_other_device("source ids", src, "the weights", self.embedding.weight)
-    if _has_no_values(src):
+    _refuse_empty(src, self.config)
+
+
+def _refuse_empty(src: Tensor, config: Any) -> None:
+    if _skips_values(src):
         return
-    pad_id, eos_id = self.config.pad_id, self.config.eos_id
+    pad_id, eos_id = config.pad_id, config.eos_id
     if (empty := (src == pad_id).all(dim=1)).any():
         raise ValueError(
             f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
@@ -96,7 +132,7 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
     """Raise ValueError if a token follows padding, which would hide a place and shift the others."""
     pad_id = self.config.pad_id
     for name, ids in (("source", src), ("target", tgt)):
-        if _has_no_values(ids):
+        if _skips_values(ids):
             continue
         is_pad = ids == pad_id
         if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
@@ -107,5 +143,7 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
             )
 
 
-def _has_no_values(x: Tensor) -> bool:
-    return torch.compiler.is_compiling() or x.is_meta
+def _skips_values(x: Tensor) -> bool:
+    if torch.compiler.is_compiling() or x.is_meta:
+        return True
+    return getattr(_THREAD, "checked", False)

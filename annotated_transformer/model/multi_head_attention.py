@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.checks import (
+    explains,
     other_tokens,
     refuses,
     unequal_batches,
@@ -98,8 +99,9 @@ class MultiHeadAttention(nn.Module):
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
 
-    @refuses(other_tokens)
+    @explains(other_tokens)
     def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
-        projected: Tensor = projection(x)
+        batch, tokens, _ = x.shape
         width = projection.out_features // self.num_heads
-        return projected.unflatten(-1, (self.num_heads, width)).transpose(1, 2)
+        heads = projection(x).view(batch, tokens, self.num_heads, width)
+        return heads.transpose(1, 2)
