@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
@@ -59,9 +60,10 @@ class PlainLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels that are not padding, in nats."""
-        batch = batch.to(_device(self.model))
-        with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
-            logits = self.model(batch.src, batch.decoder_input)
+        with checked_ids(self.model, batch.src, batch.decoder_input):
+            batch = batch.to(device := _device(self.model))
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
+                logits = self.model(batch.src, batch.decoder_input)
         return label_smoothed_cross_entropy(logits, batch.labels, **self.settings)
 
 
