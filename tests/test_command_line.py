@@ -128,7 +128,7 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
     command = [*TRAIN, "--data", str(data), "--out", str(out)]
     for number, status, last in ((signal.SIGINT, 130, 7), (signal.SIGTERM, 143, 31)):
 
-        def stop(state, *args, number: int = number, last: int = last) -> str:
+        def stop(state, *args, number: int = number, last: int = last) -> trainer.Update:
             note = update(state, *args)
             if state.progress.step == last:
                 os.kill(os.getpid(), number)

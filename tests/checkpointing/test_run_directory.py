@@ -45,7 +45,7 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
     update = trainer.update
     for last in range(0, STEPS, 3):  # before each batch of an epoch
 
-        def stop(state: TrainingState, *args: object, last: int = last) -> str:
+        def stop(state: TrainingState, *args: object, last: int = last) -> trainer.Update:
             if state.progress.step == last:
                 raise Stopped
             return update(state, *args)

@@ -153,7 +153,7 @@ def test_law_the_logged_command_resumes_the_run_from_another_folder(data, root, 
     script.write_text(SCRIPT.format(python=sys.executable))
     script.chmod(0o755)
 
-    def stop(state: TrainingState, *rest: object) -> str:
+    def stop(state: TrainingState, *rest: object) -> trainer.Update:
         note = update(state, *rest)
         if state.progress.step == 2:
             os.kill(os.getpid(), signal.SIGINT)

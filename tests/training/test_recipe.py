@@ -52,7 +52,7 @@ def killed_at(monkeypatch) -> Callable[[int], AbstractContextManager]:
 
     @contextlib.contextmanager
     def killed_at(last: int):
-        def stop(state: TrainingState, *args: object) -> str:
+        def stop(state: TrainingState, *args: object) -> trainer.Update:
             if state.progress.step == last:
                 raise Killed
             return update(state, *args)
