@@ -129,10 +129,10 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
     for number, status, last in ((signal.SIGINT, 130, 7), (signal.SIGTERM, 143, 31)):
 
         def stop(state, *args, number: int = number, last: int = last) -> trainer.Update:
-            note = update(state, *args)
+            made = update(state, *args)
             if state.progress.step == last:
                 os.kill(os.getpid(), number)
-            return note
+            return made
 
         monkeypatch.setattr(trainer, "update", stop)
         assert command_line.main(command) == status

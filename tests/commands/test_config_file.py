@@ -71,7 +71,7 @@ def test_law_settings_have_defaults_without_a_config_file(tmp_path: Path):
     (tmp_path / "empty.json").write_text("\ufeff{}", encoding="utf-8")  # as Windows saves UTF-8
     for options in (parsed(minutes=2.0), parsed("--config", str(tmp_path / "empty.json"), minutes=2.0)):
         found = training_config(options)
-        assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, None, False)
+        assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, False, False)
 
 
 def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder: Path):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.plotting import reports
+from annotated_transformer.plotting import reports, training_curves
 
 LINE = (
     '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "lr": 0.001, '
@@ -30,7 +30,8 @@ def test_law_the_image_contains_the_printed_description_with_the_peak_of_the_sch
     training: Path, capsys, monkeypatch
 ):
     rates = {11: 0.001, 18: 0.018, 23: 0.001}  # the first and the last are the reported ones
-    monkeypatch.setattr(reports, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
+    for module in (reports, training_curves):  # which imports it, perhaps only now
+        monkeypatch.setattr(module, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
     file = training / "curves.svg"
     assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
     words = capsys.readouterr().out.strip()

@@ -154,10 +154,10 @@ def test_law_the_logged_command_resumes_the_run_from_another_folder(data, root, 
     script.chmod(0o755)
 
     def stop(state: TrainingState, *rest: object) -> trainer.Update:
-        note = update(state, *rest)
+        made = update(state, *rest)
         if state.progress.step == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return note
+        return made
 
     monkeypatch.chdir(begun)
     monkeypatch.setattr(sys, "argv", [str(script)])
