@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.inspection.heads import (
@@ -135,8 +134,7 @@ def main() -> None:
     """Measure a shipped model, and write the result."""
     options = begin(data_parser(__doc__))
     corpus = load_corpus("tatoeba", folder=options.data, source="en", target="de")
-    shipped = Translator.from_pretrained("en-de")
-    translator = Translator(shipped.model, shipped.tokenizer, decoder=KeyValueCache)  # which runs hooks
+    translator = Translator.from_pretrained("en-de")
     results = measure(translator, corpus.splits["val"][:PAIRS], corpus.splits["test"][:PAIRS])
     write_result(RESULTS / "pruning_en-de.json", seed=SEEDS[0], results=results)
 
