@@ -73,7 +73,8 @@ class KeyValueCache:
         """
         refuse_for_cache(model)
         self.model = model
-        memory, memory_mask = encode_sources(model, src)
+        memory, mask = encode_sources(model, src)
+        memory_mask = None if mask.all() else mask  # asked once, not in each layer of each step
         self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model.decoder)]
         self.rows, self.length = len(src), 0
 
@@ -96,7 +97,7 @@ class KeyValueCache:
 class LayerCache:
     """A decoder layer with the keys and values of its two attentions."""
 
-    def __init__(self, layer: DecoderLayer, memory: Tensor, memory_mask: Tensor) -> None:
+    def __init__(self, layer: DecoderLayer, memory: Tensor, memory_mask: Tensor | None) -> None:
         """Project the memory, and start with no target tokens."""
         self.layer, self.memory_mask = layer, memory_mask
         self.memory = layer.cross_attention.project_memory(memory, memory)
@@ -114,7 +115,7 @@ class LayerCache:
         """Keep the keys and values of these rows."""
         (k, v), (memory_k, memory_v) = self.past, self.memory
         self.past, self.memory = (k[rows], v[rows]), (memory_k[rows], memory_v[rows])
-        self.memory_mask = self.memory_mask[rows]
+        self.memory_mask = None if self.memory_mask is None else self.memory_mask[rows]
 
     def _read_past(self, x: Tensor) -> Tensor:
         attention = self.layer.self_attention
