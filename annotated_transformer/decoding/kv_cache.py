@@ -75,7 +75,8 @@ class KeyValueCache:
         """
         refuse_for_cache(model)
         self.model, self.final_norm = model, model.decoder.final_norm
-        memory, self.memory_mask = encode_sources(model, src)
+        memory, mask = encode_sources(model, src)
+        self.memory_mask = None if mask.all() else mask  # asked once, not in each layer of each step
         self.layers = [LayerCache(layer, memory) for layer in decoder_layers(model.decoder)]
         self.rows, self.length = len(src), 0
 
@@ -90,7 +91,8 @@ class KeyValueCache:
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
-        self.rows, self.memory_mask = len(rows), self.memory_mask[rows]
+        self.rows = len(rows)
+        self.memory_mask = None if self.memory_mask is None else self.memory_mask[rows]
         for layer in self.layers:
             layer.select(rows)
 

@@ -1,9 +1,9 @@
 """Checks of what the model's modules receive, with their messages, to keep them out of the formulas.
 
-`@refuses(unequal_batches)` above a function runs that check before the function, where PyTorch would compute
-something that nobody meant. `@explains(unequal_widths)` runs it only if the function has failed, to say why
-in place of PyTorch's error: it costs nothing otherwise. A check receives those of the arguments
-that it names; their places are looked up when the function is defined. The checks of ids are in `id_checks`.
+`@refuses(unequal_batches)` above a function runs that check before the function, where PyTorch would
+compute something that nobody meant. `@explains(unequal_widths)` runs it only if the function has failed,
+to say why in place of PyTorch's error. A check receives those of the function's arguments that it names;
+their places are looked up when the function is defined. The checks of token ids are in `id_checks`.
 """
 
 import functools

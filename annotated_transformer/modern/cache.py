@@ -33,7 +33,7 @@ class DecoderOnlyCache:
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
         nothing = model.embedding.weight.new_zeros(rows, 0, model.config.d_model)
         layers = cast(list[EncoderLayer], list(model.encoder.layers))
-        self.layers = [LayerCache(layer, nothing) for layer in layers]
+        self.layers = [CachedLayer(layer, nothing) for layer in layers]
         self.final_norm = model.encoder.final_norm
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -64,7 +64,7 @@ class DecoderOnlyCache:
             layer.self_attention.select(rows)
 
 
-class LayerCache:
+class CachedLayer:
     """A layer whose attention remembers keys and values."""
 
     def __init__(self, layer: EncoderLayer, nothing: Tensor) -> None:

@@ -282,7 +282,9 @@ def test_message_inputs_that_differ_in_type_or_device(module, name, other):
     sentence = rf"^{name} has dtype torch\.float64, unlike {other} \(torch\.float32\); convert one of them"
     with pytest.raises(TypeError, match=sentence):
         call(torch.Tensor.double)
-    sentence = rf"^two devices: {name} of shape \(2, 7, 1[13]\) on meta, {other} on cpu; tensors on "
+    sentence = (
+        rf"^two devices: {name} of shape \(2, 7, 1[13]\) on meta, {other} on cpu; tensors on 'meta' have"
+    )
     with pytest.raises(ValueError, match=sentence):
         call(lambda x: x.to("meta"))
     with pytest.raises(TypeError, match=r"^(key|value) is of type list; give a tensor$"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotated_transformer.model.checks import refuses
+from annotated_transformer.model.checks import explains, refuses
 
 
 def negative(x):
@@ -34,6 +34,21 @@ def test_message_a_check_reads_its_arguments_by_name_and_runs_first():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         shifted(1)
     assert (shifted.__name__, shifted.__doc__) == ("shifted", "Say what comes out.")
+
+
+@explains(negative)
+def element(x):
+    return "abc"[x]
+
+
+@pytest.mark.message
+def test_message_a_check_that_explains_runs_only_when_its_function_has_failed():
+    assert element(-1) == "c"  # not refused: it did not fail
+    with pytest.raises(ValueError, match=r"^x=-9 is negative$") as refused:
+        element(x=-9)
+    assert refused.value.__suppress_context__
+    with pytest.raises(IndexError):  # what no check explains stays
+        element(8)
 
 
 def test_law_a_check_of_an_argument_that_a_function_does_not_have_is_refused_when_it_is_defined():

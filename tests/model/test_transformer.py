@@ -14,6 +14,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.checks import refuse_other_device
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import PreNorm
@@ -403,6 +404,28 @@ def test_message_padding_before_a_token_is_named_by_its_place(padded_ids):
         sentence = rf"{name} {row} of 2 has padding \(pad_id=0\) at position {place}, before a token; pad on"
         with pytest.raises(ValueError, match=f"^{sentence}"):
             model(wrong["source"], wrong["target"])
+
+
+@pytest.mark.message
+def test_message_ids_are_checked_once_where_they_are_and_not_inside(ids, monkeypatch):
+    """A check of values that a GPU would wait for reads them as numbers or truth values."""
+    model, (src, tgt) = Transformer(SMALL), ids
+    for wrong, sentence in (
+        ((src, tgt[:1]), "2 sources but 1 targets"),
+        ((src * 0, tgt), "source 0 of 2 is empty"),
+        ((src, tgt + 99), "do not fit a vocabulary of 23"),
+        ((src, tgt * 0 + torch.arange(TGT)), "has padding .* at position 0, before a token"),
+    ):
+        with pytest.raises(ValueError, match=sentence), checked_ids(model, *wrong):
+            pass
+    expected = model.eval()(src, tgt)
+    with checked_ids(model, src, tgt), monkeypatch.context() as patch:
+        for reading in ("__bool__", "__int__", "item", "tolist"):
+            patch.setattr(torch.Tensor, reading, None)
+        found = model(src, tgt)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="do not fit a vocabulary"):  # as before
+        model(src, tgt + 99)
 
 
 @pytest.mark.equation("eq-transformer")
