@@ -47,7 +47,7 @@ def test_oracle_a_cache_has_two_vectors_for_each_layer_head_and_token():
     with torch.inference_mode():
         for token in (1, 6, 7, 8):
             cache.step(torch.tensor([token]))
-    stored = sum(part.numel() for layer in cache.layers for part in layer.past)
+    stored = sum(part.numel() for layer in cache.layers for part in layer.self_attention.pairs)
     d_k, d_v = 3, 6
     assert stored == 2 * 5 * (d_k + d_v) * 4
 
