@@ -190,6 +190,7 @@ HOOKED = {
 }
 
 
+@pytest.mark.message
 @pytest.mark.parametrize(("path", "register"), HOOKED.values(), ids=HOOKED)
 def test_message_hooks_are_refused_and_not_called(one, copy_pairs, path: str | None, register):
     fast, called = Translator(one, make_tokenizer(), fast=True), []
