@@ -64,7 +64,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(FAST, ("config", *MODEL, *TEXT, *TRAINING, *DECODING, *FAST)),
     **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
     "training.trainer": (*BELOW, *TRAINING, "fast.training"),
-    "training.recipe": (*BELOW, *TRAINING, "fast.compilation"),
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
     "decoding.translator": (*BELOW, *DECODING, "fast.kv_cache"),
     **dict.fromkeys(DECODING, ("config", *MODEL, *DECODING)),
@@ -155,7 +154,7 @@ def test_law_no_module_imports_from_a_higher_layer():
 def test_law_the_package_is_imported_without_its_fast_path():
     at_import = re.compile(rf"^(from|import) {PACKAGE}\.fast\b", re.M)
     found = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
-    assert {name for name in found if not name.startswith("fast.")} <= {"training.recipe"}
+    assert {name for name in found if not name.startswith("fast.")} == set()
 
 
 def test_law_the_package_and_the_chapters_never_import_the_builder():
