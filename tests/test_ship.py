@@ -126,7 +126,7 @@ def test_law_the_card_names_each_stage_of_training_in_order(record: dict):
 def test_law_the_card_states_the_translation_direction(name: str, title: str, options: str):
     card = model_card(json.loads((RESULTS / f"weights_{name}.json").read_text(encoding="utf-8")))
     assert card.startswith(f"# {title}, trained on Tatoeba\n")
-    assert f"evaluate --corpus tatoeba {options} --beam 5\n" in card
+    assert f"evaluate --corpus tatoeba {options} --beam 5 --fast\n" in card
     assert f'translate --pretrained {name} "{EXAMPLES[name[:2]][0]}"\n' in card
 
 
