@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -17,7 +18,7 @@ from annotated_transformer.checkpointing.run_directory import RunDirectory, refu
 from annotated_transformer.checkpointing.training_state_file import Progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, encode_pairs, make_batches
+from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
@@ -84,6 +85,7 @@ def train_from_recipe(
     seed: int,
     start: Path | None = None,
     device: torch.device | str = "cpu",
+    criterion: Callable[[Transformer, Tokenizer], float] | None = None,
     save_seconds: float = 180.0,
     stop: Callable[[], bool] = lambda: False,
     log: Callable[[object], object] = lambda message: None,
@@ -102,6 +104,8 @@ def train_from_recipe(
         seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
         device: Where to train.
+        criterion: What to keep the best model by, and to be patient about, instead of the validation loss: a
+            function of the model and its tokenizer, the lower the better.
         save_seconds: Longest time between two saves of the state.
         stop: See `train`.
         log: Called with the metrics of each epoch, and with messages.
@@ -113,7 +117,8 @@ def train_from_recipe(
             if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
-    _refuse_no_validation(recipe, corpus)
+    if criterion is None:
+        _refuse_no_validation(recipe, corpus)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
     run_directory.languages = corpus.languages
     from_rank_0(refuse_foreign_model, Path(folder))  # before the tokenizer is trained, which takes time
@@ -133,16 +138,26 @@ def train_from_recipe(
 
     texts = None if corpus.validation is None else corpus.splits[corpus.validation]
     validation = None if texts is None else encode_pairs(tokenizer, texts)
+
+    def judge(model: Transformer) -> float:
+        """Return what the criterion says of the model or, without one, its validation loss."""
+        if criterion is not None:
+            return criterion(model, tokenizer)
+        batches = make_batches(validation or [], batch_tokens=recipe.training.batch_tokens)
+        return mean_loss(model, batches)
+
     epochs = train_epochs(
         model,
         pairs,
         recipe.training,
         generator=torch.Generator().manual_seed(seed),
         validation=validation,
+        criterion=None if criterion is None else wraps(criterion)(judge),
         run_directory=run_directory,
         stop=stop,
     )
-    report = _Report(recipe, log if run_directory.writes else lambda message: None)
+    judged = "validation loss" if criterion is None else "criterion"
+    report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
     metrics, kept = None, 0
     with run_directory, closing(epochs):
         report.before()
@@ -154,7 +169,7 @@ def train_from_recipe(
                 metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average, best=best
             )
         if metrics is None:
-            kept = _save_last(run_directory, model, tokenizer, recipe, validation)
+            kept = _save_last(run_directory, model, tokenizer, recipe, judge)
         report.after(run_directory.progress)
         return kept or run_directory.progress.best_step
 
@@ -162,7 +177,8 @@ def train_from_recipe(
 class _Report:
     """Log the metrics of a training run, and the warnings that follow from them, once each."""
 
-    def __init__(self, recipe: Recipe, log: Callable[[object], object]) -> None:
+    def __init__(self, recipe: Recipe, judged: str, log: Callable[[object], object]) -> None:
+        self.judged = judged
         self.config, self.norm, self.log = recipe.training, recipe.shape.norm, log
         self.collapsed = False
 
@@ -179,8 +195,8 @@ class _Report:
 
     def after(self, progress: Progress) -> None:
         if is_out_of_patience(self.config, progress):
-            message = "stopped early ({patience}): the validation loss was lowest at the end of epoch {}"
-            self.log(Message(message, progress.best_epoch, patience=self.config.patience))
+            message = "stopped early ({patience}): the {} was lowest at the end of epoch {}"
+            self.log(Message(message, self.judged, progress.best_epoch, patience=self.config.patience))
         known = self.config.steps is not None and self.config.steps < self.config.warmup_steps
         if progress.step < self.config.warmup_steps and not known:
             self.log(warm_up_warning(progress.step, self.config.warmup_steps))
@@ -191,15 +207,13 @@ def _save_last(
     model: Transformer,
     tokenizer: Tokenizer,
     recipe: Recipe,
-    validation: list[Pair] | None,
+    judge: Callable[[Transformer], float],
 ) -> int:
     """Save the model of a run that had nothing left to train, and return its step; `average` may be new."""
     progress, average = run_directory.progress, recipe.average
     best = recipe.keep == "last"
     if progress.batch:  # killed within an epoch, where the new limits end the run
-        if not best and validation is not None:
-            batches = make_batches(validation, batch_tokens=recipe.training.batch_tokens)
-            best = progress.is_best(mean_loss(model, batches))
+        best = best or progress.is_best(judge(model))
         last = progress.epoch + 1
         run_directory.save_model(last, model, tokenizer, average=average, keep=last, best=best)
     elif best:

@@ -17,6 +17,7 @@ from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.metrics import EpochMetrics
@@ -173,6 +174,25 @@ def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss
     until = for_steps(kept, dataclasses.replace(recipe, keep="last"))
     assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == kept
     assert_same_weights(tmp_path / "best", tmp_path / "until")
+
+
+def test_law_a_criterion_decides_what_is_best_and_when_to_stop_without_validation_pairs(tmp_path: Path):
+    seen, logged = [], []
+
+    def criterion(model: Transformer, tokenizer: Tokenizer) -> float:
+        assert tokenizer.vocab_size == model.config.vocab_size
+        assert not model.training
+        seen.append(abs(len(seen) - 1))  # the second epoch is the best one
+        return seen[-1]
+
+    training = dataclasses.replace(RECIPE.training, steps=99, patience=2)
+    recipe = dataclasses.replace(RECIPE, training=training, keep="best")
+    only = corpus(splits={"train": corpus().splits["train"]})
+    settings = {"seed": 3, "criterion": criterion, "log": logged.append}
+    kept = train_from_recipe(recipe, only, tmp_path, **settings)
+    assert seen == [1, 0, 1, 2]
+    assert kept == [line["step"] for line in lines(tmp_path)][1]
+    assert logged[-1] == "stopped early (patience=2): the criterion was lowest at the end of epoch 2"
 
 
 def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
