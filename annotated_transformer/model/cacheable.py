@@ -22,7 +22,7 @@ class CachedAttention:
         self.pairs = attention.project_memory(memory, memory)
 
     def __call__(self, *inputs: Tensor | None) -> Tensor:
-        """Run the lines of `MultiHeadAttention.forward`, with the `project_memory` below."""
+        """Run the lines of `MultiHeadAttention.forward`, with the method below."""
         return MultiHeadAttention.forward(cast(Any, self), *cast(Any, inputs))
 
     def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -39,7 +39,7 @@ class PastAttention(CachedAttention):
     """Self-attention that adds the newest tokens to what it has read before."""
 
     def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the keys and values of all tokens so far, of which the last ones are given."""
+        """Return the keys and values of all tokens so far, with the newest last."""
         new = self.attention.project_memory(key, value)
         keys, values = (
             torch.cat(pair, dim=2) for pair in zip(self.pairs, new, strict=True)
