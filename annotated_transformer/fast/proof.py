@@ -101,8 +101,9 @@ class Computation:
 
     def __init__(self, model: nn.Module) -> None:
         """Remember them, all by their place; the model has no hooks."""
-        ours = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(OURS)]
-        spaces = ours + [vars(kind) for space in ours for kind in space.values() if isinstance(kind, type)]
+        spaces = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(OURS)]
+        kinds = {x for space in spaces for x in space.values() if isinstance(x, type)}
+        spaces += [vars(kind) for kind in kinds if kind.__module__.startswith(OURS)]
         self.modules = [*model.modules()]
         self.own = [vars(module) for module in self.modules]
         self.places = [
