@@ -10,7 +10,7 @@ An input as small as this shows neither what dropout does nor what happens in ve
 import copy
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import is_
 from types import FunctionType, MethodType
@@ -101,7 +101,8 @@ class Computation:
 
     def __init__(self, model: nn.Module) -> None:
         """Remember them, all by their place; the model has no hooks."""
-        spaces = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(OURS)]
+        modules = [module for name, module in sorted(sys.modules.items()) if name.startswith(OURS)]
+        spaces: list[Mapping[str, object]] = [vars(module) for module in modules]
         kinds = {x for space in spaces for x in space.values() if isinstance(x, type)}
         spaces += [vars(kind) for kind in kinds if kind.__module__.startswith(OURS)]
         self.modules = [*model.modules()]
