@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.fast.decoder import FastDecoder
+from annotated_transformer.fast.decoder import FastDecoder, KeyValueBuffer
 from annotated_transformer.fast.proof import refuse_other_steps
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -86,43 +86,3 @@ class FastKeyValueCache(UnprovedCache):
         """
         refuse_other_steps(model, UnprovedCache)
         super().__init__(model, src)
-
-
-class KeyValueBuffer:
-    """Keys and values of every head of every row; each head of each row has one query per step."""
-
-    def __init__(
-        self, keys: Float[Tensor, "heads keys d_k"], values: Float[Tensor, "heads keys d_v"]
-    ) -> None:
-        """Store separate tensors: reading keys and values from one tensor takes three times as long."""
-        self.keys, self.values = keys.contiguous(), values.contiguous()
-        self.columns, self.scale = self.keys.transpose(1, 2), keys.size(-1) ** -0.5
-
-    def read(
-        self,
-        query: Float[Tensor, "heads 1 d_k"],
-        additive_mask: Float[Tensor, "#heads 1 keys"],
-    ) -> Float[Tensor, "heads 1 d_v"]:
-        r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + M)\,V$; $M$ is 0, or very low for a masked key."""
-        scores = torch.baddbmm(additive_mask, query, self.columns, alpha=self.scale)
-        return torch.bmm(scores.softmax(dim=-1), self.values)
-
-    def write(self, position: int, key: Tensor, value: Tensor) -> None:
-        """Set the key and the value of each head at a position."""
-        self.keys[:, position : position + 1] = key
-        self.values[:, position : position + 1] = value
-
-    def without_keys(self) -> "KeyValueBuffer":
-        """Return an empty buffer for keys and values of the same widths."""
-        return KeyValueBuffer(self.keys[:, :0], self.values[:, :0])
-
-    def extend(self, keys: int) -> "KeyValueBuffer":
-        """Return a buffer with space for `keys` more keys."""
-        if keys <= 0:
-            return self
-        room = (0, 0, 0, keys)
-        return KeyValueBuffer(F.pad(self.keys, room), F.pad(self.values, room))
-
-    def select(self, heads: Tensor) -> "KeyValueBuffer":
-        """Return a buffer with these heads only."""
-        return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))

@@ -29,9 +29,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training.loss import PlainLoss
 
-LIMIT = (
-    1e-9  # of the difference in float64, which is about 1e-15 without and from 1e-6 on with a changed formula
-)
+LIMIT = 1e-9  # in float64, where the difference is about 1e-15, and 1e-6 or more if a formula was changed
 COARSE = 0.1  # in float32 and bfloat16
 SIZES = (7, 8, 3, 2), (17, 24, 20, 11)  # tokens of a source, of its target, of a pair with padding; rows
 STEPS = 2  # of decoding
