@@ -105,17 +105,5 @@ def test_message_a_config_with_a_name_that_nobody_registered():
         TransformerConfig(**SHAPE, attention="relative")
 
 
-@pytest.mark.message
-def test_message_a_function_that_makes_no_module():
-    register_attention("nothing")(nothing)
-    expected = r"nothing\(config, 'encoder'\) has returned None; return a module with the call of MultiHead"
-    with pytest.raises(TypeError, match=expected):
-        Transformer(TransformerConfig(**SHAPE, attention="nothing"))
-
-
-def nothing(config: TransformerConfig, place: str) -> None:
-    return None
-
-
 def test_law_the_name_of_code_is_its_module_and_its_own():
     assert code_name(GroupedQueryAttention.attend) == "tests.own_models.GroupedQueryAttention.attend"

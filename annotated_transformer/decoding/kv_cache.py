@@ -14,7 +14,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.model.cacheable import CachedAttention, PastAttention, refuse_uncacheable
-from annotated_transformer.model.checks import trusting
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -85,10 +84,9 @@ class KeyValueCache:
         """Append one token to each target, and return the logits of the next token."""
         check_step(tokens, self.rows, self.length, self.model.config.max_length)
         x = self.model.embed(tokens[:, None], start=self.length)  # its position, which is not 0
-        with trusting(self.length > 0):  # the first step has shown that the parts fit
-            # The layers know the memory, and may see the whole past: neither is given.
-            hidden = Decoder.forward(cast(Any, self), x, x, None, self.memory_mask)
-            logits = self.model.logits(hidden)[:, 0]
+        # The layers know the memory, and may see the whole past: neither is given.
+        hidden = Decoder.forward(cast(Any, self), x, x, None, self.memory_mask)
+        logits = self.model.logits(hidden)[:, 0]
         self.length += 1
         return logits
 

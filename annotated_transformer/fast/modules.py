@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
-from annotated_transformer.model.checks import refuses, unequal_widths, unfit_mask_of_pairs, unpaired_values
+from annotated_transformer.model.checks import refuses, unfit_pairs
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.plain import changes
 
@@ -60,7 +60,7 @@ class FastAttention(nn.Module):
         super().__init__()
         self.weights = attention.weights
 
-    @refuses(unequal_widths, unpaired_values, unfit_mask_of_pairs)
+    @refuses(unfit_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],

@@ -9,19 +9,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import (
-    explains,
-    other_widths,
-    refuses,
-    unequal_widths,
-    unfit_mask,
-    unfit_mask_of_pairs,
-    unlike_values,
-    unpaired_values,
-)
+from annotated_transformer.model.checks import refuses, unfit_mask, unfit_pairs
 
 
-@explains(unequal_widths)
 def attention_weights(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],
@@ -32,9 +22,8 @@ def attention_weights(
     `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`.
 
     Raises:
-        ValueError: If query and key differ in width or device, or the mask does not
-            fit.
-        TypeError: If query and key differ in type, or the mask is not boolean.
+        ValueError: If the mask has another number of dimensions than 2 or the scores'.
+        TypeError: If the mask is not boolean.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return masked_softmax(scores, mask)
@@ -67,7 +56,6 @@ class ScaledDotProductAttention(nn.Module):
         super().__init__()
         self.weights = nn.Identity()
 
-    @explains(unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -86,7 +74,7 @@ class FusedAttention(nn.Module):
     The kernel need not materialize the weights, so there are none to observe.
     """
 
-    @refuses(unequal_widths, unpaired_values, unlike_values, unfit_mask_of_pairs)
+    @refuses(unfit_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -113,7 +101,6 @@ class AdditiveAttention(nn.Module):
         self.to_score = nn.Linear(hidden, 1, bias=False)
         self.weights = nn.Identity()
 
-    @refuses(other_widths, unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_query"],
@@ -121,12 +108,7 @@ class AdditiveAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one weighted mean of the values for each query.
-
-        Raises:
-            ValueError: If a width is not the one this layer was made for, or the mask does not fit.
-            TypeError: If the mask is not boolean.
-        """
+        """Return one weighted mean of the values for each query."""
         pairs = self.to_query(query).unsqueeze(-2) + self.to_key(key).unsqueeze(-3)
         scores: Tensor = self.to_score(pairs.tanh()).squeeze(-1)
         weights: Tensor = self.weights(masked_softmax(scores, mask))

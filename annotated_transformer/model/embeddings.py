@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import other_hidden, refuses
+from annotated_transformer.model.checks import refuses
 from annotated_transformer.model.id_checks import foreign_ids
 from annotated_transformer.model.initialization import initialize_table
 
@@ -35,14 +35,8 @@ class TokenEmbedding(nn.Module):
         d_model = self.weight.size(1)
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
 
-    @refuses(other_hidden)
     def logits(
         self, hidden: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch vocab"]:
-        r"""Return $hE^\top$, a logit for each token of the vocabulary.
-
-        Raises:
-            TypeError: If the hidden states do not have the type of the matrix.
-            ValueError: If they are on a different device, or of a different width.
-        """
+        r"""Return $hE^\top$, a logit for each token of the vocabulary."""
         return F.linear(hidden, self.weight)

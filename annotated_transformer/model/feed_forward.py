@@ -3,8 +3,6 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import explains, other_inputs
-
 ACTIVATIONS = {
     "relu": nn.ReLU,
     "gelu": nn.GELU,
@@ -24,15 +22,9 @@ class FeedForward(nn.Module):
         self.activation = activation or nn.ReLU()
         self.contract = nn.Linear(d_ff, d_model)
 
-    @explains(other_inputs)
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Return each token's transform; no token sees another.
-
-        Raises:
-            TypeError: If the tokens do not have the type of the weights.
-            ValueError: If they are on a different device, or of a different width.
-        """
+        """Return each token's transform; no token sees another."""
         output: Tensor = self.contract(self.activation(self.expand(x)))
         return output

@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.model.checks import refuse_other_device
-
 _THREAD = threading.local()  # `checked` is True inside `checked_ids`
 
 
@@ -22,15 +20,12 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
     """Check the ids of a batch once, where they are, and let `model` not check them again inside.
 
     So a batch on the CPU is checked there. On a GPU, each check of values would make the CPU wait.
-    The model still refuses ids on a different device.
 
     Raises:
         TypeError: If the ids are not tensors of integers.
         ValueError: If `model(src, tgt)` would raise it.
     """
-    unpaired_sentences(src, tgt)
-    _refuse_empty(src, model.config)
-    padding_between_tokens(model, src, tgt)
+    unfit_batch(model, src, tgt)
     for ids in (src, tgt):
         _refuse_outside(ids, model.config.vocab_size)
     before = getattr(_THREAD, "checked", False)
@@ -63,12 +58,8 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 
 
 def foreign_ids(self: Any, ids: Tensor) -> None:
-    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix.
-
-    Ids on a different device have none, either.
-    """
+    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix."""
     check_ids(ids)
-    refuse_other_device("token ids", ids, "the weights", self.weight)
     _refuse_outside(ids, len(self.weight))
 
 
@@ -101,20 +92,22 @@ def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
         )
 
 
-def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
-    """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
+def unfit_batch(self: Any, src: Tensor, tgt: Tensor) -> None:
+    """Refuse sources and targets that are not those of one batch.
+
+    Raises:
+        TypeError: If the ids are not tensors of integers.
+        ValueError: If they do not have two dimensions, the numbers of sentences differ, a source holds
+            nothing but padding, or a token follows padding.
+    """
     check_ids(src, "source ids")
     check_ids(tgt, "target ids")
     if src.size(0) != tgt.size(0):
         raise ValueError(
             f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
         )
-
-
-def empty_sources(self: Any, src: Tensor) -> None:
-    """Raise ValueError if a source holds nothing but padding, or is on a different device."""
-    refuse_other_device("source ids", src, "the weights", self.embedding.weight)
     _refuse_empty(src, self.config)
+    padding_between_tokens(self, src, tgt)
 
 
 def _refuse_empty(src: Tensor, config: Any) -> None:

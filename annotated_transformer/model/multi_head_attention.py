@@ -5,8 +5,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.checks import (
-    explains,
-    other_tokens,
     refuses,
     unequal_batches,
     uneven_heads,
@@ -63,7 +61,8 @@ class MultiHeadAttention(nn.Module):
         `mask` is (queries, keys), or broadcasts to (batch, heads, queries, keys).
 
         Raises:
-            ValueError: If a width, the batch sizes, or the mask's shape do not match.
+            ValueError: If the batch sizes differ, or the mask has another number of
+                dimensions.
             TypeError: If the mask is not boolean.
         """
         heads = self.project_query(query)
@@ -73,7 +72,7 @@ class MultiHeadAttention(nn.Module):
         self, query: Float[Tensor, "batch queries d_model"]
     ) -> Float[Tensor, "batch heads queries d_k"]:
         r"""Return $QW^Q_1, \dots, QW^Q_h$."""
-        return self._project(self.to_query, query, "query")
+        return self._project(self.to_query, query, self.num_heads)
 
     def project_memory(
         self,
@@ -83,8 +82,8 @@ class MultiHeadAttention(nn.Module):
         Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]
     ]:
         r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$."""
-        keys = self._project(self.to_key, key, "key")
-        return keys, self._project(self.to_value, value, "value")
+        keys = self._project(self.to_key, key, self.num_heads)
+        return keys, self._project(self.to_value, value, self.num_heads)
 
     @refuses(unequal_batches)
     def attend(
@@ -99,9 +98,8 @@ class MultiHeadAttention(nn.Module):
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
 
-    @explains(other_tokens)
-    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
+    def _project(self, projection: nn.Linear, x: Tensor, num_heads: int) -> Tensor:
         batch, tokens, _ = x.shape
-        width = projection.out_features // self.num_heads
-        heads = projection(x).view(batch, tokens, self.num_heads, width)
+        width = projection.out_features // num_heads
+        heads = projection(x).view(batch, tokens, num_heads, width)
         return heads.transpose(1, 2)

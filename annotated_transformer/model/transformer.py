@@ -12,16 +12,12 @@ from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
 )
-from annotated_transformer.model.checks import built_module, other_config, refuses
+from annotated_transformer.model.checks import refuses
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
-from annotated_transformer.model.id_checks import (
-    empty_sources,
-    padding_between_tokens,
-    unpaired_sentences,
-)
+from annotated_transformer.model.id_checks import unfit_batch
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -51,13 +47,8 @@ class Transformer(nn.Module):
     (section 3.4), unless `config.tied_output` is False.
     """
 
-    @refuses(other_config)
     def __init__(self, config: TransformerConfig) -> None:
-        """Build what `config` describes, initialized from torch's global generator.
-
-        Raises:
-            TypeError: If `config` is not a `TransformerConfig`.
-        """
+        """Build what `config` describes, initialized from torch's global generator."""
         super().__init__()
         self.config = config
         sizes = config.vocab_size, config.d_model
@@ -93,7 +84,7 @@ class Transformer(nn.Module):
         """
         return self.logits(self.hidden(src, tgt))
 
-    @refuses(unpaired_sentences, empty_sources, padding_between_tokens)
+    @refuses(unfit_batch)
     def hidden(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
@@ -194,7 +185,7 @@ class _Parts:
     def attention(self, place: str) -> MultiHeadAttention:
         c = self.config
         if (make := registered_attentions().get(c.attention)) is not None:
-            return built_module(make(c, place), make, place)
+            return make(c, place)
         return MultiHeadAttention(
             c.d_model,
             c.num_heads,

@@ -6,7 +6,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.attention import masked_softmax
-from annotated_transformer.model.checks import refuses, unequal_widths, unlike_values, unpaired_values
 from annotated_transformer.modern.distances import distances, refuse_other_size
 
 
@@ -25,7 +24,6 @@ class BiasedAttention(nn.Module):
         self.bias = bias
         self.weights = nn.Identity()
 
-    @refuses(unequal_widths, unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "batch heads queries d_k"],
@@ -36,8 +34,8 @@ class BiasedAttention(nn.Module):
         """Return one weighted mean of the values for each query.
 
         Raises:
-            ValueError: If widths or numbers do not fit, or there are more queries than keys.
-            TypeError: If query, key and value differ in type, or the mask is not boolean.
+            ValueError: If there are more queries than keys, or the bias was made for other heads.
+            TypeError: If the mask is not boolean.
         """
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
         bias = self.bias(distances(query, key)).to(scores.dtype)

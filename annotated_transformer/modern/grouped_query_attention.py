@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
-from annotated_transformer.model.checks import other_tokens, refuses
 from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -61,14 +60,8 @@ class GroupedQueryAttention(MultiHeadAttention):
         value: Float[Tensor, "batch keys d_model"],
     ) -> tuple[Float[Tensor, "batch kv_heads keys d_k"], Float[Tensor, "batch kv_heads keys d_v"]]:
         r"""Return the keys and values of the heads that have their own."""
-        keys = self._project(self.to_key, key, "key")
-        return keys, self._project(self.to_value, value, "value")
-
-    @refuses(other_tokens)
-    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
-        projected: Tensor = projection(x)
-        heads = self.num_heads if name == "query" else self.num_kv_heads
-        return projected.unflatten(-1, (heads, projection.out_features // heads)).transpose(1, 2)
+        keys = self._project(self.to_key, key, self.num_kv_heads)
+        return keys, self._project(self.to_value, value, self.num_kv_heads)
 
 
 def refuse_unequal_groups(num_heads: int, num_kv_heads: int) -> None:

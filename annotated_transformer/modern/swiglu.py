@@ -7,7 +7,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
-from annotated_transformer.model.checks import other_inputs, refuses
 from annotated_transformer.model.feed_forward import FeedForward
 
 
@@ -26,17 +25,11 @@ class SwiGLU(FeedForward):
         self.expand = nn.Linear(d_model, d_ff, bias=False)
         self.contract = nn.Linear(d_ff, d_model, bias=False)
 
-    @refuses(other_inputs)
     def forward(
         self,
         x: Float[Tensor, "*batch d_model"],
     ) -> Float[Tensor, "*batch d_model"]:
-        """Return each token's transform; no token sees another.
-
-        Raises:
-            TypeError: If the tokens do not have the type of the weights.
-            ValueError: If they are on a different device, or of a different width.
-        """
+        """Return each token's transform; no token sees another."""
         output: Tensor = self.contract(self.activation(self.gate(x)) * self.expand(x))
         return output
 

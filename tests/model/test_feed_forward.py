@@ -58,18 +58,3 @@ def test_law_the_share_of_a_layers_matrices_follows_the_formula(d_ff, attentions
 
     ffn, ratio = FeedForward(width, d_ff), d_ff / width
     assert size(ffn) / size(ffn, *heads) == pytest.approx(ratio / (2 * attentions + ratio))
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("x", "error", "sentence"),
-    [
-        (torch.ones(2, 5), ValueError, "^x has 5 features, this network d_model=7; give tokens of that"),
-        (torch.ones(2, 7).double(), TypeError, r"^x has dtype torch\.float64, unlike the weights \("),
-        (torch.ones(2, 7, device="meta"), ValueError, r"^two devices: x of shape \(2, 7\) on meta, the w"),
-        ([[1.0] * 7], TypeError, "^x is of type list; give a tensor$"),
-    ],
-)
-def test_message_tokens_unlike_the_weights(x, error, sentence):
-    with pytest.raises(error, match=sentence):
-        FeedForward(D_MODEL, D_FF)(x)

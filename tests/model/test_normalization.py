@@ -74,9 +74,3 @@ def test_law_the_jacobian_of_a_residual_is_the_identity_plus_that_of_the_sublaye
 def test_message_tokens_of_the_wrong_width(width):
     with pytest.raises(ValueError, match=rf"x has {width} features, this norm has d_model=7; give tokens of"):
         LayerNorm(7)(torch.zeros(2, 3, width))
-
-
-@pytest.mark.message
-def test_message_tokens_on_another_device():
-    with pytest.raises(ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on c"):
-        LayerNorm(7)(torch.zeros(2, 7, device="meta"))

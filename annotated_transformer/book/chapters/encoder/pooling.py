@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from annotated_transformer.model.checks import refuses
 
 
-def empty_sequences(is_word: Bool[Tensor, "batch tokens"]) -> None:
+def empty_sequences(z: Tensor, is_word: Tensor) -> None:
     """Raise ValueError if a sequence has no words, and so no mean."""
     if torch.compiler.is_compiling() or is_word.is_meta:
         return  # it has no values

@@ -7,21 +7,18 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import masked_softmax
-from annotated_transformer.model.checks import (
-    refuses,
-    unequal_widths,
-    unlike_values,
-    unpaired_values,
-)
+from annotated_transformer.model.checks import refuses
 
 
-def flat_kernel(width: float) -> None:
-    """Raise ValueError if the width of a Gaussian is not above 0."""
+def flat_kernel(query: Tensor, key: Tensor, value: Tensor, *, width: float) -> None:
+    """Raise ValueError if the width of a Gaussian is not above 0, or query and key differ in theirs."""
     if not width > 0:
         raise ValueError(f"width={width} of the kernel; give a number above 0")
+    if query.size(-1) != key.size(-1):  # one feature would be broadcast
+        raise ValueError(f"query has d_k={query.size(-1)} features and key {key.size(-1)}; give equal widths")
 
 
-@refuses(flat_kernel, unequal_widths, unpaired_values, unlike_values)
+@refuses(flat_kernel)
 def gaussian_average(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],

@@ -33,9 +33,9 @@ class Changed(nn.Module):
 class Interleaved(MultiHeadAttention):
     """Feature i belongs to head i mod h, instead of heads being blocks of features."""
 
-    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
+    def _project(self, projection: nn.Linear, x: Tensor, num_heads: int) -> Tensor:
         projected: Tensor = projection(x)
-        return projected.unflatten(-1, (-1, self.num_heads)).movedim(-1, 1)
+        return projected.unflatten(-1, (-1, num_heads)).movedim(-1, 1)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
         """Attend, and put the heads' features back in turns."""

@@ -6,22 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.model.checks import refuses
 
-
-def without_gradient(inputs: Tensor) -> None:
-    """Raise ValueError if the inputs do not require a gradient."""
-    if not inputs.requires_grad:
-        raise ValueError("inputs have no gradient: call inputs.requires_grad_()")
-
-
-def without_graph(output: Tensor) -> None:
-    """Raise ValueError if the output was computed without gradients."""
-    if output.grad_fn is None:
-        raise ValueError("output has no graph: no input required a gradient")
-
-
-@refuses(without_gradient)
 def gradient_by_distance(
     output: Float[Tensor, "batch width"],
     inputs: Float[Tensor, "batch tokens d_model"],
@@ -32,24 +17,17 @@ def gradient_by_distance(
 
     The gradient is that of a random direction of `output`. Its size is the root of the
     squared norm's mean over the batch.
-
-    Raises:
-        ValueError: `inputs` does not require a gradient.
     """
     direction = torch.randn(output.shape, generator=rng, dtype=output.dtype)
     (gradient,) = torch.autograd.grad((output * direction).sum(), inputs)
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
 
 
-@refuses(without_graph)
 def graph_depth(output: Tensor) -> int:
     """Count the operations on the longest path to `output` in autograd's graph.
 
     Operations on one path have to run one after another, whatever the hardware.
     A fused kernel counts as one operation, even if it has steps inside.
-
-    Raises:
-        ValueError: `output` was computed without gradients, so there is no graph.
     """
     depth: dict[object, int] = {}
     stack: list[Any] = [output.grad_fn]

@@ -67,12 +67,3 @@ def test_law_the_depth_of_a_long_chain_needs_no_recursion():
     for _ in range(3000):
         x = x + 1
     assert graph_depth(x) == 3001
-
-
-@pytest.mark.message
-def test_message_there_is_no_gradient():
-    x = draw(BATCH, TOKENS, D_MODEL)
-    with pytest.raises(ValueError, match=r"have no gradient: call inputs.requires_grad_\(\)"):
-        gradient_by_distance(x.sum(dim=1), x, rng=rng())
-    with pytest.raises(ValueError, match="no graph: no input required a gradient"):
-        graph_depth(x.sum())
