@@ -11,7 +11,10 @@
 The number is the beginning of the file's name.
 """
 
+import hashlib
 import re
+from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,10 +26,20 @@ from sphinx.errors import ExtensionError
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
 OTHERS = {"here", "terms", "prerequisites", "checks", "changes", "planned", "jupytext", "kernelspec"}
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+PYTHON = {  # without pygments_lexer: the pages color plain Python
+    "name": "python",
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "nbconvert_exporter": "python",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+}
 # The compiled loader reads the same in a seventh of the time.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -93,7 +106,7 @@ def front_matter(source: Path) -> dict[str, Any]:
     """Return what stands between the lines `---` at the top of a source; nothing if it has none.
 
     Raises:
-        ExtensionError: It is not YAML, has no keys, or has one that nothing reads, such as a misspelled one.
+        ExtensionError: It is not YAML, or has a key that nothing reads, such as a misspelled one.
     """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
@@ -102,8 +115,6 @@ def front_matter(source: Path) -> dict[str, Any]:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
-    if not isinstance(found, dict):
-        raise ExtensionError(f"the front matter of {source.name} holds no keys (key: value), but {found!r}")
     if unread := sorted(map(str, found.keys() - NEEDED - OTHERS)):
         known, unknown = ", ".join(sorted(NEEDED | OTHERS)), ", ".join(unread)
         raise ExtensionError(
@@ -121,16 +132,21 @@ def parsed(text: str) -> "NotebookNode":
 
 
 def read_source(source: Path) -> "NotebookNode":
-    """Read the cells of a source; its prerequisites stand before the line that says how long it takes."""
-    import jupytext  # as above
+    """Read a source; a cell's id is a digest of its text, so it is stable when other cells change.
 
-    notebook = jupytext.read(source)
-    needed = "; ".join(front_matter(source).get("prerequisites", []))
+    The chapter's prerequisites stand before the line that says how long it takes.
+    """
+    notebook, seen = deepcopy(parsed(source.read_text("utf-8"))), Counter[str]()
+    needed = front_matter(source).get("prerequisites")
+    before = f"**Before this chapter:** {'; '.join(needed or [])}.\n\n"
     for cell in notebook.cells:
         if needed and cell.cell_type == "markdown":
-            cell.source = READING.sub(
-                lambda _: f"**Before this chapter:** {needed}.\n\n", cell.source, count=1
-            )
+            cell.source = READING.sub(lambda _: before, cell.source, count=1)
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        cell.id = f"{digest}-{seen[digest]}"
+        seen[digest] += 1
+    notebook.metadata = type(notebook)(kernelspec=KERNEL, language_info=PYTHON)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
 
 

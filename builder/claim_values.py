@@ -16,8 +16,6 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from builder.imports import parse_cell
-
 LINE = re.compile(r"✓ (?P<what>.*?)(?:: \*\*(?P<value>.*)\*\* \((?:the book says .*|exactly)\))?$")
 ROLE = re.compile(r"\{claim\}`\s*([^`]*?)\s*`")
 QUOTE = re.compile(r"(?P<name>[a-z0-9-]+)(?:\[(?P<place>-?\d+)\])?(?:\s+:(?P<format>\S+))?")
@@ -47,6 +45,14 @@ def checks_in(code: str) -> Iterator[str]:
     for node in ast.walk(parse_cell(code)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
             yield ast.unparse(node)
+
+
+def parse_cell(cell: str) -> ast.Module:
+    """Parse a cell; one with a magic command or a deliberate error is an empty module."""
+    try:
+        return ast.parse(cell)
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def line(output: NotebookNode) -> str:

@@ -13,13 +13,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from builder.build import text_of, write
-from builder.imports import CHAPTERS, ROOT
+from builder.build import write
+from builder.chapters import CHAPTERS, KERNEL, PYTHON, ROOT
 from builder.site.notebooks import without_solutions
-from builder.staleness import PYTHON
+from builder.staleness import text_of
 
 START = "start.ipynb"
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 WELCOME = """# Start here
 
 Open a chapter, change a number, and run its cells (*Run → Run All Cells* runs the whole chapter). To see

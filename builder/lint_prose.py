@@ -11,8 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from builder.chapters import written
-from builder.imports import CHAPTERS, ROOT
+from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import absolutes, early_terms, numbers
 from builder.lint.source import parse_file
 

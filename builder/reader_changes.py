@@ -22,9 +22,8 @@ from tqdm import tqdm
 
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
-from builder.build import COLOR, KernelSilent, execute_twice_if_silent
-from builder.chapters import front_matter, written
-from builder.imports import CHAPTERS, ROOT
+from builder.build import COLOR
+from builder.chapters import CHAPTERS, ROOT, front_matter, written
 from builder.staleness import unexecuted
 
 Change = tuple[str, str]
@@ -90,20 +89,15 @@ def the_book() -> Book:
 
 def run(source: Path, change: Change | None) -> list[str]:
     """Run a chapter with one change in a reader's copy, and return what breaks."""
-
-    def make() -> NotebookClient:
-        notebook = unexecuted(source, the_book())
-        if change:
-            notebook = changed(notebook, change)
-        resources = {"metadata": {"path": str(CHAPTERS)}}
-        return NotebookClient(notebook, timeout=900, allow_errors=True, resources=resources)
-
+    notebook = unexecuted(source, the_book())
+    if change:
+        notebook = changed(notebook, change)
     os.environ.pop(STRICT, None)
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    try:
-        return list(faults(execute_twice_if_silent(source.stem, make)))
-    except KernelSilent:
-        return ["the kernel has stopped answering, again"]
+    resources = {"metadata": {"path": str(CHAPTERS)}}
+    return list(
+        faults(NotebookClient(notebook, timeout=900, allow_errors=True, resources=resources).execute())
+    )
 
 
 def main() -> int:

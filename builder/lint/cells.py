@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from builder.imports import parse_cell
+from builder.claim_values import parse_cell
 from builder.lint.source import READERS, Part, Source
 from builder.reader import HIDDEN, SETUP
 

@@ -18,8 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.claim_values import QUOTE, ROLE, checks_in
-from builder.imports import parse_cell
+from builder.claim_values import QUOTE, ROLE, checks_in, parse_cell
 from builder.lint.source import READERS, Part, Source, parse_source
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

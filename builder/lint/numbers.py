@@ -24,7 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from builder.imports import parse_cell
+from builder.claim_values import parse_cell
 from builder.lint.source import READERS, Source, blank, sentences
 
 NUMBER = re.compile(

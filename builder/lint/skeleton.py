@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from builder.imports import parse_cell
+from builder.claim_values import parse_cell
 from builder.lint.cells import cells, weight
 from builder.lint.source import READERS, Source, parse_source
 from builder.site.rendering.folds import LATER

@@ -1,6 +1,7 @@
-"""The cells of a chapter's page: texts from its source, outputs from its notebook, in the order of a page.
+"""The cells of a chapter's page: those of its source, with the outputs that its notebook has for them.
 
-Cross-references, exercises, and labels exist only in the source, outputs only in the notebook. Of what the
+The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
+of the cells, which are digests of their code: no page shows code with the outputs of other code. Of what the
 notebook has, the page shows the results. Claims and checks stand below one line at the end of their section;
 the code of figures and experiments, in one fold at the end of the page; the checks of exercises, nowhere.
 """
@@ -19,7 +20,6 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, read_source, source_of
 from builder.claim_values import checks_in, fill, line, named_claims
-from builder.reader import SETUP
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
 TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
@@ -37,7 +37,7 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     """Replace a chapter's notebook by the cells of its page.
 
     Raises:
-        ExtensionError: The notebook was built from a different source.
+        ExtensionError: The notebook has no outputs for a cell: it was built from a different source.
     """
     path = Path(app.env.doc2path(docname))
     source = source_of(Path(app.srcdir), path.stem)
@@ -45,16 +45,13 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
         return
     app.env.note_dependency(str(source))
     notebook = nbformat.reads(content[0], as_version=4)
-    built = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    built = [cell for cell in built if SETUP not in cell.metadata.get("tags", [])]
+    built = {cell.id: cell for cell in notebook.cells}
     notebook.cells = read_source(source).cells
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if len(code) != len(built):
-        raise ExtensionError(
-            f"{path.name} has {len(built)} cells of code and its source {len(code)}; run make chapters"
-        )
-    for cell, before in zip(code, built, strict=True):
-        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            if cell.id not in built:
+                raise ExtensionError(f"{path.name} lacks the code {cell.source[:60]!r}; run make chapters")
+            cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     try:
         fill(notebook.cells)
     except ValueError as error:

@@ -8,8 +8,8 @@ import pytest
 
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
+from builder.chapters import read_source
 from builder.reader import SETUP, read_cells, setup_cell
-from builder.staleness import read
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -85,7 +85,7 @@ def cells(book, tmp_path):
             setattr(book, name, value)
         book.sources["01_mine"] = tmp_path / "01_mine.md"
         book._read("01_mine")
-        return read_cells(read(tmp_path / "01_mine.md"), book, "01_mine")
+        return read_cells(read_source(tmp_path / "01_mine.md"), book, "01_mine")
 
     return make
 
