@@ -22,7 +22,9 @@ export REQUIRE_ALL
 unexport PYTHONDONTWRITEBYTECODE
 
 RUN := $(VENV)/bin/python
+# What a reader needs, and what the tests need as well.
 READY := $(VENV)/ready
+TESTED := $(VENV)/tested
 NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
 
 # Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
@@ -81,7 +83,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run the tests, in about sixteen minutes on two cores; with CHAPTER=16, those of that chapter alone
+test: $(TESTED)  ## run the tests, in about sixteen minutes on two cores; with CHAPTER=16, those of that chapter alone
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
@@ -94,14 +96,14 @@ test: $(READY)  ## run the tests, in about sixteen minutes on two cores; with CH
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
+ci: $(TESTED)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
 
 # Each of these runs in one process, so several run at once; the longest starts first.
-static: $(READY)  ## render, lint, types, and fresh, JOBS at once; with CHAPTER, its chapters-run, render, and fresh
+static: $(TESTED)  ## render, lint, types, and fresh, JOBS at once; with CHAPTER, its chapters-run, render, and fresh
 	@$(MAKE) --no-print-directory -k -j $(filter-out 0,$(JOBS)) $(if $(filter output-sync,$(.FEATURES)),-O) $(PARTS)
 
-lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
+lint: $(TESTED)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
 	$(VENV)/bin/oxlint
@@ -111,7 +113,7 @@ lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (ty
 	$(VENV)/bin/repo-review --show err .
 
 # In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
-types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
+types: $(TESTED)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
 	$(RUN) -m mypy
 	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
 
@@ -122,7 +124,7 @@ fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) -m builder.build --check $(NAME)
 
 # From the last chapter to the first, because the later ones take longer: no processor then waits for one at the end.
-chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
+chapters-run: $(TESTED)  ## execute every chapter again and compare its outputs (nbval)
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder -p nbval --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
@@ -155,21 +157,21 @@ pages: browser  ## test the rendered pages in a browser
 slow: browser  ## run the tests that take too long for `make test`, after rendering the book
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -m slow $(SHAPES) $(ONLY)
 
-cuda: $(READY)  ## test training and translating on a CUDA device, against the CPU, with all of the machine's devices
+cuda: $(TESTED)  ## test training and translating on a CUDA device, against the CPU, with all of the machine's devices
 	$(PYTEST) -m cuda
 
-hosts: $(READY)  ## train on two hosts, which are network namespaces on this one; needs root, and Linux's `ip`
+hosts: $(TESTED)  ## train on two hosts, which are network namespaces on this one; needs root, and Linux's `ip`
 	$(PYTEST) -m hosts
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) -m builder.build
 
-seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims that fail: SHIFT=1000 NOTEBOOKS=…
+seeds: $(TESTED)  ## run the chapters with all seeds shifted, and list the claims that fail: SHIFT=1000 NOTEBOOKS=…
 	@failed=; for notebook in $(NOTEBOOKS); do \
 	  $(ONE_THREAD) $(RUN) -m builder.seeds $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
 
-changes: $(READY)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
+changes: $(TESTED)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
 	$(RUN) -m builder.reader_changes $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
@@ -207,15 +209,19 @@ clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _la
 	find annotated_transformer benchmarks chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What runs tests depends on it: without a browser, it fails here, with one message.
-browser: $(READY)  ## find a Chromium for the tests, or install one
+browser: $(TESTED)  ## find a Chromium for the tests, or install one
 	@$(RUN) -m tests.browser
 
-environment: $(READY)  ## only set up the environment
+environment: $(TESTED)  ## only set up the environment, with what the tests need
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = ".".join(map(str, sys.version_info[:3])); sys.exit(None if sys.version_info >= (3, 11) \
 	else f"Python 3.11 or newer is needed, and $(PYTHON) is {v}: run make PYTHON=python3.11, or the name of your Python")'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install $(PIP_ARGS) $(PINS) torch
+	$(RUN) -m pip install $(PIP_ARGS) $(PINS) -e ".[book]"
+	@touch $@
+
+$(TESTED): $(READY)
 	$(RUN) -m pip install $(PIP_ARGS) $(PINS) -e ".[book,test]"
 	@touch $@
