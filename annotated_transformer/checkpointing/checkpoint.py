@@ -37,6 +37,7 @@ from annotated_transformer.model.plain import differences, plain_name, shared_we
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, refuse_other_model
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
+from annotated_transformer.text.sentence_pieces import saved_tokenizer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -144,7 +145,7 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
                 f"attention, dropout or max_length of a model, see help(checkpoint.load))"
             )
     config = config_type(kind)(**fields)
-    tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    tokenizer = saved_tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
     model = fresh_model(kind or Transformer, config)
     _refuse_other_shapes(folder, model, tensors)

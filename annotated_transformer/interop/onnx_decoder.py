@@ -20,7 +20,7 @@ from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
 from annotated_transformer.model.id_checks import check_step, foreign_ids
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.sentence_pieces import saved_tokenizer
 
 BLOCK = 16  # space for keys grows by it
 TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16"}  # NumPy's names
@@ -50,7 +50,7 @@ class OnnxDecoder:
             )
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
-        self.vocabulary = Tokenizer.from_json(text).vocabulary()
+        self.vocabulary = saved_tokenizer(text).vocabulary()
 
     @classmethod
     def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":

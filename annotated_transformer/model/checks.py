@@ -90,7 +90,9 @@ def uneven_heads(
 
 def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) -> None:
     """Raise ValueError if one sentence of queries or keys would be broadcast."""
-    if query.shape[0] != key.shape[0]:  # `len` would fix the size in an exported program
+    if (
+        query.shape[0] != key.shape[0]
+    ):  # `len` would fix the size in an exported program
         raise ValueError(
             f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
         )

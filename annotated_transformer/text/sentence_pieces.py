@@ -16,6 +16,7 @@ from annotated_transformer.text.tokenizer import (
     Tokenizer,
     check_texts,
     cleaning_steps,
+    not_a_tokenizer,
     refuse_surrogates,
 )
 
@@ -100,8 +101,11 @@ class SentencePieceTokenizer(Tokenizer):
     @classmethod
     def from_json(cls, text: str) -> "SentencePieceTokenizer":
         """Return the tokenizer that `to_json` wrote."""
-        parts = json.loads(text)
-        return cls(parts["vocabulary"], *(Backend.from_str(json.dumps(parts[name])) for name in SIDES))
+        try:
+            parts = json.loads(text)
+            return cls(parts["vocabulary"], *(Backend.from_str(json.dumps(parts[name])) for name in SIDES))
+        except Exception as error:  # the library has no more specific exception
+            raise not_a_tokenizer(error) from error
 
     def _encode_side(self, side: str, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Tokenizer")
@@ -114,11 +118,15 @@ class SentencePieceTokenizer(Tokenizer):
         return [[self._ids.get(piece, UNK_ID) for piece in own] for own in pieces]
 
 
-def has_two_sides(text: str) -> bool:
-    """Return whether this is the JSON of a `SentencePieceTokenizer`, which has the field `vocabulary`.
+def saved_tokenizer(text: str) -> Tokenizer:
+    """Return the tokenizer whose `to_json` wrote this: that of two SentencePiece models has a `vocabulary`.
 
     Raises:
-        ValueError: If it is not JSON.
+        ValueError: If it is not the JSON of a tokenizer.
     """
-    parts = json.loads(text)
-    return isinstance(parts, dict) and "vocabulary" in parts
+    try:
+        parts = json.loads(text)
+    except ValueError as error:
+        raise not_a_tokenizer(error) from error
+    two_sides = isinstance(parts, dict) and "vocabulary" in parts
+    return (SentencePieceTokenizer if two_sides else Tokenizer).from_json(text)

@@ -169,7 +169,7 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[Callable[[str], "Tokenizer"], tuple[str]]:
         """Copy and pickle through JSON: the library's own copies read "<eos>" in a text as the token."""
-        return Tokenizer.from_json, (self.to_json(),)
+        return type(self).from_json, (self.to_json(),)
 
     @property
     def cleans(self) -> bool:
@@ -238,17 +238,11 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str) -> "Tokenizer":
-        """Return the tokenizer that `to_json` wrote."""
-        from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer, has_two_sides
-
+        """Return the tokenizer that `to_json` wrote; `saved_tokenizer` takes that of any kind."""
         try:
-            if has_two_sides(text):
-                return SentencePieceTokenizer.from_json(text)
             backend = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # the library has no more specific exception
-            raise ValueError(
-                f"this is not the JSON of a tokenizer ({error}); give what Tokenizer.to_json wrote"
-            ) from error
+            raise not_a_tokenizer(error) from error
         return cls(backend)
 
     def _refuse_unknown(self, ids: list[int]) -> None:
@@ -266,3 +260,8 @@ class Tokenizer:
         check_texts(texts, "a Tokenizer")
         refuse_surrogates(texts)
         return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]
+
+
+def not_a_tokenizer(error: Exception) -> ValueError:
+    """Return the error that a text is not what `to_json` wrote."""
+    return ValueError(f"this is not the JSON of a tokenizer ({error}); give what Tokenizer.to_json wrote")

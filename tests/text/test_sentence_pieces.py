@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer
+from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer, saved_tokenizer
 from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 VOCABULARY = [*SPECIAL_TOKENS, "▁the", "▁", "t", "h", "e", "▁dog", '"', ">>deu<<", "the"]
@@ -76,8 +76,8 @@ def rewritten(text: str) -> str:
 @pytest.mark.parametrize(
     "copied",
     [
-        lambda tokenizer: Tokenizer.from_json(tokenizer.to_json()),
-        lambda tokenizer: Tokenizer.from_json(rewritten(tokenizer.to_json())),
+        lambda tokenizer: saved_tokenizer(tokenizer.to_json()),
+        lambda tokenizer: saved_tokenizer(rewritten(tokenizer.to_json())),
         lambda tokenizer: pickle.loads(pickle.dumps(tokenizer)),
         copy.deepcopy,
     ],
@@ -92,7 +92,7 @@ def test_law_a_copy_encodes_as_the_original(tokenizer, copied):
 
 
 def test_law_cleaning_comes_before_the_models_own_normalization(tokenizer):
-    cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())
+    cleaning = saved_tokenizer(tokenizer.cleaning().to_json())
     assert cleaning.cleans
     assert not tokenizer.cleans
     assert cleaning.encode_source(TEXTS) == tokenizer.encode_source([clean(text) for text in TEXTS])
@@ -119,4 +119,4 @@ def test_message_what_such_a_tokenizer_does_not_do(tokenizer):
     parts = json.loads(tokenizer.to_json())
     del parts["target"]
     with pytest.raises(ValueError, match="this is not the JSON of a tokenizer"):
-        Tokenizer.from_json(json.dumps(parts))
+        saved_tokenizer(json.dumps(parts))
