@@ -20,7 +20,7 @@ from annotated_transformer.evaluation.bleu import multi30k_bleu, sacrebleu_13a
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.sentence_pairs import SentencePair
-from benchmarks.record import RESULTS, begin, data_parser, write_result
+from benchmarks.record import RESULTS, add_languages, begin, data_parser, write_result
 
 SAMPLES = 1000
 LENGTHS = ((1, 4), (5, 8), (9, 12), (13, 10_000))  # words of the source
@@ -137,8 +137,7 @@ def another_reference(pairs: list[SentencePair], hypotheses: list[str]) -> Found
 def main() -> None:
     """Translate the test split, and write the scores."""
     parser = data_parser(__doc__)
-    parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
-    parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
+    add_languages(parser)
     options = begin(parser)
     name = f"{options.source}-{options.target}"
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
@@ -155,7 +154,6 @@ def main() -> None:
         "exact": sum(ours == theirs for ours, theirs in zip(best, references, strict=True)),
         "by length": by_length(pairs, best),
         "another reference": another_reference(pairs, best),
-        "copied source": sacrebleu_13a(sources, references).bleu,
         "references of the next line": sacrebleu_13a(best, references[1:] + references[:1]).bleu,
         "training sentences": sacrebleu_13a(
             translator.translate([source for source, _ in seen], beam_size=BEAMS[-1]),

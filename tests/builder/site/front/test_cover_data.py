@@ -17,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from benchmarks.serving import Quiet, serving
+from tests.serving import Quiet, serving
 from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
 from builder.site.front import cover_data, picture, preview
