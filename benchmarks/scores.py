@@ -1,4 +1,4 @@
-"""Score the translations of the shipped English–German model in several ways: the numbers of the chapter on translation.
+"""Score the translations of the English–German model in several ways, for the chapter on translation.
 
     python -m benchmarks.scores --data DIR
 

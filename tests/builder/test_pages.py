@@ -10,9 +10,9 @@ from PIL import Image
 from playwright.sync_api import Page, Route
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from tests.serving import serving
 from tests.axe import violations
 from tests.explorer_pages import DOCUMENTS, HTML, IDLE, PHONE, ROOT, WIDE, eventually
+from tests.serving import serving
 
 LAYOUT = (ROOT / "tests" / "layout.js").read_text("utf-8")
 THEME = "document.documentElement.dataset.theme"
