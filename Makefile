@@ -32,6 +32,8 @@ ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Importing nbval takes two seconds in each process, so only the stage that uses it does.
 PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
+# A test that hangs ends its process (`timeout` in pyproject.toml). A new one begins the file again, and may hang, too.
+BY_FILE := -n $(JOBS) --dist loadfile --max-worker-restart=1
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . $(if $(CHAPTER),,--all) -W -n --keep-going
 
 # What `make test` runs, in this order; each is a target of its own, and so is each part of `static`.
@@ -84,11 +86,10 @@ serve:  ## serve the rendered book on this machine only
 
 # Later stages run even if one fails; the summary lists all of them.
 test: $(TESTED)  ## run the tests, in about sixteen minutes on two cores; with CHAPTER=16, those of that chapter alone
-	@failed=; passed=; summary=; all=$$(date +%s); \
+	@failed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
-	  case "$$passed" in *" static unit chapters-run"*) green=--green;; *) green=;; esac; \
-	  if $(MAKE) --no-print-directory $$stage GREEN=$$green; then word=ok; passed="$$passed $$stage"; \
+	  if $(MAKE) --no-print-directory $$stage; then word=ok; \
 	  else word=FAILED; failed="$$failed $$stage"; fi; \
 	  summary="$$summary$$stage $$(($$(date +%s) - start)) $$word\n"; \
 	done; \
@@ -96,8 +97,8 @@ test: $(TESTED)  ## run the tests, in about sixteen minutes on two cores; with C
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-ci: $(TESTED)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
-	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
+ci: $(TESTED)  ## run what CI runs: these tests and the slow ones
+	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow"
 
 # Each of these runs in one process, so several run at once; the longest starts first.
 static: $(TESTED)  ## render, lint, types, and fresh, JOBS at once; with CHAPTER, its chapters-run, render, and fresh
@@ -125,16 +126,11 @@ fresh: $(READY)  ## check that each notebook is up to date with its source
 
 # From the last chapter to the first, because the later ones take longer: no processor then waits for one at the end.
 chapters-run: $(TESTED)  ## execute every chapter again and compare its outputs (nbval)
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder -p nbval --nbval \
+	$(ONE_THREAD) $(PYTEST) $(BY_FILE) --no-loadscope-reorder -p nbval --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
-# GREEN is --green if the tests have just passed in `make ci` without any mutation.
-mutate: browser  ## apply each deliberate bug of the list: a test must fail; with SAMPLE=100, draw that many at random
-ifdef SAMPLE
-	$(RUN) -m tests.mutation.sample $(SAMPLE) --seed $(or $(SEED),$(shell date +%s)) --workers $(JOBS)
-else
-	$(RUN) tests/mutation/run.py --workers $(JOBS) $(GREEN)
-endif
+mutate: browser  ## draw wrong programs at random, SAMPLE=100 of them, and count which the tests notice
+	$(RUN) -m tests.mutation.sample $(or $(SAMPLE),100) --seed $(or $(SEED),$(shell date +%s)) --workers $(JOBS)
 
 # --all, because a page that is not rebuilt does not repeat its warnings. For one chapter, Sphinx forgets its page, and
 # reads and writes what is missing or has changed. A build of this page alone takes a third of the time (13 s of
@@ -155,7 +151,7 @@ pages: browser  ## test the rendered pages in a browser
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "page and not slow" $(ONLY)
 
 slow: browser  ## run the tests that take too long for `make test`, after rendering the book
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -m slow $(SHAPES) $(ONLY)
+	$(ONE_THREAD) $(PYTEST) $(BY_FILE) -m slow $(SHAPES) $(ONLY)
 
 cuda: $(TESTED)  ## test training and translating on a CUDA device, against the CPU, with all of the machine's devices
 	$(PYTEST) -m cuda

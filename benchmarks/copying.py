@@ -6,11 +6,13 @@ The task, the models, and the settings are those of chapter 1, which trains for 
 for more. Each budget is a training run of its own, because the learning rate falls to 0 over the budget.
 """
 
+from argparse import ArgumentParser
+
 import torch
 import torch.nn.functional as F
 
 from annotated_transformer.book.chapters.why_attention.copy_task import AverageCopier, VectorCopier
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, write_result
 
 VOCAB, BATCH, LEARNING_RATE = 8, 64, 0.1
 # The model, the numbers in the vector or in each state, the words, and the budgets in updates.
@@ -41,8 +43,7 @@ def train(model: AverageCopier | VectorCopier, words: int, updates: int, rng: to
 
 def main() -> None:
     """Train each model for each budget with each seed, and write the result."""
-    describe_code()
-    torch.set_num_threads(1)
+    begin(ArgumentParser(description=__doc__))
     torch.set_default_dtype(torch.float64)  # as in the chapter
     cases: list[dict[str, object]] = []
     for kind, size, words, budgets in CASES:

@@ -1,7 +1,7 @@
 """Decoding speed of our model and its peers: sentences per second of CPU time, greedy search, one thread.
 
-`python -m benchmarks.decode` writes `decode_FAMILY-MODEL.json` to the results, named after the processor, and
-with `--device cuda`, `decode_CARD.json`, with the time on the card; see `benchmarks/README.md`.
+`python -m benchmarks.decode` writes `decode_FAMILY-MODEL.json` to the results, named after the processor; see
+`benchmarks/README.md`.
 """
 
 import argparse
@@ -12,13 +12,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.commands.loading import take_device
 from annotated_transformer.decoding.engine import engine_search
 from annotated_transformer.decoding.greedy import generate
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
@@ -30,9 +28,9 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
-from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.record import begin, result_file, write_result
 from benchmarks.synthetic import multi30k_like
-from benchmarks.turns import METERS, Contestant, Round, compare, take_turns
+from benchmarks.turns import Contestant, Round, compare, describe, take_turns
 
 Decode = Callable[[Tensor], Tensor]  # from sources to targets
 ONNX = ("onnx", "onnxruntime", "onnxscript")
@@ -47,7 +45,6 @@ class Work:
     batches: int
     steps: int
     seed: int
-    device: str = "cpu"
 
     def make(self) -> list[Tensor]:
         """Return the same batches of sources in every process, not sorted by length."""
@@ -59,7 +56,7 @@ class Work:
         )
         src = [src for src, _ in sources]
         rows = range(0, len(src), self.batch_size)
-        return [pad(src[i : i + self.batch_size]).to(self.device) for i in rows]
+        return [pad(src[i : i + self.batch_size]) for i in rows]
 
 
 def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
@@ -85,17 +82,10 @@ def choose(logits: Tensor) -> Tensor:
     return logits.argmax(dim=-1)
 
 
-def ours(work: Work, decoder: MakeDecoder) -> Decode:
-    """Return our greedy search; the model has no more positions than the steps need."""
+def ours(work: Work, decoder: MakeDecoder | None = None, *, dtype: str = "float32") -> Decode:
+    """Return our greedy search, by default on onnxruntime; the model has as many positions as it needs."""
     model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
-    model.to(work.device)
-    return lambda src: generate(model, src, choose, decoder)
-
-
-def by_onnxruntime(work: Work, dtype: str) -> Decode:
-    """Return our greedy search on onnxruntime."""
-    model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
-    decoder = OnnxDecoder.from_model(model, dtype=dtype)
+    decoder = decoder or OnnxDecoder.from_model(model, dtype=dtype)
     return lambda src: generate(model, src, choose, decoder)
 
 
@@ -122,7 +112,7 @@ def torch_recomputing(work: Work) -> Decode:
     """Return a greedy search that recomputes the whole target at each step, because it has no cache."""
     warnings.filterwarnings("ignore", "The PyTorch API of nested tensors")  # its own fast path
     config = comparable(work.size)
-    model = TorchTransformer(config).eval().to(work.device)
+    model = TorchTransformer(config).eval()
 
     def decode(src: Tensor) -> Tensor:
         tgt = torch.full_like(src[:, :1], config.bos_id)
@@ -138,7 +128,7 @@ def torch_recomputing(work: Work) -> Decode:
 
 def marian(work: Work) -> Decode:
     """Return Hugging Face's own greedy search."""
-    model = Marian(comparable(work.size)).eval().to(work.device).model
+    model = Marian(comparable(work.size)).eval().model
     forced = {"min_new_tokens": work.steps, "max_new_tokens": work.steps}
 
     def decode(src: Tensor) -> Tensor:
@@ -181,19 +171,16 @@ def ctranslate2(work: Work) -> Decode:
 def contestants(work: Work) -> list[Contestant]:
     """Return our contestants and the peers."""
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
+        "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
         "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
         "HF MarianMTModel": (marian, ("transformers",)),
+        "ours, by onnxruntime": (ours, ONNX),
+        "ours, by onnxruntime, int8": (partial(ours, dtype="int8"), ONNX),
+        "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
+        "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
+        "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
     }
-    if work.device == "cpu":  # the others do not run on cards, or are compared on CPUs
-        makers = {"ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()), **makers}
-        makers |= {
-            "ours, by onnxruntime": (partial(by_onnxruntime, dtype="float32"), ONNX),
-            "ours, by onnxruntime, int8": (partial(by_onnxruntime, dtype="int8"), ONNX),
-            "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
-            "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
-            "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
-        }
     return [Contestant(name, partial(prepare, work, make), needs) for name, (make, needs) in makers.items()]
 
 
@@ -206,23 +193,16 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", choices=METERS, default="cpu")
-    parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
-    chosen = parser.parse_args()
-    take_device(chosen.device)
-    describe_code()
-    torch.set_num_threads(1)  # as in each contestant's process
+    chosen = begin(parser)  # with one thread, as in each contestant's process
     results = {}
     for size in chosen.batch_sizes:
         batches = max(chosen.sentences // size, 1)
-        work = Work(chosen.size, size, batches, chosen.steps, chosen.seed, chosen.device)
-        timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
+        work = Work(chosen.size, size, batches, chosen.steps, chosen.seed)
+        timings = take_turns(contestants(work), rounds=chosen.rounds)
         ratios = compare(timings)
         results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
-        lines = (f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
-        print(f"batch {size}", *lines, sep="\n")
-    out = chosen.out or result_file("decode", device=chosen.device)
-    write_result(out, seed=chosen.seed, results=results, device=chosen.device)
+        print(f"batch {size}", describe(ratios), sep="\n")
+    write_result(result_file("decode"), seed=chosen.seed, results=results)
 
 
 if __name__ == "__main__":

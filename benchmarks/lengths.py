@@ -10,9 +10,8 @@ self-attention layer, and of recurrent layers as wide as it is. The result is
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -24,12 +23,12 @@ from annotated_transformer.book.chapters.self_attention.self_attention import (
 )
 from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention
-from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.record import begin, result_file, write_result
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
-LOOP_WIDTH, LOOP_LENGTHS, SCORE_LENGTHS = 64, (4, 16, 64, 256), (16, 64, 256)
+LOOP_WIDTH = 64
 LOOKUPS = 10_000  # words of a round
-WIDTH, BATCH, LENGTHS = 128, 16, (16, 64, 256, 1024)
+WIDTH, BATCH = 128, 16
 
 
 def loop_over_words(x: Tensor) -> Tensor:
@@ -107,24 +106,10 @@ def prepare_lookup(score: str, words: int) -> Round:
     return do_round
 
 
-class Recurrent(nn.Module):
-    """All states of a recurrent network."""
-
-    def __init__(self, kind: type[nn.RNN] | type[nn.LSTM]) -> None:
-        """Make the network."""
-        super().__init__()
-        self.network = kind(WIDTH, WIDTH, batch_first=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the states, without the last one repeated."""
-        states: Tensor = self.network(x)[0]
-        return states
-
-
 LAYERS: dict[str, Callable[[], nn.Module]] = {
     "ours, self-attention": partial(SelfAttention, WIDTH, WIDTH, WIDTH),
-    "RNN": partial(Recurrent, nn.RNN),
-    "LSTM": partial(Recurrent, nn.LSTM),
+    "RNN": partial(nn.RNN, WIDTH, WIDTH, batch_first=True),  # returns all states, and the last one again
+    "LSTM": partial(nn.LSTM, WIDTH, WIDTH, batch_first=True),
 }
 
 
@@ -138,7 +123,8 @@ def prepare_update(layer: str, words: int) -> Round:
 
     def do_round() -> int:
         for _ in range(updates):
-            loss = (model(x) - wanted).square().mean()
+            found = model(x)
+            loss = ((found if isinstance(found, Tensor) else found[0]) - wanted).square().mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -147,36 +133,27 @@ def prepare_update(layer: str, words: int) -> Round:
     return do_round
 
 
-PARTS: dict[str, tuple[Iterable[str], Callable[[str, int], Round]]] = {
-    "loops": (WAYS, prepare_loop),
-    "scores": (SCORES, prepare_lookup),
-    "updates": (LAYERS, prepare_update),
+PARTS: dict[str, tuple[Iterable[str], Callable[[str, int], Round], tuple[int, ...]]] = {
+    "loops": (WAYS, prepare_loop, (4, 16, 64, 256)),
+    "scores": (SCORES, prepare_lookup, (16, 64, 256)),
+    "updates": (LAYERS, prepare_update, (16, 64, 256, 1024)),
 }
-
-
-def contestants(part: str, words: int) -> Iterator[Contestant]:
-    """Return the contestants of a part, for one length."""
-    names, prepare = PARTS[part]
-    for name in names:
-        yield Contestant(name, partial(prepare, name, words))
 
 
 def main() -> None:
     """Measure, print the ratios, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=result_file("lengths"))
-    chosen = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)  # as in each contestant's process
+    chosen = begin(parser)  # with one thread, as in each contestant's process
     results: dict[str, dict[str, object]] = {}
-    for part, lengths in (("loops", LOOP_LENGTHS), ("scores", SCORE_LENGTHS), ("updates", LENGTHS)):
+    for part, (names, prepare, lengths) in PARTS.items():
         results[part] = {}
         for words in lengths:
-            timings = take_turns(contestants(part, words), rounds=chosen.rounds)
+            contestants = [Contestant(name, partial(prepare, name, words)) for name in names]
+            timings = take_turns(contestants, rounds=chosen.rounds)
             results[part][str(words)] = {"found": timings, "ratios": compare(timings)}
             print(part, words, compare(timings), flush=True)
-    write_result(chosen.out, seed=0, results=results)
+    write_result(result_file("lengths"), seed=0, results=results)
 
 
 if __name__ == "__main__":

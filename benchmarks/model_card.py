@@ -58,24 +58,10 @@ def model_card(record: dict[str, Any]) -> str:
         average=" and then ".join(
             str(min(run["results"]["recipe"]["average"], len(run["results"]["epochs"]))) for run in runs
         ),
-        distilled=card_of_distillation(training["results"].get("distillation")),
         seed=training["seed"],
         commands="\n".join(map(_command, runs)),
         result=f"annotated_transformer/book/results/weights_{name}.json",
         terms=results["corpus"]["terms"],
-    )
-
-
-def card_of_distillation(found: dict[str, Any] | None) -> str:
-    """Return a sentence about the training before the last run, on translations by larger models."""
-    if found is None:
-        return ""
-    student, teachers = found["student"], found["teachers"]
-    many = "a larger model" if len(teachers) == 1 else f"{len(teachers)} larger models together"
-    return (
-        f"\nBefore the last of these runs, it was trained on {student['training_pairs']:,} pairs for "
-        f"{student['epochs'][-1]['step']:,} updates: on the real pairs, and on\n{found['translated']:,} "
-        f"sentences with the translations of {many} (sequence-level distillation, Kim and Rush, 2016)."
     )
 
 

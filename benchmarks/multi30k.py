@@ -7,26 +7,24 @@ two more bidirectional epochs, then English to German only. The backward teacher
 the bidirectional model and learns German to English. Both translate the training sentences. A student starts
 from the forward teacher's weights and trains on the real pairs and these translations.
 
-Give a folder that does not exist yet; an interrupted run resumes with the same command. The recipes were
-chosen on the validation set, with one exception for the model's shape, which the `README.md` beside this file
-explains. Each complete run is added to `results/tries_multi30k.json`, with its validation BLEU. The test sets
-are translated only with `--test`. Only then is the result written to `results/`; otherwise, it is written to
-the folder.
+Give a folder that does not exist yet. The recipes were chosen on the validation set, with one exception for
+the model's shape, which the `README.md` beside this file explains. The test sets are translated only with
+`--test`. Only then is the result written to `results/`; otherwise, it is written to the folder.
 """
 
-import argparse
 import dataclasses
-import functools
 import multiprocessing
 import shutil
-from argparse import RawDescriptionHelpFormatter
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from annotated_transformer.checkpointing.training_state_file import read_progress
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
@@ -34,13 +32,11 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
-from annotated_transformer.text.sentence_pairs import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training
-from benchmarks.record import RESULTS, describe_code, write_result
-from benchmarks.teaching import cached, learn, minutes_trained, weights_digest, with_pairs
-from benchmarks.tries import add_try
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 LANGUAGES = ("en", "de")
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
@@ -87,26 +83,26 @@ class Teacher:
     drawn: int = 0
 
 
+def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
+    """Train from the recipe, and print the metrics of each epoch after the name of the folder."""
+    train_from_recipe(recipe, corpus, folder, seed=seed, start=start, log=partial(print, folder.name))
+
+
 def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
-    """Return a teacher's translations, which are cached in its folder, and the minutes they took.
+    """Return a teacher's translations, and the minutes they took.
 
     Each teacher uses one thread: two in parallel are faster than one after the other on two threads.
     """
     torch.set_num_threads(1)
-    folder, corpus, drawn = teacher.folder, teacher.corpus, teacher.drawn
-    learn(teacher.recipe, corpus, folder, seed=seed, start=teacher.start)
-
-    def translate() -> list[list[str]]:
-        sources = [source for source, _ in corpus.splits["train"]]
-        translator = Translator.from_folder(folder, fast=True)
-        rng = torch.Generator().manual_seed(seed)
-        sampled = (
-            translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(drawn)
-        )
-        return [translator.translate(sources, beam_size=5, length_penalty=PlainLength()), *sampled]
-
-    key = {"weights": weights_digest(folder), "drawn": drawn}
-    return cached(folder / "translations.json", key, translate)
+    learn(teacher.recipe, teacher.corpus, teacher.folder, seed=seed, start=teacher.start)
+    sources = [source for source, _ in teacher.corpus.splits["train"]]
+    translator, begun = Translator.from_folder(teacher.folder, fast=True), time.monotonic()
+    rng = torch.Generator().manual_seed(seed)
+    sampled = [
+        translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(teacher.drawn)
+    ]
+    best = translator.translate(sources, beam_size=5, length_penalty=PlainLength())
+    return [best, *sampled], (time.monotonic() - begun) / 60
 
 
 def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[str]]) -> Corpus:
@@ -115,10 +111,13 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
     Only new, usable pairs are added, each once. This is the data diversification of Nguyen et al. (2020),
     with several translations of each target.
     """
-    sources, targets = zip(*corpus.splits["train"], strict=True)
+    pairs = corpus.splits["train"]
+    sources, targets = zip(*pairs, strict=True)
     more = [pair for translations in forward for pair in zip(sources, translations, strict=True)]
     more += [pair for translations in backward for pair in zip(translations, targets, strict=True)]
-    return with_pairs(corpus, more)
+    there = set(pairs)
+    usable, _ = keep_usable([pair for pair in dict.fromkeys(more) if pair not in there])
+    return dataclasses.replace(corpus, splits=corpus.splits | {"train": pairs + usable})
 
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
@@ -129,15 +128,13 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
         Teacher(recipe=BACKWARD, corpus=corpus.reversed(), folder=out / "backward", start=both, drawn=DRAWN),
     )
     learn(BOTH_WAYS, corpus, both, seed=seed)
-    copy(both, teachers[0].folder)
+    shutil.copytree(both, teachers[0].folder)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = pool.map(functools.partial(teach, seed=seed), teachers)
-        translations, translating = zip(*done, strict=True)
+        translations, translating = zip(*pool.map(partial(teach, seed=seed), teachers), strict=True)
     more = diversified(corpus, *translations)
     learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
-    shared, forward, backward = (
-        minutes_trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
-    )
+    folders = (both, *(teacher.folder for teacher in teachers), student)
+    shared, forward, backward, last = (read_progress(folder).seconds / 60 for folder in folders)
     teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
     return {
         "bidirectional": describe_training(BOTH_WAYS, corpus, both),
@@ -147,22 +144,8 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
         },
         "translating_minutes": [round(minutes, 1) for minutes in translating],
         "student": describe_training(STUDENT, more, student),
-        "minutes": round(teaching + minutes_trained(student), 1),
+        "minutes": round(teaching + last, 1),
     }
-
-
-def settings() -> dict[str, object]:
-    """Return the settings of a run, for the list of all runs."""
-    recipes = {"bidirectional": BOTH_WAYS, "forward": FORWARD, "backward": BACKWARD, "student": STUDENT}
-    return {"drawn": DRAWN} | {part: dataclasses.asdict(recipe) for part, recipe in recipes.items()}
-
-
-def copy(training: Path, folder: Path) -> None:
-    """Copy a training run to `folder`, to resume it there, unless `folder` exists."""
-    if not folder.exists():
-        unfinished = folder.with_name(f"{folder.name}.copying")
-        shutil.copytree(training, unfinished, dirs_exist_ok=True)
-        unfinished.rename(folder)
 
 
 def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -183,37 +166,20 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
     return beam_scores(translator, held_out, measures, length_penalty=PlainLength())
 
 
-def validation_bleu(scores: dict[str, dict[str, dict[str, Any]]]) -> float:
-    """Return the score by which runs are compared."""
-    return round(float(scores["multi30k"]["val, beam 5"]["bleu"]), 2)
-
-
 def main() -> None:
     """Train, score, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
+    parser = data_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the training runs")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(options.threads)
-    plain = load_corpus("multi30k", folder=options.data)
+    options = begin(parser)
+    plain, seed = load_corpus("multi30k", folder=options.data), options.seed
     splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
-    seed = options.seed
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
-    student = options.out / "student"
-    results["scores"] = scores = judge(student, plain, judged)
-    add_try(
-        RESULTS / "tries_multi30k.json",
-        settings=settings(),
-        seed=seed,
-        weights=weights_digest(student),
-        validation={"student": validation_bleu(scores)},
-    )
-    place = RESULTS if options.test else options.out  # the tables use only complete results
+    results["scores"] = judge(options.out / "student", plain, judged)
+    place = RESULTS if options.test else options.out  # the chapters show only complete results
     write_result(place / f"multi30k_seed{seed}.json", seed=seed, results=results)
 
 

@@ -6,21 +6,20 @@ Models are trained from scratch on the first pairs of Tatoeba. On the first 1,00
 Multi30k, they are trained from scratch and by fine-tuning the shipped model, which was trained on Tatoeba and
 so cannot be tested there. Models from scratch are pre-norm, except for one: on 5,000 pairs or fewer, models
 with post-norm hardly use the source. The minutes are CPU time on one thread, so other programs do not count.
-An interrupted run resumes with the same command. It leaves out the models that the result has, so one that is
-deleted there is measured again; each has the commit of its run.
+Models that the result has are left out, so one that is deleted there is measured again; each has the commit
+of its run.
 """
 
 import dataclasses
-import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from annotated_transformer.book.chapters.train_and_translate.corpus_sizes import UNTOUCHED
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
-from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import sacrebleu_13a
@@ -85,19 +84,10 @@ def shipped() -> Translator:
 
 
 def learn(case: Case, corpus: Corpus, folder: Path) -> float:
-    """Train the model of `case`; return the CPU time in minutes, up to the last complete epoch."""
-    clock = folder.with_name(f"{folder.name}.seconds.json")
-    before = json.loads(clock.read_text()) if clock.exists() else 0.0
-    begun = time.process_time()
-
-    def log(metrics: object) -> None:
-        spent = before + time.process_time() - begun
-        write_together(clock.parent, {clock.name: json.dumps(spent).encode()})
-        print(f"{case.name}: {metrics}", flush=True)
-
-    start = pretrained_folder("en-de") if case.fine_tuned else None
-    train_from_recipe(case.recipe(), corpus, folder, seed=0, start=start, log=log)
-    return float(json.loads(clock.read_text())) / 60
+    """Train the model of `case`; return the CPU time in minutes."""
+    start, begun = pretrained_folder("en-de") if case.fine_tuned else None, time.process_time()
+    train_from_recipe(case.recipe(), corpus, folder, seed=0, start=start, log=partial(print, case.name))
+    return (time.process_time() - begun) / 60
 
 
 def main() -> None:
@@ -105,7 +95,6 @@ def main() -> None:
     parser = data_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the models")
     options = begin(parser)
-    options.out.mkdir(parents=True, exist_ok=True)
     path, code = RESULTS / "own_sentences.json", describe_code()
     results: dict[str, Any] = read_result(path.stem) if path.exists() else {}
     for case in CASES:

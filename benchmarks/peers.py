@@ -5,20 +5,16 @@ parameters in the tiny shape. Both peers have biases in attention, so `comparabl
 """
 
 import dataclasses
-import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.config import BASE, TINY, TransformerConfig
+from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 
 SIZES = {
     "tiny": TINY,
-    "base": TransformerConfig(vocab_size=10_000, max_length=256),
-    "paper": BASE,  # with a vocabulary of 37,000
     "toy": dataclasses.replace(TINY, vocab_size=101, num_layers=1, d_model=8, d_ff=16, num_heads=2),
 }
 
@@ -28,21 +24,13 @@ def comparable(size: str) -> TransformerConfig:
     return dataclasses.replace(SIZES[size], attention_bias=True)
 
 
-class UncheckedEmbedding(TokenEmbedding):
-    """Our embedding without its check of ids, which makes the CPU wait for a card."""
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Return the vector of each id."""
-        return F.embedding(ids, self.weight) * math.sqrt(self.weight.size(1))
-
-
 class TorchTransformer(nn.Module):
     """`torch.nn.Transformer` with our embedding, positional encoding, and output projection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = UncheckedEmbedding(config.vocab_size, config.d_model)
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
         self.positions = SinusoidalPositions(config.d_model, config.max_length)
         self.dropout = nn.Dropout(config.dropout)
         self.transformer = nn.Transformer(
@@ -71,7 +59,7 @@ class TorchTransformer(nn.Module):
     def decode(self, tgt: Tensor, memory: Tensor, padding: Tensor) -> Tensor:
         """Return the decoder output; padding comes last in `tgt`, so the causal mask hides it from words."""
         tokens = tgt.size(1)
-        future = torch.ones(tokens, tokens, dtype=torch.bool, device=tgt.device).triu(1)
+        future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
         return self.transformer.decoder(
             self._embed(tgt), memory, tgt_mask=future, memory_key_padding_mask=padding, tgt_is_causal=True
         )

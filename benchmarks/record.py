@@ -10,7 +10,6 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,16 +32,25 @@ def data_parser(doc: str | None) -> ArgumentParser:
     return parser
 
 
+def add_languages(parser: ArgumentParser) -> None:
+    """Add the options `--source` and `--target`."""
+    parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
+    parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
+
+
 def begin(parser: ArgumentParser) -> Namespace:
-    """Return the options; remember the commit, and use one thread, so that runs can be repeated."""
+    """Return the options; remember the commit, and use one thread, so that runs can be repeated.
+
+    With an option `--threads`, use as many as it says.
+    """
     options = parser.parse_args()
     describe_code()
-    torch.set_num_threads(1)
+    torch.set_num_threads(getattr(options, "threads", 1))
     return options
 
 
-def write_result(path: Path, *, seed: int, results: Mapping[str, object], device: str = "cpu") -> None:
-    """Write `results` and their origin to a JSON file, atomically, with the CUDA device if they are of one.
+def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> None:
+    """Write `results` and their origin to a JSON file, atomically.
 
     A long-running program calls `describe_code` at the start, so that the commit of that moment is
     recorded.
@@ -52,7 +60,7 @@ def write_result(path: Path, *, seed: int, results: Mapping[str, object], device
         "command": shlex.join(["python", *sys.orig_argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "seed": seed,
-        "machine": describe_machine() | (describe_card() if device == "cuda" else {}),
+        "machine": describe_machine(),
         "versions": describe_versions(),
         "results": results,
     }
@@ -89,13 +97,13 @@ def describe_machine() -> dict[str, object]:
     }
 
 
-def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
+def describe_processor() -> dict[str, object]:
     """Return the processor's name, family, and model; virtual machines often hide all but the numbers.
 
     Family and model are available only on Linux on x86; elsewhere they are None.
     """
     try:
-        lines = info.read_text(encoding="utf-8").splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
@@ -106,27 +114,11 @@ def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
     }
 
 
-def describe_card() -> dict[str, object]:
-    """Return the CUDA device, its memory, and the versions of driver and CUDA."""
-    asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    driver: list[str] = []
-    with suppress(OSError):  # a container may lack the program
-        driver = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
-    return {
-        "card": torch.cuda.get_device_name(),
-        "card_memory_gb": round(torch.cuda.get_device_properties(0).total_memory / 1e9, 1),
-        "driver": driver[0] if driver else None,
-        "cuda": torch.version.cuda,
-    }
-
-
-def result_file(name: str, *, device: str = "cpu") -> Path:
-    """Return the path for speeds measured on this processor, `results/NAME_FAMILY-MODEL.json`, or on a card.
+def result_file(name: str) -> Path:
+    """Return the path for speeds measured on this processor, `results/NAME_FAMILY-MODEL.json`.
 
     The ratio of two speeds depends on the kind of processor, so each kind has its own file.
     """
-    if device == "cuda":
-        return RESULTS / f"{name}_{torch.cuda.get_device_name().replace(' ', '-')}.json"
     processor = describe_processor()
     kind = f"{processor['family']}-{processor['model']}" if processor["family"] else platform.machine()
     return RESULTS / f"{name}_{kind}.json"

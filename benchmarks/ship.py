@@ -5,11 +5,9 @@
 FOLDER is the run directory of `benchmarks.shipped_model`, whose result file is also read.
 """
 
-import argparse
 import hashlib
 import json
 import statistics
-from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from benchmarks.model_card import write_card
 from benchmarks.quality import beam_scores, read_epochs, score
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, add_languages, begin, data_parser, write_result
 
 EXAMPLES = {
     "en": [
@@ -136,15 +134,10 @@ def say(name: str, texts: list[str]) -> dict[str, str]:
 
 def main() -> None:
     """Add the model given by the options to the package."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser = data_parser(__doc__)
     parser.add_argument("--model", type=Path, required=True, help="run directory of shipped_model")
-    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
-    parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="number of CPU threads (%(default)s)")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(options.threads)
+    add_languages(parser)
+    options = begin(parser)
     languages = {"source": options.source, "target": options.target}
     training = json.loads((RESULTS / f"shipped_{options.source}-{options.target}.json").read_text("utf-8"))
     ship(options.model, load_corpus("tatoeba", folder=options.data, **languages), training, **languages)

@@ -8,13 +8,8 @@ records. Add `--source de --target en` for German to English. Give a folder that
 interrupted run resumes with the same command.
 """
 
-import argparse
 import dataclasses
-from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
-
-import torch
-from tqdm import tqdm
 
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
@@ -23,7 +18,7 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import describe_training
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, add_languages, begin, data_parser, write_result
 
 SHAPE = dataclasses.replace(TINY, vocab_size=6000, d_model=160, d_ff=512, num_heads=5, dropout=0.1)
 TRAINING = TrainingConfig(batch_tokens=4096, warmup_steps=1000, max_lr=2.5e-3, bf16=True, fast=True)
@@ -52,29 +47,18 @@ def before(name: str) -> tuple[Path, dict[str, object]]:
 
 def main() -> None:
     """Train and record the run; `benchmarks.ship` evaluates the model that it adds to the package."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
+    parser = data_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="run directory")
     parser.add_argument("--further", action="store_true", help="train the shipped model further")
-    parser.add_argument("--source", choices=UPDATES, default="en", help="translate from (%(default)s)")
-    parser.add_argument("--target", choices=UPDATES, default="de", help="translate into (%(default)s)")
+    add_languages(parser)
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(options.threads)
+    options = begin(parser)
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     name = f"{options.source}-{options.target}"
     recipe = (FURTHER if options.further else FIRST)[options.source]
     start, shipped = before(name) if options.further else (None, {})
-    train_from_recipe(
-        recipe,
-        corpus,
-        options.out,
-        seed=options.seed,
-        start=start,
-        log=lambda report: tqdm.write(str(report)),
-    )
+    train_from_recipe(recipe, corpus, options.out, seed=options.seed, start=start, log=print)
     results = describe_training(recipe, corpus, options.out) | shipped
     write_result(RESULTS / f"shipped_{name}.json", seed=options.seed, results=results)
 

@@ -1,23 +1,20 @@
-"""Training speed of our model and its peers: target tokens per second of CPU time, one thread, or on a card.
+"""Training speed of our model and its peers: target tokens per second of CPU time, one thread.
 
-`python -m benchmarks.train` writes `train_FAMILY-MODEL.json` to the results, named after the processor, and
-with `--device cuda`, `train_CARD.json`; see `benchmarks/README.md`.
+`python -m benchmarks.train` writes `train_FAMILY-MODEL.json` to the results, named after the processor; see
+`benchmarks/README.md`.
 """
 
 import argparse
 import dataclasses
-import statistics
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
-from annotated_transformer.commands.loading import take_device
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
@@ -25,9 +22,9 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import training_loss, update
 from annotated_transformer.training.training_state import TrainingState
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
-from benchmarks.record import describe_code, result_file, write_result
-from benchmarks.synthetic import SRC, TGT, log_length, random_pairs
-from benchmarks.turns import METERS, Contestant, Round, Timings, compare, take_turns
+from benchmarks.record import begin, result_file, write_result
+from benchmarks.synthetic import multi30k_like
+from benchmarks.turns import Contestant, Round, compare, describe, take_turns
 
 SMOOTHING = 0.1
 PRECISIONS = {"float32": False, "bfloat16": True}  # whether matrix products are in bfloat16
@@ -46,20 +43,12 @@ class Work:
     batch_tokens: int
     pairs: int
     seed: int
-    device: str = "cpu"
-    lengths: tuple[float, float] | None = None  # mean and standard deviation; None means those of Multi30k
 
     def make(self) -> list[Batch]:
         """Return the same batches in every process."""
         config = comparable(self.size)
-        both = (SRC, TGT) if self.lengths is None else (log_length(*self.lengths),) * 2
-        pairs = random_pairs(
-            self.pairs,
-            *both,
-            vocab_size=config.vocab_size,
-            longest=min(config.max_length, self.batch_tokens),
-            seed=self.seed,
-        )
+        longest = min(config.max_length, self.batch_tokens)
+        pairs = multi30k_like(self.pairs, vocab_size=config.vocab_size, longest=longest, seed=self.seed)
         generator = torch.Generator().manual_seed(self.seed)
         return make_batches(pairs, batch_tokens=self.batch_tokens, generator=generator)[: self.batches]
 
@@ -67,7 +56,7 @@ class Work:
 def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     """Return a round of updates by our own trainer."""
     torch.manual_seed(work.seed)
-    model, batches = Transformer(comparable(work.size)).train().to(work.device), work.make()
+    model, batches = Transformer(comparable(work.size)).train(), work.make()
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, torch.Generator())
@@ -85,16 +74,15 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
 def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
     """Return a round of updates as in PyTorch's tutorials; `bf16` computes matrix products in bfloat16."""
     torch.manual_seed(work.seed)
-    model, batches = kind(comparable(work.size)).train().to(work.device), work.make()
+    model, batches = kind(comparable(work.size)).train(), work.make()
     adam = Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def do_round() -> int:
         for batch in batches:
-            there = batch.to(torch.device(work.device))
             adam.zero_grad()
-            with torch.autocast(work.device, torch.bfloat16, enabled=bf16):
-                logits = model(there.src, there.decoder_input).flatten(0, 1)
-                labels = there.labels.flatten()
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                logits = model(batch.src, batch.decoder_input).flatten(0, 1)
+                labels = batch.labels.flatten()
                 loss = F.cross_entropy(logits, labels, ignore_index=PAD_ID, label_smoothing=SMOOTHING)
             loss.backward()
             adam.step()
@@ -104,33 +92,17 @@ def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
 
 
 def contestants(work: Work) -> list[Contestant]:
-    """Return ours and the peers, in float32 and bfloat16; the accelerated path is for CPUs only."""
-    ways = [("plain", "float32")]
-    ways += [("plain" if work.device == "cuda" else "fast", name) for name in PRECISIONS]
-    found = [
-        Contestant(f"ours, {way}, {name}", partial(prepare_ours, work, fast=way == "fast", bf16=bf16))
-        for way, name in dict.fromkeys(ways)
-        for bf16 in [PRECISIONS[name]]
-    ]
+    """Return ours and the peers, in float32 and bfloat16."""
+    ways = ("plain", "float32"), ("fast", "float32"), ("fast", "bfloat16")
+    found = []
+    for way, name in ways:
+        prepare = partial(prepare_ours, work, fast=way == "fast", bf16=PRECISIONS[name])
+        found.append(Contestant(f"ours, {way}, {name}", prepare))
     for peer, (kind, needs) in PEERS.items():
         for name, bf16 in PRECISIONS.items():
             prepare = partial(prepare_peer, work, kind, bf16=bf16)
             found.append(Contestant(f"{peer}, {name}", prepare, needs))
     return found
-
-
-def shares_of_peak(timings: Timings, size: str, peak_tflops: float) -> dict[str, float]:
-    """Return the share of a device's peak that each contestant reaches: 6 × weights × target tokens/s ÷ peak.
-
-    The forward pass takes about two FLOPs for each weight and token, and the backward pass twice as many.
-    Attention's scores are left out, and the encoder is counted as if it read the target.
-    """
-    weights = sum(p.numel() for p in Transformer(comparable(size)).parameters())
-    speeds = {name: line["per_second"] for name, line in timings.items() if "per_second" in line}
-    return {
-        name: round(6 * weights * statistics.median(rounds) / (peak_tflops * 1e12), 4)
-        for name, rounds in speeds.items()
-    }
 
 
 def main() -> None:
@@ -140,40 +112,15 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=6, help="per round")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padding included")
     parser.add_argument("--pairs", type=int, default=29_000, help="per epoch, as in Multi30k")
-    parser.add_argument(
-        "--lengths",
-        type=float,
-        nargs=2,
-        metavar=("MEAN", "DEVIATION"),
-        help="of sentences, in tokens with BOS and EOS (default: those of Multi30k)",
-    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", choices=METERS, default="cpu")
-    parser.add_argument(
-        "--peak-tflops", type=float, help="of the device, for the share of it that is reached"
-    )
-    parser.add_argument("--out", type=Path, help="default: named after the processor or the card")
-    chosen = parser.parse_args()
-    take_device(chosen.device)
-    describe_code()
-    torch.set_num_threads(1)  # as in each contestant's process
+    chosen = begin(parser)  # with one thread, as in each contestant's process
     work = Work(**{field.name: getattr(chosen, field.name) for field in dataclasses.fields(Work)})
-    timings = take_turns(contestants(work), rounds=chosen.rounds, device=work.device)
-    ratios = compare(timings)
-    print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
-    labels = statistics.mean(batch.num_labels for batch in work.make())
-    results = {
-        "work": dataclasses.asdict(work),
-        "tokens_per_update": round(labels),
-        "found": timings,
-        "ratios": ratios,
-    }
-    if chosen.peak_tflops:
-        shares = shares_of_peak(timings, work.size, chosen.peak_tflops)
-        results["peak"] = {"tflops": chosen.peak_tflops, "shares": shares}
-    out = chosen.out or result_file("train", device=work.device)
-    write_result(out, seed=chosen.seed, results=results, device=chosen.device)
+    found = take_turns(contestants(work), rounds=chosen.rounds)
+    ratios = compare(found)
+    print(describe(ratios))
+    results = {"work": dataclasses.asdict(work), "found": found, "ratios": ratios}
+    write_result(result_file("train"), seed=chosen.seed, results=results)
 
 
 if __name__ == "__main__":

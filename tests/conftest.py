@@ -103,14 +103,8 @@ def of_pages(fixture_name: str, config: pytest.Config) -> str:
 
 @pytest.fixture(scope=of_pages)
 def browser(chromium: str) -> Iterator[Any]:
-    """Start a browser, or reuse the process's if KEEP_BROWSER is set."""
     from playwright.sync_api import sync_playwright  # imported here because the other tests do not need it
 
-    if "KEEP_BROWSER" in os.environ:
-        from tests.kept_browser import kept_browser
-
-        yield kept_browser(chromium)
-        return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         yield browser

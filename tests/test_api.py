@@ -1,7 +1,6 @@
 """The public API: the names that the package and five of its parts export, each imported on first use."""
 
 import ast
-import pickle
 import re
 import subprocess
 import sys
@@ -96,17 +95,6 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
     assert printed.splitlines() == ["3", *[sentence] * 3]
 
 
-@pytest.mark.message
-def test_message_a_package_other_than_matplotlib_is_named_itself():
-    program = """
-try:
-    from annotated_transformer.plotting import draw_attention
-except ModuleNotFoundError as error:
-    print(error.name)
-"""
-    assert run(program, "jaxtyping") == "jaxtyping\n"
-
-
 def test_law_each_public_name_exists_and_is_listed():
     modules = names_of(annotated_transformer.EXPORTS)
     assert set(annotated_transformer.__all__) == set(modules)
@@ -115,14 +103,6 @@ def test_law_each_public_name_exists_and_is_listed():
         found = getattr(annotated_transformer, name)
         module = f"annotated_transformer.{modules[name]}"
         assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")
-
-
-def test_law_a_star_imports_the_public_api():
-    names: dict[str, object] = {}
-    exec("from annotated_transformer import *", names)
-    assert {*annotated_transformer.__all__} <= names.keys()
-    assert names["Transformer"] is annotated_transformer.Transformer
-    assert pickle.loads(pickle.dumps(names["Transformer"])) is names["Transformer"]
 
 
 IMPORTS = f"""
@@ -150,11 +130,3 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
 def test_message_a_name_that_the_package_does_not_have():
     with pytest.raises(AttributeError, match="has no attribute 'BERT'; it has BASE, "):
         annotated_transformer.BERT  # noqa: B018
-
-
-def test_law_each_page_of_the_reference_lists_internal_modules_last():
-    folder = Path(__file__).parent.parent / "chapters" / "api"
-    parts = {page.stem: page.read_text("utf-8").split("\n## Internal\n") for page in folder.glob("*.md")}
-    assert any(len(found) == 2 for found in parts.values())
-    assert all("They may change without notice." in found[1] for found in parts.values() if len(found) == 2)
-    assert not any("\n## " in internal for _, *found in parts.values() for internal in found)

@@ -1,6 +1,7 @@
 """Configs: the numbers of the paper, and error messages for shapes that cannot be built."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 import torch
@@ -61,82 +62,69 @@ def test_oracle_base_and_big_are_the_rows_of_table_3():
         assert (config.attention_bias, config.output_bias, config.has_final_norm) == (False, False, False)
 
 
+HUGE = 2**31
 SIZES = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v")
+IDS = {"pad_id": 0, "bos_id": 1, "eos_id": 2}
+WRONG_IDS = [
+    {"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}, {"pad_id": 0.5}, {"eos_id": None},
+    {"pad_id": False},
+]  # fmt: skip
+SPLIT = "does not split into num_heads=7 equal heads; change one of them, or give both d_k and d_v"
+ODD = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
+CHOICES = {
+    "norm": "'post', 'pre'",
+    "activation": "'relu', 'gelu', 'swish'",
+    "positions": "'sinusoidal', 'learned'",
+    "attention": "'scaled_dot_product', 'fused'",
+}
+WRONG: list[tuple[dict[str, object], str]] = [
+    *(
+        ({name: size}, rf"^{name}={size!r}; choose a positive whole number$")
+        for name in SIZES
+        for size in (0, -3, 1.5, 64.0, "64", True)
+    ),
+    *(
+        ({name: size}, rf"^{name}={size} is too large; choose a number below {HUGE}$")
+        for name in SIZES
+        for size in (HUGE, 10**400)
+    ),
+    *(({size: 10**9}, rf"has about .* weights, more than 1e\+11; .*{size}=1000000000") for size in SIZES[:5]),
+    *(
+        ({"dropout": dropout}, rf"dropout={dropout!r} is not in \[0, 1\); the paper's base model has 0.1")
+        for dropout in (-0.1, 1, 1.5, float("nan"), None, "0.1")
+    ),
+    *(({name: "none"}, rf"{name}='none'; choose from \[{known}\]") for name, known in CHOICES.items()),
+    *(
+        ({name: value}, f"{name}={value!r}; choose True or False")
+        for name in ("attention_bias", "output_bias", "tied_output")
+        for value in ("no", 0, None)
+    ),
+    *(
+        ({"final_norm": value}, f"^final_norm={value!r}; choose True, False, or None$")
+        for value in ("no", 0, 1)
+    ),
+    *(({"num_heads": 7, **widths}, SPLIT) for widths in ({}, {"d_k": 64}, {"d_v": 64})),
+    ({"d_model": 511, "num_heads": 7}, ODD),
+    *(
+        (
+            {"vocab_size": 23, **changed},
+            rf"^{IDS | changed} are not three different ids below vocab_size=23; choose other ids$",
+        )
+        for changed in WRONG_IDS
+    ),
+]
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("size", [0, -3, 1.5, 64.0, "64", True])
-def test_message_a_size_is_a_whole_number(name, size):
-    with pytest.raises(ValueError, match=rf"^{name}={size!r}; choose a positive whole number$"):
-        TransformerConfig(**{name: size})
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("dropout", [-0.1, 1, 1.5, float("nan"), None, "0.1"])
-def test_message_dropout_is_a_probability_below_one(dropout):
-    sentence = rf"dropout={dropout!r} is not in \[0, 1\); the paper's base model has 0.1"
+@pytest.mark.parametrize(("changes", "sentence"), WRONG)
+def test_message_a_shape_that_cannot_be_built(changes: dict[str, Any], sentence: str):
     with pytest.raises(ValueError, match=sentence):
-        TransformerConfig(dropout=dropout)
+        TransformerConfig(**changes)
 
 
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("field", "choices"),
-    [
-        ("norm", "'post', 'pre'"),
-        ("activation", "'relu', 'gelu', 'swish'"),
-        ("positions", "'sinusoidal', 'learned'"),
-        ("attention", "'scaled_dot_product', 'fused'"),
-    ],
-)
-def test_message_an_unknown_choice_lists_the_known_ones(field, choices):
-    with pytest.raises(ValueError, match=rf"{field}='none'; choose from \[{choices}\]"):
-        TransformerConfig(**{field: "none"})
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("widths", [{}, {"d_k": 64}, {"d_v": 64}])
-def test_message_heads_that_do_not_split_the_width(widths):
-    sentence = "does not split into num_heads=7 equal heads; change one of them, or give both d_k and d_v"
-    with pytest.raises(ValueError, match=sentence):
-        TransformerConfig(num_heads=7, **widths)
+def test_law_heads_may_have_widths_of_their_own_and_learned_positions_an_odd_width():
     assert TransformerConfig(num_heads=7, d_k=64, d_v=64).num_heads == 7
-
-
-@pytest.mark.message
-def test_message_an_odd_width_has_no_sinusoids():
-    sentence = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
-    with pytest.raises(ValueError, match=sentence):
-        TransformerConfig(d_model=511, num_heads=7)
     assert TransformerConfig(d_model=511, num_heads=7, positions="learned").d_model == 511
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"pad_id": 1},
-        {"bos_id": 2},
-        {"eos_id": 23},
-        {"pad_id": -1},
-        {"pad_id": 0.5},
-        {"eos_id": None},
-        {"pad_id": False},
-    ],
-)
-def test_message_special_ids_are_three_entries_of_the_vocabulary(changed):
-    ids = {"pad_id": 0, "bos_id": 1, "eos_id": 2} | changed
-    sentence = rf"^{ids} are not three different ids below vocab_size=23; choose other ids$"
-    with pytest.raises(ValueError, match=sentence):
-        TransformerConfig(vocab_size=23, **changed)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("size", ["vocab_size", "max_length", "num_layers", "d_model", "d_ff"])
-def test_message_a_shape_too_large_for_memory(size):
-    with pytest.raises(ValueError, match=rf"has about .* weights, more than 1e\+11; .*{size}=1000000000"):
-        TransformerConfig(**{size: 10**9})
 
 
 @pytest.mark.parametrize(
@@ -147,26 +135,3 @@ def test_law_the_size_check_counts_the_weights_of_all_matrices(changes):
     with torch.device("meta"):
         matrices = sum(x.numel() for x in Transformer(config).parameters() if x.ndim == 2)
     assert config._weights() == matrices
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("name", SIZES)
-def test_message_a_size_that_is_too_large(name: str):
-    for size in (2**31, 10**400):
-        with pytest.raises(ValueError, match=rf"^{name}={size} is too large; choose a number below {2**31}$"):
-            TransformerConfig(**{name: size})
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("name", ["attention_bias", "output_bias", "tied_output"])
-@pytest.mark.parametrize("value", ["no", 0, None])
-def test_message_a_choice_that_is_neither_true_nor_false(name: str, value: object):
-    with pytest.raises(ValueError, match=f"{name}={value!r}; choose True or False"):
-        TransformerConfig(**{name: value})
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("value", ["no", 0, 1])
-def test_message_a_final_norm_that_is_neither_true_nor_false(value: object):
-    with pytest.raises(ValueError, match=f"^final_norm={value!r}; choose True, False, or None$"):
-        TransformerConfig(final_norm=value)

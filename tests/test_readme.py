@@ -13,8 +13,6 @@ from annotated_transformer.text import corpus as corpora
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
 
 
 def blocks(language: str) -> list[str]:
@@ -45,14 +43,6 @@ def test_law_every_extra_is_listed():
     listed = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert sorted(listed) == sorted(project["optional-dependencies"])
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_law_every_make_target_named_exists(document: str):
-    text = (ROOT / document).read_text(encoding="utf-8")
-    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
-    assert {"book", "test"} <= named
-    assert named <= TARGETS
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

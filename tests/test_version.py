@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 import annotated_transformer
-from annotated_transformer import __main__ as command_line
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -51,12 +50,6 @@ def test_law_the_version_is_written_once():
     assert [path.name for path in files if named.search(path.read_text(encoding="utf-8"))] == []
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PROJECT["version"]  # the format cannot refer to another file
-
-
-def test_law_the_help_names_the_program(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit, match="0"):
-        command_line.main(["--help"])
-    assert capsys.readouterr().out.startswith("usage: annotated-transformer [-h] [--version]")
 
 
 def test_law_the_console_script_prints_its_name_and_version():

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from benchmarks.serving import serving
 from tests.conftest import of_pages
 from tests.explorer_pages import ADDRESS, HTML, WIDE, BookPage, loaded_page
 from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.serving import serving
 from tests.small_book import render
 
 HERE = Path(__file__).parent

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import gzip
 import io
 import re
 
@@ -11,10 +10,9 @@ from PIL import Image
 from playwright.sync_api import Page, Route
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from benchmarks.pages import Compressing
-from benchmarks.serving import serving
 from tests.axe import violations
 from tests.explorer_pages import DOCUMENTS, HTML, IDLE, PHONE, ROOT, WIDE, eventually
+from tests.serving import serving
 
 LAYOUT = (ROOT / "tests" / "layout.js").read_text("utf-8")
 THEME = "document.documentElement.dataset.theme"
@@ -253,24 +251,6 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(open_page, bo
         page.goto(f"{address}explorer.html", wait_until="networkidle")
         eventually(lambda page=page: page.evaluate(fonts), count)
         assert said == []
-
-
-def test_law_the_largest_page_is_sent_as_450_kb_at_most(open_page):
-    def size(name: str) -> int:
-        """Return the size of a page with its own scripts and style sheets, without fonts."""
-        page = (HTML / f"{name}.html").read_bytes()
-        named = re.findall(r'(?:src|href)="([^"?#:]+\.(?:js|css))', page.decode("utf-8"))
-        files = [(HTML / name).parent.joinpath(address).read_bytes() for address in named]
-        return sum(len(gzip.compress(content)) for content in (page, *files))
-
-    name = max(DOCUMENTS, key=size)
-    with serving(HTML, Compressing) as address:
-        page = open_page()
-        Compressing.sent = 0
-        page.goto(f"{address}{name}.html")
-        page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
-        page.wait_for_load_state("networkidle")
-        assert size(name) < Compressing.sent <= 450_000, name
 
 
 def test_law_labels_change_their_face_and_hardly_their_size_when_it_arrives(open_page):

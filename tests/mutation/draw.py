@@ -10,7 +10,7 @@ import ast
 import copy
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,23 +140,27 @@ def is_valid(source: str) -> bool:
     return True
 
 
-def all_changes(root: Path) -> dict[str, list[Change]]:
-    """Return the changes of each of the package's files."""
-    paths = sorted((root / PACKAGE).rglob("*.py"))
+def all_changes(root: Path, folders: Sequence[str] = ()) -> dict[str, list[Change]]:
+    """Return the changes of each of the package's files, or of those in some of its folders."""
+    for folder in folders:
+        if not (root / PACKAGE / folder).is_dir():
+            raise SystemExit(f"the package has no folder {folder}")
+    homes = [root / PACKAGE / folder for folder in folders or ("",)]
+    paths = sorted({path for home in homes for path in home.rglob("*.py")})
     names = [path.relative_to(root).as_posix() for path in paths]
     found = {name: changes(name, (root / name).read_text("utf-8")) for name in names}
     return {name: places for name, places in found.items() if places}
 
 
-def draw(root: Path, count: int, seed: int) -> list[Change]:
+def draw(root: Path, count: int, seed: int, folders: Sequence[str] = ()) -> list[Change]:
     """Draw different changes: half evenly over the folders, half over the files by size."""
-    files = all_changes(root)
+    files = all_changes(root, folders)
     rng = random.Random(seed)
-    folders: dict[str, list[str]] = {}
+    by_folder: dict[str, list[str]] = {}
     for name in files:
-        folders.setdefault(name.split("/")[1] if name.count("/") > 1 else "", []).append(name)
+        by_folder.setdefault(name.split("/")[1] if name.count("/") > 1 else "", []).append(name)
     drawn: dict[Change, None] = {}
-    turns = itertools.cycle([*folders.values()])
+    turns = itertools.cycle([*by_folder.values()])
     while len(drawn) < count:
         names = next(turns) if len(drawn) < count // 2 else [*files]
         name = rng.choices(names, [len(files[name]) for name in names])[0]

@@ -5,16 +5,24 @@ tests that execute the changed line: at first those of the file's own test file,
 first, up to a minute of tests. A line that no test executes counts as survived, as does a program that is
 equivalent to ours, so the rate has no target: compare it between two versions of the tests.
 
-Which tests execute which line is recorded first, by running all tests once, or read from the folder of an
-earlier record (`--record`). Subprocesses are not recorded.
+Which tests execute which line is recorded first, by running all tests of `make unit` once, or those of some
+files (`--tests`), or read from the folder of an earlier record (`--record`). Subprocesses are not recorded.
 """
 
 import argparse
 import dataclasses
 import json
 import math
+import os
+import queue
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,22 +30,26 @@ from xml.etree import ElementTree
 from coverage import CoverageData
 from tqdm import tqdm
 
-from tests.mutation import run
 from tests.mutation.draw import PACKAGE, Change, all_changes, draw, still_there
 
 ROOT = Path(__file__).parents[2]
 BUDGET = 60.0  # seconds of tests for one wrong program, as measured when they were recorded
-STAGES = {"unit": [run.CHECKED, *run.PLAIN], "messages": run.MESSAGE}
-NOT_RUN = "not executed by any test"
+PYTEST = [
+    sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:cacheprovider",
+    f"--jaxtyping-packages={PACKAGE},beartype.beartype",
+    "-m", "not page and not slow and not cuda and not hosts",
+]  # fmt: skip
+NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "_student", "__pycache__", "*.egg-info")
+TESTS_FAILED, NOTHING_RUN = 1, (4, 5)  # exit statuses of pytest
+NOT_RUN, SURVIVED = "not executed by any test", "SURVIVED"
 
 
 @dataclass(frozen=True)
 class Record:
-    """Which tests execute which line, how long each test takes, and which of them test error messages."""
+    """Which tests execute which line, and how long each test takes."""
 
     lines: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
-    messages: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, folder: Path) -> "Record":
@@ -51,11 +63,9 @@ class Record:
             lines[file] = {
                 line: sorted({c.rpartition("|")[0] for c in at if c}) for line, at in by_line.items()
             }
-        unit, messages = (
-            {f"{case.get('file')}::{case.get('name')}": float(case.get("time", "0")) for case in cases}
-            for cases in (ElementTree.parse(folder / f"{name}.xml").iter("testcase") for name in STAGES)
-        )
-        return cls(lines, unit | messages, frozenset(messages))
+        cases = ElementTree.parse(folder / "tests.xml").iter("testcase")
+        seconds = {f"{case.get('file')}::{case.get('name')}": float(case.get("time", "0")) for case in cases}
+        return cls(lines, seconds)
 
     def tests(self, change: Change) -> list[str]:
         """Return the tests for a change, at most a minute of them.
@@ -78,39 +88,96 @@ class Record:
         return chosen
 
 
-def make_record(folder: Path, workers: int) -> None:
-    """Run all unit and message tests once, and record which lines each executes."""
+def make_record(folder: Path, tests: list[str], workers: int) -> None:
+    """Run the tests once, and record which lines each executes."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "settings"
     settings.write_text(
         f"[run]\nbranch = True\nsource = {PACKAGE}\ndata_file = {folder / 'coverage'}\n", "utf-8"
     )
-    for name, options in STAGES.items():
-        command = [
-            sys.executable, "-m", "pytest", "-q", "-n", str(workers), *options,
-            "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=",
-            "-o", "junit_family=xunit1", f"--junitxml={folder / name}.xml",
-        ]  # fmt: skip
-        if subprocess.run([*command, *["--cov-append"] * (name == "messages")], cwd=ROOT).returncode:
-            raise SystemExit("the tests fail without any change, so nothing can be concluded")
+    command = [
+        *PYTEST, "-n", str(workers), "-o", "junit_family=xunit1", f"--junitxml={folder / 'tests.xml'}",
+        "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=", *tests,
+    ]  # fmt: skip
+    if subprocess.run(command, cwd=ROOT).returncode:
+        (folder / "tests.xml").unlink(missing_ok=True)
+        raise SystemExit("the tests fail without any change, so nothing can be concluded")
 
 
-def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> str:
-    """Return which test notices a change, or an empty string."""
-    with run.changed(Path(change.file), change.applied):
-        for options, chosen in (
-            (run.SHAPES, [test for test in tests if test not in messages]),
-            (run.MESSAGE, [test for test in tests if test in messages]),
+@contextmanager
+def copies(workers: int) -> Iterator["queue.Queue[Path]"]:
+    """Yield copies of the project, one for each worker, which have our corpora beside them."""
+    with tempfile.TemporaryDirectory() as folder:
+        found: queue.Queue[Path] = queue.Queue()
+        if (corpora := ROOT.parent / "shared").is_dir():
+            (Path(folder) / "shared").symlink_to(corpora)
+        for worker in range(workers):
+            found.put(shutil.copytree(ROOT, Path(folder) / str(worker), ignore=NOT_COPIED))
+        yield found
+
+
+def put(path: Path, text: str) -> None:
+    """Write a module without its bytecode, which Python would reuse for a text of the same size and time."""
+    path.write_text(text, "utf-8")
+    for bytecode in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        bytecode.unlink()
+
+
+def run_tests(copy: Path, tests: list[str]) -> tuple[int | None, str]:
+    """Return the exit status of tests, None if they took too long, and what they printed."""
+    environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""}
+    process = subprocess.Popen(
+        [*PYTEST, "-x", "-rfE", "--tb=no", *tests],
+        cwd=copy, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,  # so that it can be stopped along with its subprocesses
+    )  # fmt: skip
+    try:
+        printed, _ = process.communicate(timeout=60 + 5 * BUDGET)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+    return process.returncode, printed
+
+
+def try_change(copy: Path, change: Change, tests: list[str]) -> str:
+    """Return what notices a change, or SURVIVED."""
+    path = copy / change.file
+    source = path.read_text("utf-8")
+    put(path, change.applied(source))
+    try:
+        status, printed = run_tests(copy, tests)
+    finally:
+        put(path, source)
+    if status == 0:
+        return SURVIVED
+    if status in NOTHING_RUN and ("not found: " in printed or "no tests ran" in printed):
+        raise SystemExit(f"{change.name()}: is the record of this version? {printed[-2000:]}")
+    failed = [line for line in printed.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if failed:
+        return failed[0]
+    return "timed out" if status is None else f"pytest cannot run (status {status})"
+
+
+def try_all(changes: list[Change], record: Record, workers: int) -> list[str]:
+    """Try each change in a copy of the project, and print what notices it."""
+    with copies(workers) as free, ThreadPoolExecutor(workers) as pool:
+
+        def tried(change: Change) -> str:
+            if not (tests := record.tests(change)):
+                return NOT_RUN
+            copy = free.get()
+            try:
+                return try_change(copy, change, tests)
+            finally:
+                free.put(copy)
+
+        results = []
+        for change, result in tqdm(
+            zip(changes, pool.map(tried, changes), strict=True), total=len(changes), disable=None
         ):
-            if chosen:
-                killed, by = run.run_tests(options, chosen, 60 + 5 * BUDGET).verdict()
-                if killed:
-                    return by
-                if "not found: " in by or f"status is {run.WRONG_PACKAGE}" in by:
-                    raise SystemExit(f"{change.name()}: is the record of this version? {by}")
-                if by.startswith("BROKEN"):  # the tests passed when they were recorded
-                    return "pytest cannot run"
-    return ""
+            results.append(result)
+            tqdm.write(f"{change.name()}\n    {result}")
+    return results
 
 
 def interval(killed: int, total: int) -> tuple[float, float]:
@@ -127,13 +194,17 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--folders", nargs="*", default=[], help="of the package, to draw from (default: all)"
+    )
+    parser.add_argument("--tests", nargs="*", default=[], help="files or folders to record (default: all)")
     parser.add_argument("--record", type=Path, help="the folder of a record, made if it is not there")
     parser.add_argument("--again", type=Path, help="instead of a draw, the changes of an earlier report")
     parser.add_argument("--report", type=Path, help="write the results there, as JSON")
     arguments = parser.parse_args()
     folder = (arguments.record or ROOT / "_build/mutation").resolve()
-    if not (folder / "messages.xml").exists() or not arguments.record:
-        make_record(folder, arguments.workers)
+    if not (folder / "tests.xml").exists() or not arguments.record:
+        make_record(folder, arguments.tests, arguments.workers)
     record = Record.read(folder)
     if arguments.again:
         earlier = [Change(**entry["change"]) for entry in json.loads(arguments.again.read_text("utf-8"))]
@@ -141,7 +212,7 @@ def main() -> None:
         print(f"{len(changes)} of {len(earlier)} changes can still be made")
     else:
         print(f"SEED={arguments.seed}")
-        changes = draw(ROOT, arguments.count, arguments.seed)
+        changes = draw(ROOT, arguments.count, arguments.seed, arguments.folders)
     results = try_all(changes, record, arguments.workers)
     if arguments.report:
         entries = [
@@ -149,27 +220,12 @@ def main() -> None:
             for change, by in zip(changes, results, strict=True)
         ]
         arguments.report.write_text(json.dumps(entries, indent=1, ensure_ascii=False), "utf-8")
-    killed = sum(by not in ("", NOT_RUN) for by in results)
+    killed = sum(by not in (SURVIVED, NOT_RUN) for by in results)
     low, high = interval(killed, len(changes))
     print(
         f"{killed} of {len(changes)} noticed: {killed / len(changes):.1%} (95%: {low:.1%} to {high:.1%}); "
         f"{results.count(NOT_RUN)} {NOT_RUN}"
     )
-
-
-def try_all(changes: list[Change], record: Record, workers: int) -> list[str]:
-    """Try each change in a copy of the project, and print what notices it."""
-    run.prepare(ROOT)
-    with run.copies(ROOT, workers) as pool:
-        tried = [
-            pool.submit(try_change, change, tests, record.messages) if tests else None
-            for change, tests in ((change, record.tests(change)) for change in changes)
-        ]
-        results = []
-        for change, future in tqdm(zip(changes, tried, strict=True), total=len(changes), disable=None):
-            results.append(future.result() if future else NOT_RUN)
-            tqdm.write(f"{change.name()}\n    {results[-1] or run.SURVIVED}")
-    return results
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from benchmarks.serving import Quiet, serving
 from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
 from builder.site.front import cover_data, picture, preview
@@ -25,6 +24,7 @@ from builder.site.front.cards import cards, icon, table
 from builder.site.front.sidebar import add_planned
 from tests.axe import violations
 from tests.explorer_pages import HTML, ROOT, eventually
+from tests.serving import Quiet, serving
 
 DATA = json.loads(cover_data.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)

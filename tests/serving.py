@@ -1,4 +1,4 @@
-"""A local HTTP server for the tests and benchmarks that run in a browser."""
+"""A local HTTP server for the tests that run in a browser."""
 
 import contextlib
 import functools
