@@ -1,0 +1,157 @@
+"""Which parts do well-known models have? Read from their code in Hugging Face Transformers.
+
+    python -m benchmarks.families
+
+For each family, we build two layers of the library's class on the device "meta", where no weight takes
+memory, and look: which norms it has and when it calls them, how it encodes positions, whether its
+feed-forward network is gated, and which parameters are biases. Numbers of heads, windows, and experts are
+those of the class's default configuration, which the library describes as similar to one published model.
+"""
+
+import inspect
+import re
+from argparse import ArgumentParser
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks.record import RESULTS, begin, write_result
+
+FAMILIES = {  # the name of the library's class, and the model that its defaults describe
+    "GPT2": "GPT-2",
+    "T5": "T5",
+    "Bloom": "BLOOM",
+    "Llama": "Llama 2 7B",
+    "Mistral": "Mistral 7B",
+    "Mixtral": "Mixtral 8x7B",
+    "Gemma": "Gemma 7B",
+    "Gemma2": "Gemma 2 2B",
+    "Gemma3Text": "Gemma 3",
+    "Qwen2": "Qwen2",
+    "Qwen3": "Qwen3",
+    "Qwen3Moe": "Qwen3 MoE",
+    "DeepseekV3": "DeepSeek-V3",
+    "Olmo2": "OLMo 2",
+    "GptOss": "gpt-oss-120b",
+}
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer")
+NORM = re.compile(r"norm|^ln_", re.IGNORECASE)
+BRANCH = re.compile(r"attn|attention|mlp|DenseReluDense", re.IGNORECASE)
+
+
+def built(family: str) -> tuple[Any, nn.Module]:
+    """Return the default configuration of a family, and two layers of its model without values."""
+    import transformers
+
+    config = getattr(transformers, f"{family}Config")()
+    small = getattr(transformers, f"{family}Config")()
+    for name in LAYERS:
+        if hasattr(small, name):
+            setattr(small, name, 2)
+    if hasattr(small, "first_k_dense_replace"):
+        small.first_k_dense_replace = 1  # the second layer has experts, as all but the first few do
+    with torch.device("meta"):
+        return config, transformers.AutoModel.from_config(small)
+
+
+def layer_of(model: nn.Module) -> nn.Module:
+    """Return the last layer of the last stack of two."""
+    stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
+    outer = [stack for stack in stacks if len(stack) == 2 and type(stack[0]) is type(stack[1])]
+    return outer[-1][-1]
+
+
+def calls(layer: nn.Module) -> str:
+    """Return the order in which a layer calls norms (n) and sub-layers (s), from its source."""
+    inner = getattr(layer, "layer", None)  # T5: each sub-layer is a module of its own
+    blocks = [layer] if inner is None else list(inner)
+    source = "".join(inspect.getsource(type(block).forward) for block in blocks)
+    names = re.findall(r"self\.(\w+)\(", source)
+    kinds = ["n" if NORM.search(name) else "s" if BRANCH.search(name) else "" for name in names]
+    return "".join(kinds)
+
+
+def where_norms_are(order: str) -> str:
+    """Return where the norms of a layer are, given the order of calls.
+
+    Raises:
+        ValueError: The order is one that we do not know.
+    """
+    known = {
+        "nsns": "before",
+        "nsnsns": "before",
+        "snsn": "after, on the branch",
+        "nsnnsn": "before and after",
+    }
+    if order not in known:
+        raise ValueError(f"the calls {order!r} are none of {sorted(known)}; look at the layer's forward")
+    return known[order]
+
+
+def positions_of(model: nn.Module) -> str:
+    """Return how a model encodes positions."""
+    source = inspect.getsource(inspect.getmodule(type(model)))  # type: ignore[arg-type]
+    names = [type(module).__name__ for module in model.modules()]
+    if any("Rotary" in name for name in names):
+        return "rotary"
+    if any(name.endswith("relative_attention_bias") for name, _ in model.named_modules()):
+        return "relative bias"
+    return "ALiBi" if "build_alibi" in source else "learned"
+
+
+def describe(family: str) -> dict[str, Any]:
+    """Return what a row of the table has."""
+    config, model = built(family)
+    layer = layer_of(model)
+    parameters = [name for name, _ in layer.named_parameters()]
+    norms = {type(m).__name__ for name, m in layer.named_modules() if NORM.search(name.split(".")[-1])}
+    experts = getattr(config, "num_local_experts", None)
+    heads = getattr(config, "num_attention_heads", None)
+    return {
+        "norm": "LayerNorm" if norms == {"LayerNorm"} else "RMSNorm",
+        "place": where_norms_are(calls(layer)),
+        "norm_of_queries": any("q_norm" in name for name in parameters),
+        "positions": positions_of(model),
+        "gated": any("gate_proj" in name or "gate_up_proj" in name for name in parameters),
+        "biases": sorted({_part(name) for name in parameters if name.endswith("bias")}),
+        "layers": next(getattr(config, name) for name in LAYERS if hasattr(config, name)),
+        "heads": heads,
+        "d_k": getattr(config, "head_dim", None),
+        "kv_heads": getattr(config, "num_key_value_heads", heads),
+        "latent": getattr(config, "kv_lora_rank", None),
+        "window": getattr(config, "sliding_window", None),
+        "windows_in": _share(getattr(config, "layer_types", None)),
+        "experts": experts,
+        "active": getattr(config, "num_experts_per_tok", None) if experts else None,
+    }
+
+
+def _part(name: str) -> str:
+    """Return the kind of part that a bias belongs to."""
+    if NORM.search(name):
+        return "norms"
+    if re.search(r"attn|attention", name):
+        return "attention output" if re.search(r"o_proj|c_proj|dense", name) else "queries, keys, values"
+    return "feed-forward"
+
+
+def _share(kinds: list[str] | None) -> str | None:
+    """Return how many layers of how many have a window, in the smallest numbers that repeat."""
+    if not kinds or "sliding_attention" not in kinds:
+        return None
+    period = kinds.index("full_attention") + 1
+    return f"{period - 1} of {period}"
+
+
+def main() -> None:
+    """Look at all families, and write the result."""
+    begin(ArgumentParser(description=__doc__))
+    rows = {title: {"class": family, **describe(family)} for family, title in FAMILIES.items()}
+    for title, row in rows.items():
+        print(title, row)
+    write_result(RESULTS / "families.json", seed=0, results={"rows": rows})
+
+
+if __name__ == "__main__":
+    main()
