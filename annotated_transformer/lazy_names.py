@@ -1,28 +1,26 @@
-"""Packages that offer the names of their modules, and import a module only when one of its names is used."""
+"""Packages that offer the names of their modules, and import a module only when one of its names is used.
 
-from collections.abc import Callable, Mapping
+The stub beside a package's `__init__.py` is the list of its names, for type checkers, too.
+"""
+
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def names_of(exports: Mapping[str, str]) -> dict[str, str]:
-    """Return the module of each name; `exports` has the names of each module, separated by spaces."""
-    return {name: module for module, names in exports.items() for name in names.split()}
-
-
-def lazy(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package.
-
-    `exports` has the names of each module, which is named within `annotated_transformer`.
-    """
-    modules = names_of(exports)
-    root = package.partition(".")[0]
+def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package: the names that its stub imports."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    modules = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}; it has {', '.join(sorted(modules))}"
             )
-        return getattr(import_module(f"{root}.{modules[name]}"), name)
+        return getattr(import_module(modules[name]), name)
 
-    return get, lambda: sorted(modules)
+    return get, lambda: sorted(modules), sorted(modules)

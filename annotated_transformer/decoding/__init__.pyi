@@ -1,0 +1,16 @@
+from annotated_transformer.decoding.beam import Hypotheses as Hypotheses
+from annotated_transformer.decoding.beam import beam_search as beam_search
+from annotated_transformer.decoding.exact import exact_search as exact_search
+from annotated_transformer.decoding.greedy import greedy_search as greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache as KeyValueCache
+from annotated_transformer.decoding.kv_cache import NoCache as NoCache
+from annotated_transformer.decoding.length_penalty import GnmtLength as GnmtLength
+from annotated_transformer.decoding.length_penalty import PlainLength as PlainLength
+from annotated_transformer.decoding.sampling import Temperature as Temperature
+from annotated_transformer.decoding.sampling import TopK as TopK
+from annotated_transformer.decoding.sampling import TopP as TopP
+from annotated_transformer.decoding.sampling import sample as sample
+from annotated_transformer.decoding.translator import RankedTranslation as RankedTranslation
+from annotated_transformer.decoding.translator import Translation as Translation
+from annotated_transformer.decoding.translator import Translator as Translator
+from annotated_transformer.model.trainable import DecodeAgain as DecodeAgain

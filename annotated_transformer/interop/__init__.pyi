@@ -1,0 +1,11 @@
+from annotated_transformer.interop.ctranslate2 import CTranslate2Engine as CTranslate2Engine
+from annotated_transformer.interop.ctranslate2 import to_ctranslate2 as to_ctranslate2
+from annotated_transformer.interop.marian import from_marian as from_marian
+from annotated_transformer.interop.marian import to_marian as to_marian
+from annotated_transformer.interop.numpy_model import NumpyModel as NumpyModel
+from annotated_transformer.interop.onnx import to_onnx as to_onnx
+from annotated_transformer.interop.onnx_decoder import OnnxDecoder as OnnxDecoder
+from annotated_transformer.interop.safetensors import to_safetensors as to_safetensors
+from annotated_transformer.interop.torch_nn import from_torch as from_torch
+from annotated_transformer.interop.torch_nn import to_torch as to_torch
+from annotated_transformer.interop.torch_nn import torch_masks as torch_masks

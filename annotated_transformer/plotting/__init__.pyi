@@ -1,0 +1,10 @@
+from annotated_transformer.plotting.attention_map import draw_attention as draw_attention
+from annotated_transformer.plotting.figures import Plot as Plot
+from annotated_transformer.plotting.figures import new_plot as new_plot
+from annotated_transformer.plotting.figures import to_svg as to_svg
+from annotated_transformer.plotting.reports import read_reports as read_reports
+from annotated_transformer.plotting.reports import read_schedule as read_schedule
+from annotated_transformer.plotting.training_curves import describe_curves as describe_curves
+from annotated_transformer.plotting.training_curves import draw_curves as draw_curves
+from annotated_transformer.plotting.training_curves import plot_curves as plot_curves
+from annotated_transformer.plotting.training_curves import summarize_curves as summarize_curves
