@@ -59,20 +59,10 @@ CORES = {
         'def f(x):\n    """Say.\n\n    More.\n    """\n    return x\n',
         "def f(x):\n    return x",
     ),
-    "comments stay": ("def f(x):\n    y = x  # why\n    # and why\n    return y\n",) * 2,
     "typed variables": (
         "def f(x):\n    y: int = x + 1\n    return y\n",
         "def f(x):\n    y = x + 1\n    return y",
     ),
-    "a typed variable on several lines": (
-        "def f(x):\n    y: int = (\n        x\n    )\n    return y\n",
-        "def f(x):\n    y = (\n        x\n    )\n    return y",
-    ),
-    "a comment before all else stays": (
-        "def f(x: int):\n    # why\n    return x\n",
-        "def f(x):\n    # why\n    return x",
-    ),
-    "all on one line": ("def f(x: int) -> int: return x\n", "def f(x): return x"),
     "letters of two bytes": (
         "def f(é: int):\n    ü: int = é\n    return ü\n",
         "def f(é):\n    ü = é\n    return ü",
@@ -87,12 +77,6 @@ CORES = {
         "    for z in y:\n        if z:\n            raise KeyError\n",
     )
     * 2,
-    "a refusal alone": ("def f(x: int):\n    if x:\n        raise ValueError\n", "def f(x):\n    ..."),
-    "nothing left": ('def f(x):\n    """Say."""\n', "def f(x):\n    ..."),
-    "several lines": (
-        "def f(\n    x: int,\n    y: int,\n) -> int:\n    return x\n",
-        "def f(x, y):\n    return x",
-    ),
     "a class": (
         'class A:\n    """Say."""\n\n    size: int\n\n    def f(self, x: int) -> int:\n        """Say."""\n'
         "        return x\n",
@@ -130,18 +114,6 @@ def test_oracle_the_core_computes_what_the_source_computes():
     assert names["ScaledDotProductAttention"] is not ScaledDotProductAttention
     ours = names["ScaledDotProductAttention"]()(query, key, value, mask)
     assert torch.equal(ours, ScaledDotProductAttention()(query, key, value, mask))
-
-
-def test_law_code_that_holds_a_fence_gets_a_longer_one(tmp_path, monkeypatch):
-    (tmp_path / "fenced.py").write_text('def fenced():\n    return """\n    ```\n    """\n')
-    monkeypatch.syspath_prepend(tmp_path)
-    import fenced
-
-    fenced.fenced.__module__ = "annotated_transformer.fenced"
-    monkeypatch.setitem(sys.modules, "annotated_transformer.fenced", fenced)
-    shown = repr(show_source(fenced.fenced))
-    assert shown.startswith("````python\n")
-    assert shown.count("````python\n") == 2
 
 
 @pytest.mark.message
