@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
 from annotated_transformer.book.exercises import Verdict, expect, expect_close, judge
 from annotated_transformer.book.exercises.verdict import (
@@ -13,7 +12,6 @@ from annotated_transformer.book.exercises.verdict import (
     expect_equal,
     expect_number,
     explained,
-    plural,
 )
 
 
@@ -54,9 +52,7 @@ CLOSE = " That is close: is something rounded, or is a small term in the wrong p
         (lambda x: x[:1], "the double of [1, 2] should have shape (2,), not (1,)."),
         (lambda x: x * 3, "the double of [1, 2] should be 4 at [1], not 6."),
         (lambda x: x * 2 + 1e-3, "the double of [1, 2] should be 2 at [0], not 2.001." + CLOSE),
-        (lambda x: x * 2 - torch.tensor([math.nan, 0]), "the double of [1, 2] should be 2 at [0], not nan."),
         (lambda x: x * x, "the double of [1, 2] should be different. It looks as if the number is squared."),
-        (lambda x: x[:1] * 2, "the double of [1, 2] should be different. It looks as if only the first is"),
         (lambda: None, "the check could not use your answer: TypeError: "),
     ],
 )
@@ -76,14 +72,6 @@ def calls_another(x):
     return stops_inside(half)
 
 
-class WithoutForward(nn.Module):
-    pass
-
-
-def half_finished(x):
-    raise NotImplementedError("the second half")
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -99,21 +87,11 @@ def half_finished(x):
             "  line N of your answer, in stops_inside: return torch.cat([x, torch.zeros(2, 2)])",
         ),
         (
-            lambda x: WithoutForward()(x),
-            "your code stopped with NotImplementedError: Module [WithoutForward] is missing the required "
-            '"forward" function\n  line N of your answer, in <lambda>: lambda x: WithoutForward()(x),',
-        ),
-        (
-            half_finished,
-            "your code stopped with NotImplementedError: the second half\n"
-            '  line N of your answer, in half_finished: raise NotImplementedError("the second half")',
-        ),
-        (
             lambda x: 1 / 0,
             "nothing has to be divided.\n  line N of your answer, in <lambda>: lambda x: 1 / 0,",
         ),
     ],
-    ids=["method", "inner", "forward", "other", "explained"],
+    ids=["method", "inner", "explained"],
 )
 def test_law_an_exception_shows_the_readers_lines_and_no_others(answer, message):
     lines = check_double(answer).message.splitlines()
@@ -121,40 +99,7 @@ def test_law_an_exception_shows_the_readers_lines_and_no_others(answer, message)
     assert "\n".join(found) == message
 
 
-def level_0(x):
-    return level_1(x)
-
-
-def level_1(x):
-    return level_2(x)
-
-
-def level_2(x):
-    return level_3(x)
-
-
-def level_3(x):
-    return level_4(x)
-
-
-def level_4(x):
-    return level_5(x)
-
-
-def level_5(x):
-    return level_6(x)
-
-
-def level_6(x):
-    return x.missing
-
-
-def test_law_many_lines_are_shortened_and_a_recursion_is_shown_once():
-    _, *lines = check_double(level_0).message.splitlines()
-    assert [line.rpartition(" ")[2] for line in lines] == [
-        "level_1(x)", "level_2(x)", "level_3(x)", "…", "level_5(x)", "level_6(x)", "x.missing"
-    ]  # fmt: skip
-
+def test_law_the_line_of_a_recursion_is_shown_once():
     def forever(x):
         return forever(x)
 
@@ -174,9 +119,6 @@ def test_law_a_long_verdict_is_broken_between_words():
         assert " ".join(repr(verdict).split()) == f"{mark} {' '.join(verdict.message.split())}"
         assert [len(line) > 88 for line in lines].count(True) == 1  # the array, in which there is no space
         assert [len(line) - len(line.lstrip()) for line in lines] == [0, 2, 2, 4, 4, 2, 4, 4]
-    exactly = "x" * 80 + " y" * 3
-    assert repr(Verdict(True, exactly)) == f"✓ {exactly}"
-    assert repr(Verdict(True, exactly + "y")) == f"✓ {exactly[:-2]}\n  yy"
 
 
 def test_law_a_failing_call_can_be_repeated():
@@ -201,15 +143,11 @@ def check_half(answer):
     ("given", "message"),
     [
         ((3.5, False), "it halves."),
-        ((torch.tensor(3.5), False), "it halves."),
         ((torch.tensor([3.5]).numpy()[0], False), "it halves."),
         ((3, False), "the half of 7 should be different. It looks as if it is rounded."),
-        ((4_000, False), "the half of 7 should be 3.5, not 4000."),
-        ((3.5 + 1e-7, False), "the half of 7 should be 3.5, not 3.5000001."),
         (("3.5", False), "the half of 7 should be a number, not str."),
         ((math.nan, False), "the half of 7 should be 3.5, not nan."),
         ((3.5, True), "whether 7 is even should be different. It looks as if odd and even are swapped."),
-        ((3.5, None), "whether 7 is even should be False, not None."),
     ],
 )
 def test_law_numbers_and_other_results_are_compared(given, message):
@@ -235,11 +173,6 @@ def test_law_a_number_stands_for_a_tensor_without_axes():
     assert check_loss(lambda: 0.25)
     assert check_loss(lambda: torch.tensor(0.25, requires_grad=True))
     assert check_loss(lambda: 2).message == "the loss should be 0.25, not 2."
-
-
-def test_law_nouns_agree_with_their_number():
-    assert [plural(n, "head") for n in (0, 1, 3, 2_000)] == ["0 heads", "1 head", "3 heads", "2,000 heads"]
-    assert plural(2, "query", "queries") == "2 queries"
 
 
 def test_law_interrupting_the_kernel_still_interrupts_a_check():

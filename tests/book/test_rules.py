@@ -26,10 +26,6 @@ def helper(x):
     return x.softmax(dim=-1)
 
 
-def recursive(x):
-    return recursive(x) if x else exponentials(x)
-
-
 def exponentials(x):
     raised = torch.exp(x)
     return raised / raised.sum()
@@ -41,11 +37,6 @@ def softmax(x):
 
 def by_own_softmax(x):
     return softmax(x)
-
-
-def with_a_name_that_means_something_else_outside(x):
-    attend = sum(x)  # for the list, a variable around it
-    return [y / attend for y in x]
 
 
 def importing(x):
@@ -69,19 +60,13 @@ def closing_over(function):
 ALLOWED = [
     exponentials,
     by_own_softmax,
-    recursive,
-    with_a_name_that_means_something_else_outside,
     closing_over(exponentials),
-    lambda x: [y.nn_ for y in x],
-    sum,
 ]
 RULED_OUT = {
     "uses softmax,": lambda x: x.softmax(dim=-1),
     "uses F from torch.nn,": lambda x: F.relu(x),
     "uses nn,": lambda x: nn.Linear,
-    "uses nn, which": lambda x: torch.nn.functional.relu(x),
     "uses attend from annotated_transformer,": lambda x: attend(x, x, x),
-    "uses attention_weights from annotated_transformer,": lambda x: [attention_weights(y, y) for y in x],
     "uses attention_weights from annotated_transformer, which": attention_weights,
     "uses sacrebleu,": importing,
     "uses softmax, which": by_helper,
@@ -105,9 +90,3 @@ def test_law_what_is_ruled_out_is_named_wherever_it_stands():
         assert not verdict
         assert verdict.message.startswith(f"your answer {words}"), verdict
         assert check_rules(answer, "another")
-
-
-def test_law_a_function_of_the_notebook_can_be_ruled_out():
-    rule = f"{__name__}.helper"
-    assert check_rules(by_helper, rule).message == "your answer uses helper, which this exercise rules out."
-    assert check_rules(by_own_softmax, rule)
