@@ -76,23 +76,3 @@ def test_law_the_script_draws_what_python_draws(tab):
     tab.set_content(page(SCORES) + page(QUERY, "3.2"))
     for number, drag in enumerate((SCORES, QUERY)):
         assert sorted(drawn(tab, number)) == sorted(texts(drag))
-
-
-@pytest.mark.page
-def test_law_arrow_keys_move_the_query_and_the_weights_follow(tab):
-    tab.set_content(page(QUERY))
-    query = tab.get_by_role("slider", name="query")
-    query.focus()
-    for key in ["ArrowUp"] * 6 + ["ArrowLeft"] * 3 + ["ArrowDown", "ArrowRight"]:
-        tab.keyboard.press(key)
-    weights, output = attend([0, 1.5, 2.25, 0])
-    found = drawn(tab)
-    rows = [f"{weight:.2f}" for weight in weights.tolist()]
-    assert [text for text in found if text in rows] == rows
-    said = "water {:.1f}, cash {:.1f}".format(*output.tolist())
-    assert f"output: {said}" in found
-    announced = query.get_attribute("aria-valuetext")
-    assert announced.startswith("landscape 1.50, money 2.25; most weight on river, ")
-    assert announced.endswith(said)
-    tab.get_by_role("button", name="Back to the start").click()
-    assert sorted(drawn(tab)) == sorted(texts(QUERY))
