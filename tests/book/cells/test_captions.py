@@ -69,13 +69,6 @@ def test_law_typed_words_are_those_that_no_cell_computes():
     assert typed_words("4") == []
 
 
-def test_law_every_file_of_captions_can_be_read():
-    figures = {path.name: list(parse(path.read_text("utf-8"))) for path in captions.ROOMS.glob("*/*.md")}
-    assert len(figures) > 10
-    for name, numbers in figures.items():
-        assert all(captions.file_name(number.partition(".")[0]) == name for number in numbers)
-
-
 @pytest.mark.message
 def test_message_a_figure_without_words_and_values_without_places():
     with pytest.raises(

@@ -66,12 +66,6 @@ def test_message_a_slider_without_values():
         slider_output(draw, [], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
-@pytest.mark.message
-def test_message_every_frame_needs_an_alt_text():
-    with pytest.raises(ValueError, match=r"alt='frame 8' has 2 words"):
-        slider(alt=lambda value: "frame 8" if value == 8 else alt(value))
-
-
 def shown(page, number=0):
     """Return the value that a slider announces, the one beside its name, and the one in its drawing."""
     figure = page.locator("figure.at-slider").nth(number)

@@ -16,8 +16,6 @@ from annotated_transformer.book.chapters.cost_and_scale.counting import (
 )
 from annotated_transformer.book.chapters.cost_and_scale.int8 import (
     by_row,
-    output_errors,
-    with_weights,
 )
 from annotated_transformer.book.chapters.cost_and_scale.memory import measure_kept, predict_kept
 from annotated_transformer.book.chapters.cost_and_scale.power_law import fit_power_law
@@ -142,21 +140,6 @@ def test_law_each_row_has_its_own_step(weight: torch.Tensor, bits: int):
     assert numbers.abs().amax(dim=1).tolist() == pytest.approx([most] * 5)
     assert ((rounded - weight).abs() <= 0.5000001 * step).all()
     assert not torch.equal(rounded, weight)
-
-
-def test_law_errors_are_those_of_the_layers_outputs():
-    shape = TransformerConfig(vocab_size=19, max_length=8, num_layers=2, d_model=12, d_ff=7, num_heads=3)
-    model = Transformer(shape).eval()
-    ids = torch.tensor([[4, 5, 6, 2]])
-    same = output_errors(model, model, lambda each: each(ids, ids))
-    assert list(same.values()) == [0.0] * 4
-    off = output_errors(model, with_weights(model, lambda w: by_row(w, bits=3)), lambda each: each(ids, ids))
-    assert list(off) == [f"{stack}.layers.{i}" for stack in ("encoder", "decoder") for i in (0, 1)]
-    assert min(off.values()) > 0.001
-    with torch.no_grad():
-        x = model.encode(ids)
-        y = with_weights(model, lambda w: by_row(w, bits=3)).encode(ids)
-    assert off["encoder.layers.1"] == pytest.approx(float((y - x).norm() / x.norm()), rel=1e-5)
 
 
 @pytest.mark.equation("eq-power-law")

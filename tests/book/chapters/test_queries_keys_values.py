@@ -13,7 +13,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
 # A different prime for every axis: a swapped or transposed axis cannot fit by luck.
-BATCH, QUERIES, KEYS, D_X, D_CELL, D_K, D_V, WORDS = 2, 3, 5, 7, 11, 13, 17, 19
+BATCH, QUERIES, KEYS, D_X, D_CELL, D_K, D_V = 2, 3, 5, 7, 11, 13, 17
 
 
 @pytest.fixture
