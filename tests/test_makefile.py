@@ -71,10 +71,9 @@ CHAPTERS = ("03_masking", "13_decoder", "masking_guide")
 def chapters(project: Path) -> Path:
     """Return the project with three chapters, tests of one of them, and what Sphinx has kept of all."""
     kept = project / "_build" / ".doctrees" / "chapters"
-    rooms = project / "tests" / "book" / "chapters"
-    for folder in (kept, rooms, project / "tests" / "builder"):
+    room = project / "tests" / "book" / "chapters" / "masking"
+    for folder in (kept, room, project / "tests" / "builder"):
         folder.mkdir(parents=True)
-    (rooms / "test_masking.py").touch()
     (project / "chapters" / "first.ipynb").unlink()
     for name in CHAPTERS:
         (project / "chapters" / f"{name}.ipynb").touch()
@@ -111,7 +110,7 @@ def test_law_a_chapter_is_tested_alone(chapters: Path, chapter: str):
     assert len(parts) == 3
     only = " ".join(
         f"tests/{name}"
-        for name in ("book/chapters/test_masking.py", "builder/test_cases.py", "builder/test_pages.py")
+        for name in ("book/chapters/masking", "builder/test_cases.py", "builder/test_pages.py")
     )
     for call in (unit, looked):
         assert call.endswith(f" {only} -k masking and not api/")
