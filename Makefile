@@ -51,8 +51,8 @@ ifneq ($(words $(NAME)),1)
 $(error there is no chapter $(CHAPTER); there are $(sort $(basename $(notdir $(wildcard chapters/*.ipynb)))))
 endif
 ROOM := $(shell echo $(NAME) | sed 's/^[0-9]*_//')
-TESTS := tests/book/chapters/$(ROOM)
-ONLY := $(TESTS) $(shell grep -lsE 'ids=lambda path|parametrize..name"' tests/book/*.py tests/builder/*.py) -k "$(ROOM) and not api/"
+TESTS := $(wildcard tests/book/chapters/test_$(ROOM).py)
+ONLY := $(TESTS) $(shell grep -lsE 'ids=lambda path|parametrize..name"|parametrize..room"' tests/book/*.py tests/builder/*.py) -k "$(ROOM) and not api/"
 NOTEBOOKS := chapters/$(NAME).ipynb
 PARTS := chapters-run render fresh
 STAGES := unit static pages

@@ -1,27 +1,19 @@
 """Each committed picture is the one drawn for its alt text, and none has been swapped.
 
 nbval does not compare pictures, because their last digits depend on the processor. But each one comes with
-`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of the text in it. There is
-nothing else to test of drawings that take no numbers.
+`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of the text in it.
 """
 
 import configparser
-import inspect
 import json
 import re
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from bs4 import BeautifulSoup
-from matplotlib.figure import Figure
 
-from annotated_transformer.book import chapters
-from annotated_transformer.book.cells.slider import slider_output
 from annotated_transformer.book.drawing.figures import digest, figure_output, new_figure, words_digest
-from tests.drawings import texts
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -118,10 +110,8 @@ def test_law_swapping_a_part_between_two_pictures_is_detected():
     ("old", "new"),
     [
         ("The first of", "The last of"),
-        ("&quot;straight&quot;", "&quot;crooked&quot;"),
         ('data-words="', 'data-words="0'),
         ("<figcaption>Look", "<figcaption>Listen"),
-        ("Figure 1.1</a>", "Figure 1.2</a>"),
         ("</a> A line", "</a> Two lines"),
         (
             re.search(r"<img[^>]*>", ONE)[0],
@@ -138,47 +128,3 @@ def test_law_nbval_compares_everything_around_a_picture_but_not_its_bytes(old, n
     assert bytes_changed != ONE
     assert sanitized(bytes_changed) == sanitized(ONE)
     assert faults(bytes_changed) != []
-
-
-def slider():
-    def draw(value):
-        fig, ax = new_figure()
-        ax.plot([1, value], [1, 3])
-        return fig
-
-    words = {"number": "1.2", "title": "A line", "caption": "Look.", "name": "width"}
-    return slider_output(
-        draw, [2, 3], alt="A line that rises to the height {}.".format, **words
-    )._repr_html_()
-
-
-def test_law_swapping_a_part_between_two_slider_frames_is_detected():
-    page = slider()
-    assert faults(page) == []
-    text = re.search(r'class="at-frames">(.*?)</script>', page)[1]
-    for part in ("alt", "image"):
-        data = json.loads(text)
-        one, two = data["frames"]
-        one[part], two[part] = two[part], one[part]
-        assert len(faults(page.replace(text, json.dumps(data)))) == 2
-
-
-ROOMS = Path(chapters.__path__[0])
-MODULES = [
-    import_module(".".join((chapters.__name__, *path.relative_to(ROOMS).with_suffix("").parts)))
-    for path in sorted(ROOMS.glob("*/*.py"))
-    if "\ndef draw_" in path.read_text("utf-8")
-]
-STATIC = [
-    draw
-    for module in MODULES
-    for name, draw in vars(module).items()
-    if name.startswith("draw_")
-    and draw.__module__ == module.__name__
-    and not inspect.signature(draw).parameters
-]
-
-
-@pytest.mark.parametrize("draw", STATIC, ids=lambda draw: f"{draw.__module__.split('.')[-2]}.{draw.__name__}")
-def test_law_a_drawing_without_numbers_is_legible(draw: Callable[[], Figure]):
-    assert texts(draw())

@@ -43,27 +43,3 @@ def empty_rows(text: str) -> list[str]:
 
 def test_law_no_displayed_formula_has_an_empty_row():
     assert [row for page in texts("chapters", "*.md") for row in empty_rows(page)] == []
-    rows = r"a &= b \\ {} \\ c &= d"
-    assert empty_rows(f"$${rows.format('e')}$$ and \\\\ \\\\") == []
-    for row in ("", "&", "\n & \n"):
-        assert len(empty_rows(f"$$\n{rows.replace('{}', row)}\n$$")) == 1, row
-    assert len(empty_rows(r"$$\begin{pmatrix} 1 \\ 2 \\ \end{pmatrix}$$")) == 1
-
-
-PAGE = "Text\n\n$$\na = b\n$$ (eq-one)\n\n$$c = d$$ (eq-two)\n\nInline $$e$$ stays.\n"
-TEST = (
-    'import pytest\n\n@pytest.mark.equation("eq-one")\n@pytest.mark.equation("eq-two")\ndef test_it(): ...\n'
-)
-
-
-def test_law_each_disagreement_is_named():
-    assert disagreements([PAGE], [TEST]) == []
-    assert disagreements([PAGE, PAGE], [TEST])[0] == "eq-one labels two equations"
-    assert disagreements([PAGE], [TEST.replace("eq-two", "eq-three")]) == [
-        "eq-two has no test; mark one with @pytest.mark.equation",
-        "eq-three has a test and no equation",
-    ]
-    assert disagreements([PAGE.replace("eq-one", "one")], [TEST.replace("eq-one", "one")]) == [
-        "one does not begin with eq-"
-    ]
-    assert marks(TEST.replace("test_it", "helper")) == []  # marks count only on tests

@@ -1,147 +1,138 @@
-"""Every exercise has a stub that its check rejects and a solution that it accepts.
+"""Each exercise has a stub that its check rejects, a solution that it accepts, and a wrong answer.
 
-The verdicts are read from the committed notebooks; nbval, in `make test`, executes these again and compares.
-A small chapter shows that such verdicts distinguish right from wrong.
+A wrong answer is the chapter's own solution with an edit, from `wrong_answers.toml`. The code of an answer is
+executed with those imports, definitions, and values of its chapter that it needs.
 """
 
 import ast
-import json
-import re
+import builtins
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+import torch.nn.functional as F
 
+from annotated_transformer.book.exercises import Verdict
 from builder.chapters import parsed, written
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = written(ROOT)
+ROOMS = ROOT / "annotated_transformer" / "book" / "chapters"
+WRONG = tomllib.loads(Path(__file__).with_name("wrong_answers.toml").read_text("utf-8"))
+CASES = [(room, check, words, edits) for room in WRONG for check, (words, *edits) in WRONG[room].items()]
 
 
-def exercises(text):
-    """Return the tagged cells of each exercise in a chapter, in order: {"ex-a": ["exercise", "solution"]}."""
-    found, label, solving = {}, None, None
+def free(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that statements read and do not define."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return read - arguments - {name for node in nodes for name in defined(node)} - {*dir(builtins)}
+
+
+def defined(node: ast.AST) -> set[str]:
+    """Return the names that a statement defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    stored = [part for target in getattr(node, "targets", []) for part in ast.walk(target)] or [node]
+    return {part.id for part in stored if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+
+
+def needed(body: list[ast.stmt], before: list[ast.stmt]) -> list[ast.stmt]:
+    """Return those of the statements before some others that define what these need."""
+    names, kept = free(body), []
+    for node in reversed(before):
+        if defined(node) & names:
+            names |= free([node])
+            kept.insert(0, node)
+    return kept
+
+
+@cache
+def chapter(room: str) -> tuple[torch.dtype, dict[tuple[str, str], tuple[str, list[ast.stmt]]]]:
+    """Return a chapter's type of floats, and the code of each answer with all statements before it.
+
+    The answers have names like ("solution", "causal_mask"): the tag of the cell, and the check that it calls.
+    """
+    (path,) = written(ROOT, f"[0-9]*_{room}")
+    text, found, before = path.read_text("utf-8"), {}, []
     for cell in parsed(text).cells:
-        tags = set(cell.metadata.get("tags", []))
         if cell.cell_type == "code":
-            for tag in ("exercise", "solution"):
-                if tag in tags:
-                    where = solving if tag == "solution" else label
-                    found.setdefault(where or f"{tag} outside", []).append(tag)
-            continue
-        for line in cell.source.splitlines():
-            if new := re.match(r":label: (ex-\S+)", line):
-                label = new[1]
-                found.setdefault(label, [])
-            elif start := re.match(r"(?:```+|:::+)\{solution-start\} (\S+)", line):
-                solving = start[1]
-            elif "{solution-end}" in line:
-                solving = None
-    return found
+            statements = ast.parse(cell.source).body
+            for tag in {"exercise", "solution"} & {*cell.metadata.get("tags", [])}:
+                name = ast.unparse(statements[-1].value.func)
+                assert name.startswith("checks.check_"), f"{name} is no check of the chapter's room"
+                found[tag, name.removeprefix("checks.check_")] = cell.source, [*before]
+            before += statements
+    return torch.float64 if "set_default_dtype(torch.float64)" in text else torch.float32, found
 
 
-def ending(cell):
-    """Return the verdict at the end of a notebook cell, or a description of what is there instead."""
-    last = ast.parse("".join(cell["source"])).body[-1]
-    called = last.value.func if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
-    name = ast.unparse(called) if called else ast.unparse(last)
-    if not re.fullmatch(r"(\w+\.)?check_\w+", name):
-        return f"{name}, not in a check"
-    if "nbval-ignore-output" in cell["metadata"]["tags"]:
-        return "a verdict that nbval does not compare"
-    results = [output for output in cell["outputs"] if output["output_type"] == "execute_result"]
-    return "".join(results[0]["data"]["text/plain"]) if results else "nothing shown"
+def executed(code: str, before: list[ast.stmt]) -> dict[str, Any]:
+    """Execute an answer and return what it defines, and as `verdict` what its check says."""
+    *body, last = ast.parse(code).body
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module([*needed([*body, last], before), *body], []), "answer", "exec"), names)
+    return names | {"verdict": eval(ast.unparse(last), names)}
 
 
-def judged(notebook):
-    """Return the endings of the stubs and solutions in an executed notebook, in order."""
-    cells = json.loads(notebook.read_text("utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    return [ending(cell) for cell in code if {"exercise", "solution"} & set(cell["metadata"].get("tags", []))]
+def verdict(code: str, before: list[ast.stmt]) -> Verdict:
+    return executed(code, before)["verdict"]
 
 
-def complaints(text, endings):
-    """Report faults in a chapter's exercises."""
-    found = exercises(text)
-    wrong = [f"{label}: {tags}" for label, tags in found.items() if tags != ["exercise", "solution"]]
-    if len(endings) != 2 * len(found):
-        return [*wrong, f"{len(endings)} verdicts for {len(found)} exercises"]
-    for label, stub, solution in zip(found, endings[::2], endings[1::2], strict=True):
-        for end, kind, mark in ((stub, "stub", "✗ "), (solution, "solution", "✓ ")):
-            if not end.startswith(mark) or "your code stopped with" in end:
-                wrong.append(f"{label}: the {kind} ends in {end}")
-    return wrong
+@pytest.fixture(autouse=True)
+def back_to_float32() -> Iterator[None]:
+    yield
+    torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_every_stub_fails_and_every_solution_passes(path):
-    assert complaints(path.read_text("utf-8"), judged(ROOT / "chapters" / f"{path.stem}.ipynb")) == []
+@pytest.mark.parametrize(("room", "check", "words", "edits"), CASES, ids=[f"{c[0]}.{c[1]}" for c in CASES])
+def test_law_a_stub_fails_the_solution_passes_and_a_wrong_answer_is_named(room, check, words, edits):
+    dtype, answers = chapter(room)
+    torch.set_default_dtype(dtype)
+    stub = verdict(*answers["exercise", check])
+    assert not stub.passed
+    assert "your code stopped" not in stub.message
+    code, before = answers["solution", check]
+    assert verdict(code, before).passed
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert code.count(old) == 1, f"{old!r} occurs {code.count(old)} times in the solution"
+        code = code.replace(old, new)
+    wrong = verdict(code, before)
+    assert not wrong.passed
+    assert words in wrong.message
 
 
-def unsolved_names(text):
-    """Return what a chapter's solutions define without `_solution` in its name, and so could overwrite."""
-    cells = parsed(text).cells
-    solutions = [cell.source for cell in cells if "solution" in cell.metadata.get("tags", [])]
-    names = set()
-    for statement in ast.parse("\n".join(solutions)).body:
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            names.add(statement.name)
-        for target in getattr(statement, "targets", []):
-            names |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return sorted(name for name in names if not name.endswith("_solution"))
+@pytest.mark.parametrize("room", WRONG)
+def test_law_a_rooms_checks_are_its_chapters_exercises_and_have_a_wrong_answer(room):
+    tree = ast.parse((ROOMS / room / "exercises.py").read_text("utf-8"))
+    checks = [node.name[6:] for node in tree.body if getattr(node, "name", "").startswith("check_")]
+    _, answers = chapter(room)
+    assert sorted(answers) == sorted((tag, check) for tag in ("exercise", "solution") for check in checks)
+    assert sorted(WRONG[room]) == sorted(checks)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_running_all_cells_overwrites_no_answer_of_the_reader(path):
-    assert unsolved_names(path.read_text("utf-8")) == []
+def test_law_every_room_with_checks_is_listed():
+    assert {*WRONG} == {path.parent.name for path in ROOMS.glob("*/exercises.py")}
 
 
-def test_law_a_solution_that_overwrites_an_answer_is_named(small):
-    assert unsolved_names(small) == []
-    assert unsolved_names(small.replace("_solution", "")) == ["pairs"]
+@pytest.mark.parametrize("room", WRONG)
+def test_law_running_all_cells_overwrites_no_answer_of_the_reader(room):
+    for (tag, _), (code, _) in chapter(room)[1].items():
+        body = [node for node in ast.parse(code).body if not isinstance(node, ast.Import | ast.ImportFrom)]
+        names = {name for node in body for name in defined(node)}
+        assert tag == "exercise" or all(name.endswith("_solution") for name in names), names
 
 
-ENDINGS = [
-    "✗ Not yet: your answer is still empty; put it where NotImplementedError is raised.",
-    "✓ a square has as many rows as columns.",
-]
-
-
-def test_law_the_small_chapters_exercise_is_in_order(small):
-    assert exercises(small) == {"ex-square": ["exercise", "solution"]}
-    assert complaints(small, ENDINGS) == []
-
-
-def cell(code, verdict="", tag="solution"):
-    """Return an executed cell of a notebook with the verdict that it shows."""
-    shown = [{"output_type": "execute_result", "data": {"text/plain": [verdict]}}] if verdict else []
-    return {"source": code, "metadata": {"tags": tag.split()}, "outputs": shown}
-
-
-def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(small):
-    stub, solution = ENDINGS
-    assert ending(cell("check_square(pairs)", solution)) == solution
-    typo = ending(cell("check_square(pairs)", "✗ Not yet: your code stopped with NameError: name"))
-    for endings, complaint in (
-        ([solution, solution], "the stub ends in ✓ a square has as many rows as columns."),
-        ([typo, solution], "the stub ends in ✗ Not yet: your code stopped with NameError: name"),
-        ([stub, stub], "the solution ends in ✗ Not yet: your answer is still empty"),
-        ([stub, ending(cell("pairs(3)", "9"))], "the solution ends in pairs, not in a check"),
-        ([stub, ending(cell("check_square(pairs);"))], "the solution ends in nothing shown"),
-        (
-            [stub, ending(cell("check_square(pairs)", solution, "solution nbval-ignore-output"))],
-            "the solution ends in a verdict that nbval does not compare",
-        ),
-    ):
-        (found,) = complaints(small, endings)
-        assert found.startswith(f"ex-square: {complaint}")
-    assert complaints(small, [stub]) == ["1 verdicts for 1 exercises"]
-
-
-def test_law_an_exercise_without_its_stub_or_its_solution_is_named(small):
-    for old, new, complaint in (
-        (":tags: [exercise]", ":tags: [hide-input]", "ex-square: ['solution']"),
-        (":tags: [solution]", ":tags: [hide-input]", "ex-square: ['exercise']"),
-        ("{solution-start} ex-square", "{solution-start} ex-circle", "ex-circle: ['solution']"),
-        (":label: ex-square", "", "exercise outside: ['exercise']"),
-    ):
-        assert complaint in complaints(small.replace(old, new), ENDINGS)
+@pytest.mark.equation("eq-online-softmax")
+@pytest.mark.parametrize("block", [1, 3, 7, 50])
+def test_oracle_attention_in_blocks_is_pytorchs(block: int):
+    fused = executed(*chapter("cost_and_scale")[1]["solution", "fused"])["fused_solution"]
+    rng = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(n, 5, generator=rng, dtype=torch.float64) for n in (3, 7, 7))
+    wanted = F.scaled_dot_product_attention(100 * query, key, value)
+    torch.testing.assert_close(fused(100 * query, key, value, block), wanted, rtol=1e-12, atol=1e-12)

@@ -111,7 +111,6 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
         "1.8": (text("1.8"), "not graded", "no cell calls checks.check_1_8(root); copy the exercise's cell"),
-        "1.9": (code(RIGHT, "1.9"), "yes", PRAISE),
         "2.1": (code(f"{RIGHT}\nchecks.check_other(root)", "2.1"), "not graded", "its check shows nothing; "),
         "2.2": (code(own(RIGHT, "2.2")), "yes", PRAISE),  # in a cell without a mark
         "2.3": (
@@ -122,9 +121,9 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "2.4": (
             code("import os; os._exit(3)", "2.4"),
             "not graded",
-            "cell 14 ended Python: import os; os._ex",
+            "cell 13 ended Python: import os; os._ex",
         ),
-        "2.5": (code(RIGHT, "2.5"), "not graded", "cell 14 ended Python: import os; os._exit(3)"),
+        "2.5": (code(RIGHT, "2.5"), "not graded", "cell 13 ended Python: import os; os._exit(3)"),
         "2.6": (code(STUB, "2.6"), "empty", ""),
     }
     checks = {id: own(CHECK, id) for id in rows}
@@ -200,9 +199,6 @@ def test_law_the_solutions_of_a_chapter_pass_as_answers(tmp_path):
     ("content", "sentence"),
     [
         (b"", "it is not a notebook; give a file that Jupyter has saved"),
-        (b"\xff\xfe", "it is not a notebook"),
-        (b"[]", "it is not a notebook"),
-        (b'{"nbformat": 4, "cells": ["a"], "metadata": {}}', "it is not a notebook"),
         (b'{"nbformat": 4, "cells": [{"source": null}], "metadata": {}}', "it is not a notebook"),
         (
             b'{"nbformat": 4, "cells": [], "metadata": {}}',

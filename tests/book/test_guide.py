@@ -47,12 +47,3 @@ def test_law_the_shown_code_needs_nothing_from_the_books_helpers(guide: Path):
     source = guide.read_text(encoding="utf-8")
     assert complaints(source) == []
     assert any(complaints(source.replace(f"[{tag}]", "[hide-input]")) for tag in NOT_SHOWN)
-
-
-def test_law_a_helper_in_shown_code_is_detected():
-    cell = "```{code-cell} ipython3\n:tags: [%s]\n%s\n```\n\n"
-    hidden = cell % ("remove-input", "from annotated_transformer.book import claim, say")
-    assert complaints(hidden + cell % ("hide-input", "claim(1)")) == ["uses claim"]
-    assert complaints(hidden + cell % ("remove-input", "claim(1)")) == []
-    found = complaints(cell % ("hide-input", "from annotated_transformer.book.cells import claim\nclaim(1)"))
-    assert found == ["imports annotated_transformer.book.cells"]

@@ -1,7 +1,6 @@
 """Claims and checks are displayed or rejected, and each of a chapter's is accounted for."""
 
 import json
-import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,24 +52,12 @@ def copy(said, monkeypatch):
     ("value", "bound", "line"),
     [
         (1.0812, {"below": 1.5}, "**1.1** (the book says below 1.5)"),
-        (torch.tensor(2.75), {"above": 2.0}, "**3** (the book says above 2)"),
-        ([0.508, 0.4941, 0.5], {"between": (0.49, 0.51)}, "**0.49 to 0.51, 3 values** (the book says betw"),
         ([0.4, 0.55], {"between": (0.4, 0.55)}, "**0.4 to 0.55, 2 values** (the book says between"),
         ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (the book says below 1)"),
-        (3e-12, {"below": 1e-6}, "**less than 1e-6** (the book says rounding error only)"),
-        (4e-5, {"below": 1e-3}, "**4e-5** (the book says below 0.001)"),
         (-4e-5, {"below": 1e-4}, "**less than 0.0001** (the book says rounding error only)"),
         (1.4996, {"below": 1.5}, "**1.4996** (the book says below 1.5)"),
         (0.50003, {"above": 0.5}, "**0.50003** (the book says above 0.5)"),
         (65_536, {"above": 10.0}, "**65,536** (the book says above 10)"),
-        (2.0, {"below": 1_234_567.0}, "**2** (the book says below 1,234,567)"),
-        (2e-5, {"above": 1e-5}, "**2e-5** (the book says above 1e-5)"),
-        (-3e-12, {"above": -1.0}, "**less than 1e-9** (the book says above -1)"),
-        (0.0, {"below": 1.0}, "**0** (the book says below 1)"),
-        ([12.89, 4.2], {"above": 2.0}, "**4 to 13, 2 values** (the book says above 2)"),
-        (1234.5, {"above": 0.125}, "**1,230** (the book says above 0.125)"),
-        (0.1234, {"between": (0.1, 0.25)}, "**0.12** (the book says between 0.1 and 0.25)"),
-        ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (exactly)"),
         (torch.tensor([1, 2]), {"equals": [1, 2]}, "**[1, 2]** (exactly)"),
     ],
 )
@@ -80,12 +67,10 @@ def test_law_a_claim_that_holds_is_one_line_with_value_and_bound(said, value, bo
     assert said[0].startswith(f"✓ keys read: {line}")
 
 
-@pytest.mark.parametrize(
-    ("value", "bound"), [(True, {}), (torch.tensor(True), {}), ([True, True], {"equals": [True] * 2})]
-)
-def test_law_what_is_claimed_to_be_true_is_a_sentence(said, value, bound):
-    claim("the rows are equal", value, **bound)
-    assert said == ["✓ the rows are equal"]
+def test_law_what_is_claimed_to_be_true_is_a_sentence(said):
+    claim("the rows are equal", torch.tensor(True))
+    claim("the rows are equal", [True, True], equals=[True] * 2)
+    assert said == ["✓ the rows are equal"] * 2
 
 
 def test_law_a_claim_says_what_others_compare_on_other_processors(said):
@@ -95,12 +80,6 @@ def test_law_a_claim_says_what_others_compare_on_other_processors(said):
     assert said.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "varies": 0.25}
     claim("ids", (4, 2), equals=(4, 2))
     assert said.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}, "varies": 0.001}
-
-
-def test_law_digits_are_significant_digits(said):
-    for digits, shown in ((2, "0.012"), (3, "0.0123"), (5, "0.012346")):
-        claim("x", 0.0123456, below=1.0, digits=digits)
-        assert f"**{shown}**" in said[-1]
 
 
 def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeypatch):
@@ -142,20 +121,17 @@ FALSE = [
 
 
 @pytest.mark.parametrize(("value", "bound"), FALSE)
-def test_law_a_claim_that_does_not_hold_raises_and_displays_nothing(said, value, bound):
+def test_law_a_false_claim_raises_and_is_one_line_in_a_readers_copy(said, monkeypatch, value, bound):
     with pytest.raises(AssertionError, match=r"^this does not hold: x: "):
         claim("x", value, **bound)
     assert said == []
-
-
-@pytest.mark.parametrize(("value", "bound"), FALSE)
-def test_law_in_a_readers_copy_a_false_claim_is_one_line_and_the_notebook_goes_on(copy, value, bound):
+    monkeypatch.delenv(STRICT)
     claim("x", value, **bound)
-    assert len(copy) == 1
-    assert copy[0].startswith("✗ x: ")
-    assert copy[0].endswith(". You changed something above, or found something.")
-    assert copy.claim["name"] == "x"
-    json.dumps(copy.claim, allow_nan=False)  # as Jupyter sends it
+    assert len(said) == 1
+    assert said[0].startswith("✗ x: ")
+    assert said[0].endswith(". You changed something above, or found something.")
+    assert said.claim["name"] == "x"
+    json.dumps(said.claim, allow_nan=False)  # as Jupyter sends it
 
 
 @pytest.mark.parametrize(
@@ -163,17 +139,9 @@ def test_law_in_a_readers_copy_a_false_claim_is_one_line_and_the_notebook_goes_o
     [
         ([0.8, 0.6], {"above": 0.7}, "**0.6 to 0.8, 2 values** here; the book says above 0.7"),
         ([], {"below": 2.0}, "**no values** here; the book says below 2"),
-        (1.5, {"below": 1.5}, "**1.5** here; the book says below 1.5"),
         (1.9996, {"above": 2.0}, "**1.9996** here; the book says above 2"),
-        (0.4496, {"between": (0.45, 0.5)}, "**0.4496** here; the book says between 0.45 and 0.5"),
-        (2e-6, {"below": 1e-6}, "**2e-6** here; the book says below 1e-6"),
         (float("nan"), {"above": 1.5}, "**nan** here; the book says above 1.5"),
         (3, {"equals": 4}, "**3** here; the book says exactly 4"),
-        (
-            [True, False],
-            {"equals": [True, True]},
-            "**[True, False]** here; the book says exactly [True, True]",
-        ),
         (False, {}, "not here"),
     ],
 )
@@ -201,8 +169,8 @@ def test_law_a_function_is_called_for_the_value(said):
     claim("below 1", lambda: errors["one head"] < 1)
     check(lambda: errors["one head"] < 1, "below 1")
     assert said == ["✓ error: **0.5** (the book says between 0.4 and 0.6)", "✓ below 1"]
-    with pytest.raises(AssertionError, match="below 0: not here"):
-        check(lambda: errors["one head"] < 0, "below 0")
+    with pytest.raises(KeyError, match=r"^'two heads'$"):
+        claim("error", lambda: errors["two heads"], below=1.0)
 
 
 def test_law_in_a_readers_copy_a_missing_entry_is_one_line_and_the_notebook_goes_on(copy):
@@ -211,22 +179,6 @@ def test_law_in_a_readers_copy_a_missing_entry_is_one_line_and_the_notebook_goes
     check(lambda: errors["one head"] < 1, "below 1")
     end = ": there is no entry 'one head' here. You changed something above, or found something."
     assert copy == [f"✗ error{end}", f"✗ below 1{end}"]
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("say", [lambda value: claim("error", value, below=1.0), lambda v: check(v, "error")])
-def test_message_a_missing_entry_while_the_book_is_built(said, say):
-    with pytest.raises(KeyError, match=r"^'one head'$"):
-        say(lambda: {}["one head"])
-    assert said == []
-
-
-@pytest.mark.message
-def test_message_a_false_claim_has_its_value_and_its_bound():
-    with pytest.raises(
-        AssertionError, match=r"^this does not hold: keys: 1\.6 here; the book says below 1\.5$"
-    ):
-        claim("keys", 1.6, below=1.5)
 
 
 @pytest.mark.message
@@ -264,46 +216,24 @@ def test_law_every_claim_is_displayed_once_and_every_check_is_counted(path):
             named_claims(cell)  # it raises if the cell displayed another number of claims than it names
 
 
-def test_law_the_small_chapter_passes_the_lint_of_claims(small):
-    assert claims.lint(small, "01_fixture.md") == claims.lint(small, "fixture.md") == []
-
-
 CLAIM = 'claim("hidden pairs of 19 tokens", hidden[-1], between=(0.45, 0.5))'
-BAD_NAMES = ("Nearly", "a_b", "-a", "a--b", "a b", "claim ü")
 CHECK = 'check(torch.equal(causal_mask(2), by_hand), "by hand and by the package")'
-
-
 FAULTS = [
     (f":claims: [nearly-half]\n\n{CLAIM}", "", "there is no claim for {claim}`nearly-half[0] :.1%`"),
     ("[nearly-half]", "[nearly-half, nearly-half]", "2 claims are named nearly-half"),
     (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "is in a loop or function; give it a sequence"),
     (CLAIM, f"{CLAIM}\n{CLAIM}", "a cell with 2 claims has the option :claims: [nearly-half]"),
     ("hidden[-1], between=(0.45, 0.5)", "hidden[-1] > 0.45", "hides what it measured; give the number"),
-    (f":claims: [nearly-half]\n\n{CLAIM}", CLAIM, "a cell with 1 claims has the option :claims: []"),
-    (
-        "[nearly-half]",
-        "[nearly-half, new]",
-        "a cell with 1 claims has the option :claims: [nearly-half, new]",
-    ),
-    *(("[nearly-half]", f"[{name}]", f"'{name}' cannot be an anchor") for name in BAD_NAMES),
-    (":.1%`", ":.1% x`", "there is no claim for {claim}`nearly-half[0] :.1% x`"),
+    ("[nearly-half]", "[Nearly]", "'Nearly' cannot be an anchor"),
     ("They agree.", "They [agree](#claim-nearly-half).", "[agree] links to a claim; the line"),
-    ("checks: 2\n", "checks: 2\nclaims: [nearly-half]\n", "the front matter lists claims"),
     ("- The last reads all.\n", "", "What we showed has 4 items, not 5 to 8"),
-    ("reads all.", "reads all ✓.", "What we showed has a check mark"),
-    ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
     (CHECK, 'check(True, "")', "a check that cannot fail: check(True, '')"),
-    ("check_close(causal", "print(causal", "the front matter says checks: 2, and there are 1"),
-    (CHECK, f"{CHECK}\n{CHECK}", "the front matter says checks: 2, and there are 3"),
     (CHECK, "assert by_hand.all()", "an assert: assert by_hand.all(); make it check("),
-    (CHECK, "torch.testing.assert_close(by_hand, by_hand)", "an assert: torch.testing.assert_close("),
     (":tags: [hide-cell]\n", "", "a visible check: check(torch.equal"),
-    (":tags: [hide-cell]\n", "", "a visible check: check_close("),
-    (re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL), "x = 1\n", "a cell of checks without a check"),
 ]
 
 
 def test_law_deleted_duplicate_and_linked_claims_are_reported(small):
+    assert claims.lint(small, "01_fixture.md") == []
     for old, new, complaint in FAULTS:
-        changed = old.sub(new, small) if isinstance(old, re.Pattern) else small.replace(old, new)
-        assert any(complaint in line for line in claims.lint(changed, "01_fixture.md")), complaint
+        assert any(complaint in line for line in claims.lint(small.replace(old, new), "01_fixture.md"))

@@ -1,0 +1,175 @@
+"""Figures are reproducible, follow the theme, have alt texts, and stay legible on a phone."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Affine2D
+
+from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.drawing.chapter_map import SINCE, draw_chapter_map
+from annotated_transformer.book.drawing.figures import figure_output, new_canvas, new_figure, svg
+from annotated_transformer.book.drawing.matrices import draw_matrix, write_number
+from annotated_transformer.book.drawing.words import space_out
+from annotated_transformer.plotting import palette
+from builder.chapters import read_chapters
+
+ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."
+CAPTION = "Where √dₖ & <scores> cross."
+HERE = {chapter.number: chapter.here for chapter in read_chapters(Path(__file__).parents[2]) if chapter.here}
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    """Build the book: a figure that is not legible raises an error."""
+    monkeypatch.setenv(STRICT, "1")
+
+
+def plot(**labels):
+    fig, ax = new_figure()
+    ax.plot([1, 2, 3], [1, 2, 3])
+    ax.plot([1, 2, 3], [3, 2, 1])
+    ax.set(**labels)
+    return fig
+
+
+def show(fig, **changes):
+    words = {"number": "3.1", "title": "Two lines & a <cross>", "alt": ALT, "caption": CAPTION}
+    return figure_output(fig, **{**words, **changes})
+
+
+def test_law_drawing_the_same_figure_twice_gives_the_same_bytes_without_a_date():
+    text = svg(plot(title="same"))
+    assert svg(plot(title="same")) == text != svg(plot(title="other"))
+    assert not re.search(r"<style|<metadata|<!--|matplotlib|20\d\d-", text)
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_law_referenced_ids_exist_and_are_unique_to_each_figure():
+    texts = svg(plot(title="one")), svg(plot(title="two"))
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in texts]
+    for own, text in zip(ids, texts, strict=True):
+        assert set() < set(re.findall(r'(?:url\(#|href="#)([^")]+)', text)) <= own
+    assert not ids[0] & ids[1]
+
+
+def test_law_text_stays_text_and_only_coordinates_are_rounded():
+    fig = plot(title="0.123456 wide")
+    points = Affine2D().scale(1 / 72) + fig.dpi_scale_trans  # from the lower left corner
+    fig.add_artist(Line2D([10.001, 100.3004], [20.004, 30.25], transform=points, gid="at-line"))
+    text = svg(fig)
+    assert ">0.123456 wide</text>" in text
+    assert re.search(r'at-line">\s*<path d="M (\S+) \S+\s+L (\S+)', text).groups() == ("10", "100.3")
+
+
+def test_law_ink_follows_the_theme_and_role_colors_do_not():
+    text, ink = svg(plot(title="ink")), palette.INK.lower()
+    assert f"var(--at-ink, {ink})" in text
+    assert ink not in text.replace(f"var(--at-ink, {ink})", "")
+    assert palette.KEY.lower() in text
+
+
+def test_law_a_figure_has_its_number_title_picture_alt_text_and_caption():
+    page = show(plot())
+    assert repr(page) == f"Figure 3.1. Two lines & a <cross>\n\n{ALT}\n\n{CAPTION}"
+    seen = BeautifulSoup(page._repr_html_(), "html.parser")
+    assert list(seen.strings) == ["Figure 3.1", " Two lines & a <cross>", CAPTION]
+    assert seen.select_one("figure#figure-3-1 a")["href"] == "#figure-3-1"
+    (image,) = seen("img")
+    assert image["alt"] == ALT
+    assert unquote(image["src"].partition(",")[2]) == svg(plot())
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"number": "3"}, r"does not number a figure; write chapter\.figure, such as '3\.1'"),
+        ({"alt": "Two lines."}, r"alt='Two lines.' has 2 words; say what the figure shows in 8 or"),
+        ({"alt": "word " * 81}, "has 81 words; a listener follows 80: say what is seen and what"),
+        ({"title": "Two lines cross."}, "is not a title; say in a few words, without a period"),
+        ({"caption": " "}, "caption is empty; say in one sentence"),
+    ],
+)
+def test_message_words_that_a_figure_needs(changes, message):
+    with pytest.raises(ValueError, match=message):
+        show(plot(), **changes)
+
+
+@pytest.mark.message
+def test_message_text_that_is_too_small_or_cut_off():
+    fig = plot()
+    fig.axes[0].text(1, 1, "tiny", fontsize=8)
+    with pytest.raises(ValueError, match=r"'tiny' has font size 8, on a phone 6\.2 .* use font size 11\.6 o"):
+        show(fig)
+    fig, ax = new_figure(width=9.2)
+    ax.set_title("wide")
+    with pytest.raises(ValueError, match=r"font size 12, on a phone 4\.7 because the figure is 9\.2 in wide"):
+        show(fig)
+    for x, y, side in ((9, 2, "right"), (-3, 2, "left"), (4, 9, "top"), (4, -3, "bottom")):
+        fig, ax = new_canvas(10.0, 5.0)
+        ax.annotate("a long label", (x, y), annotation_clip=False)
+        with pytest.raises(ValueError, match=rf"beyond the {side} edge of its 4\.6 × 2\.3 in; make the fig"):
+            show(fig)
+
+
+def test_law_a_readers_copy_shows_the_whole_of_a_drawing_that_needs_more_room(monkeypatch):
+    def size(*texts):
+        fig, ax = new_canvas(10.0, 5.0)
+        for text in texts:
+            ax.annotate(text, (-3, 9), annotation_clip=False)
+        return [float(side) for side in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg(fig)).groups()]
+
+    edges = size()
+    monkeypatch.delenv(STRICT)
+    assert size() == edges
+    assert all(side > edge + 50 for side, edge in zip(size("a long label"), edges, strict=True))
+
+
+def test_law_a_matrix_has_its_first_row_on_top_and_what_a_mask_hides_is_hatched():
+    _, ax = new_canvas(14.0, 10.0)
+    mask = torch.tensor([[True, False], [True, True]])
+    draw_matrix(ax, 2.0, 3.0, [[0.0, 1.0], [3.0, 4.0]], color=palette.KEY, size=(1.0, 0.5), mask=mask)
+    spots = {text.get_text(): text.get_position() for text in ax.texts if text.get_text()}
+    assert spots == {"0": (2.5, 3.75), "1": (3.5, 3.75), "3": (2.5, 3.25), "4": (3.5, 3.25)}
+    assert [patch.get_xy() for patch in ax.patches if patch.get_hatch()] == [(3.0, 3.5)]
+
+
+def test_law_a_number_is_short_and_has_a_true_minus_sign():
+    numbers = [-0.0, -0.001, 2.0, 0.5, 0.6652, -1.5, 0.999, 10.001, 100.0, float("inf"), float("-inf"), "x_1"]
+    written = ["0", "0", "2", "0.5", "0.67", "−1.5", "1", "10", "100", "∞", "−∞", "x_1"]
+    assert [write_number(number) for number in numbers] == written
+
+
+@pytest.mark.parametrize(
+    ("places", "moved"),
+    [
+        ([0.0, 30.0], [0.0, 30.0]),
+        ([6.0, 4.0], [10.0, 0.0]),
+        ([0.0, 8.0, 9.0], [pytest.approx(-13 / 3), pytest.approx(17 / 3), pytest.approx(47 / 3)]),
+    ],
+)
+def test_law_names_are_moved_apart_around_their_middle(places, moved):
+    assert space_out(places, 10.0) == moved
+
+
+def test_law_a_part_is_on_the_map_from_the_first_chapter_that_is_about_it():
+    first = {part: min(chapter for chapter in HERE if part in HERE[chapter]) for part in {*SINCE} - {"mask"}}
+    assert {**first, "mask": 6} == SINCE
+    for part, label in {"embedding": "embedding", "output": "linear, softmax", "loss": "loss"}.items():
+        for chapter in HERE:
+            words = [text.get_text() for text in draw_chapter_map(chapter, HERE[chapter]).axes[0].texts]
+            assert (label in words) == (chapter >= SINCE[part]), (chapter, part)
+
+
+@pytest.mark.message
+def test_message_a_part_that_is_not_on_the_map():
+    with pytest.raises(
+        ValueError, match=r"the map has no engine; its parts are encoder attention, .*, next$"
+    ):
+        draw_chapter_map(3, ["mask", "engine"])

@@ -1,0 +1,170 @@
+"""A check returns a verdict for every answer, right or wrong; of a traceback, it shows the reader's lines."""
+
+import math
+
+import pytest
+import torch
+
+from annotated_transformer.book.exercises import Verdict, expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    EMPTY,
+    as_number,
+    expect_equal,
+    expect_number,
+    explained,
+)
+
+
+@judge
+def check_double(answer):
+    expect(callable(answer), "give a function.")
+    given = torch.tensor([1.0, 2.0])
+    mistakes = {"the number is squared": given**2, "only the first is doubled": 2 * given[:1]}
+    with explained(ZeroDivisionError, "nothing has to be divided."):
+        result = answer(given)
+    expect_close(result, 2 * given, what="the double of [1, 2]", mistakes=mistakes)
+    return "it doubles."
+
+
+def empty(x):
+    raise NotImplementedError("your turn")
+
+
+def test_law_a_right_answer_is_praised():
+    verdict = check_double(lambda x: x * 2)
+    assert repr(verdict) == "✓ it doubles."
+    assert verdict.passed
+    assert verdict
+    for other in (torch.Tensor.tolist, torch.Tensor.numpy, tuple, lambda x: [*x]):
+        assert check_double(lambda x, other=other: other(x * 2))
+
+
+CLOSE = " That is close: is something rounded, or is a small term in the wrong place?"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (3, "give a function."),
+        (empty, "your answer is still empty; put it where NotImplementedError is raised."),
+        (lambda x: None, "the double of [1, 2] should be a tensor, not None. Is a `return` missing?"),
+        (lambda x: ["two", 4], "the double of [1, 2] should be a tensor, not list."),
+        (lambda x: x[:1], "the double of [1, 2] should have shape (2,), not (1,)."),
+        (lambda x: x * 3, "the double of [1, 2] should be 4 at [1], not 6."),
+        (lambda x: x * 2 + 1e-3, "the double of [1, 2] should be 2 at [0], not 2.001." + CLOSE),
+        (lambda x: x * x, "the double of [1, 2] should be different. It looks as if the number is squared."),
+        (lambda: None, "the check could not use your answer: TypeError: "),
+    ],
+)
+def test_law_a_wrong_answer_gets_the_next_step(answer, sentence):
+    verdict = check_double(answer)
+    assert not verdict
+    assert verdict.message.startswith(sentence)
+    assert "\n" not in verdict.message
+
+
+def stops_inside(x):
+    return torch.cat([x, torch.zeros(2, 2)])
+
+
+def calls_another(x):
+    half = x / 2
+    return stops_inside(half)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            lambda x: x.dubble(),
+            "your code stopped with AttributeError: 'Tensor' object has no attribute 'dubble'\n"
+            "  line N of your answer, in <lambda>: lambda x: x.dubble(),",
+        ),
+        (
+            calls_another,
+            "your code stopped with RuntimeError: Tensors must have same number of dimensions: got 1 and 2\n"
+            "  line N of your answer, in calls_another: return stops_inside(half)\n"
+            "  line N of your answer, in stops_inside: return torch.cat([x, torch.zeros(2, 2)])",
+        ),
+        (
+            lambda x: 1 / 0,
+            "nothing has to be divided.\n  line N of your answer, in <lambda>: lambda x: 1 / 0,",
+        ),
+    ],
+    ids=["method", "inner", "explained"],
+)
+def test_law_an_exception_shows_the_readers_lines_and_no_others(answer, message):
+    lines = check_double(answer).message.splitlines()
+    found = [lines[0], *(f"  line N{line.partition('line ')[2].lstrip('0123456789')}" for line in lines[1:])]
+    assert "\n".join(found) == message
+
+
+def test_law_the_line_of_a_recursion_is_shown_once():
+    def forever(x):
+        return forever(x)
+
+    first, *lines = check_double(forever).message.splitlines()
+    assert first.startswith("your code stopped with RecursionError")
+    assert len(lines) == 1
+
+
+def test_law_a_failing_call_can_be_repeated():
+    verdict = check_double(lambda x: x * 3)
+    assert repr(verdict).endswith("not 6.\n  (The inputs of this call are in _.arguments.)")
+    assert [argument.tolist() for argument in verdict.arguments] == [[1, 2]]
+    assert check_double(empty) == Verdict(False, EMPTY)
+    assert "arguments" not in repr(check_double(empty))
+
+
+@judge
+def check_half(answer):
+    """Judge a function that halves an integer, and says whether it was even."""
+    number, even = answer(7)
+    mistakes = {"it is rounded": 3}
+    expect_number(number, 3.5, what="the half of 7", mistakes=mistakes)
+    expect_equal(even, False, what="whether 7 is even", mistakes={"odd and even are swapped": True})
+    return "it halves."
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((3.5, False), "it halves."),
+        ((torch.tensor([3.5]).numpy()[0], False), "it halves."),
+        ((3, False), "the half of 7 should be different. It looks as if it is rounded."),
+        (("3.5", False), "the half of 7 should be a number, not str."),
+        ((math.nan, False), "the half of 7 should be 3.5, not nan."),
+        ((3.5, True), "whether 7 is even should be different. It looks as if odd and even are swapped."),
+    ],
+)
+def test_law_numbers_and_other_results_are_compared(given, message):
+    assert check_half(lambda n: given).message == message
+
+
+def test_law_whole_numbers_have_commas():
+    @judge
+    def check_large(answer):
+        expect_number(answer(), 81_920, what="the count")
+        return "right."
+
+    assert check_large(lambda: 4_096).message == "the count should be 81,920, not 4,096."
+    assert as_number(torch.tensor(3), what="a count") == 3
+
+
+def test_law_a_number_stands_for_a_tensor_without_axes():
+    @judge
+    def check_loss(answer):
+        expect_close(answer(), torch.tensor(0.25), what="the loss")
+        return "right."
+
+    assert check_loss(lambda: 0.25)
+    assert check_loss(lambda: torch.tensor(0.25, requires_grad=True))
+    assert check_loss(lambda: 2).message == "the loss should be 0.25, not 2."
+
+
+def test_law_interrupting_the_kernel_still_interrupts_a_check():
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        check_double(interrupted)
