@@ -39,7 +39,7 @@ def test_law_each_block_of_code_runs_and_gives_what_it_says(tmp_path: Path, monk
 
 
 def test_law_every_extra_is_listed():
-    table = README.partition("Extras add more.")[2].partition("\n\nThe package comes")[0]
+    table = README.partition("Extras add more:")[2].partition("\n\nThe package comes")[0]
     listed = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert sorted(listed) == sorted(project["optional-dependencies"])
