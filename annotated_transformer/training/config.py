@@ -4,8 +4,6 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from annotated_transformer.argument_names import Message, argument
-
 LIMITS = ("steps", "minutes", "patience")
 LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
@@ -53,8 +51,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
         if self.steps is None and self.minutes is None:
-            message = "{steps} and {minutes}: training would never end; give one of them"
-            raise ValueError(Message(message, steps=None, minutes=None))
+            raise ValueError("steps=None and minutes=None: training would never end; give one of them")
         for name in (*LIMITS, "batch_tokens", "accumulate", "warmup_steps", "max_lr", "clip_norm"):
             value = getattr(self, name)
             whole = name not in ("minutes", "max_lr", "clip_norm")
@@ -64,16 +61,16 @@ class TrainingConfig:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
-                raise ValueError(Message("{} is not a positive {}; give one", argument(name, value), kind))
+                raise ValueError(f"{name}={value!r} is not a positive {kind}; give one")
             if whole and value >= LARGEST:
-                too_large = "{} is too large; give a number below {:,}"
-                raise ValueError(Message(too_large, argument(name, value), LARGEST))
+                raise ValueError(f"{name}={value!r} is too large; give a number below {LARGEST:,}")
         for name in ("bf16", "fast"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
-            message = "{label_smoothing} is not a probability; give 0 or more, below 1"
-            raise ValueError(Message(message, label_smoothing=self.label_smoothing))
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing!r} is not a probability; give 0 or more, below 1"
+            )
 
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
@@ -87,5 +84,7 @@ def refuse_seed(seed: int) -> None:
         ValueError: If it has more than 32 bits, or is negative.
     """
     if not 0 <= seed < 2**32:
-        message = "{seed}, of which PyTorch's generator would use the last 32 bits, {}; give 0 to {}"
-        raise ValueError(Message(message, seed % 2**32, 2**32 - 1, seed=seed))
+        raise ValueError(
+            f"seed={seed!r}, of which PyTorch's generator would use the last 32 bits, "
+            f"{seed % 2**32}; give 0 to {2**32 - 1}"
+        )

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 
 import torch
 
-from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
@@ -61,20 +60,21 @@ class Recipe:
         """Refuse settings that would fail only after hours of training."""
         for name, needed in {"pad_id": PAD_ID, "bos_id": BOS_ID, "eos_id": EOS_ID}.items():
             if (given := getattr(self.shape, name)) != needed:
-                message = "{} is not that of the tokenizer, {}; leave it out"
-                raise ValueError(Message(message, argument(name, given), needed))
+                raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")
         if self.average < 1:
-            message = "{average} epochs have no mean; give 1 or more epochs"
-            raise ValueError(Message(message, average=self.average))
+            raise ValueError(f"average={self.average!r} epochs have no mean; give 1 or more epochs")
         if self.keep not in get_args(Kept):
-            message = "{keep} is not an epoch to keep; give {}"
-            raise ValueError(Message(message, " or ".join(get_args(Kept)), keep=self.keep))
+            raise ValueError(
+                f"keep={self.keep!r} is not an epoch to keep; give {' or '.join(get_args(Kept))}"
+            )
         if self.bidirectional < 0:
-            message = "{bidirectional} is not a number of epochs; give 0 (none) or more"
-            raise ValueError(Message(message, bidirectional=self.bidirectional))
+            raise ValueError(
+                f"bidirectional={self.bidirectional!r} is not a number of epochs; give 0 (none) or more"
+            )
         if not 0 <= self.bpe_dropout < 1:
-            message = "{bpe_dropout} is not a probability; give 0 (none) or more, below 1"
-            raise ValueError(Message(message, bpe_dropout=self.bpe_dropout))
+            raise ValueError(
+                f"bpe_dropout={self.bpe_dropout!r} is not a probability; give 0 (none) or more, below 1"
+            )
 
 
 def train_from_recipe(
@@ -195,8 +195,10 @@ class _Report:
 
     def after(self, progress: Progress) -> None:
         if is_out_of_patience(self.config, progress):
-            message = "stopped early ({patience}): the {} was lowest at the end of epoch {}"
-            self.log(Message(message, self.judged, progress.best_epoch, patience=self.config.patience))
+            self.log(
+                f"stopped early (patience={self.config.patience!r}): the {self.judged} was "
+                f"lowest at the end of epoch {progress.best_epoch}"
+            )
         known = self.config.steps is not None and self.config.steps < self.config.warmup_steps
         if progress.step < self.config.warmup_steps and not known:
             self.log(warm_up_warning(progress.step, self.config.warmup_steps))
@@ -225,9 +227,9 @@ def _refuse_no_validation(recipe: Recipe, corpus: Corpus) -> None:
     if corpus.validation is not None:
         return
     if recipe.keep == "best":
-        raise ValueError(Message("{keep} {}", NEEDS_VALIDATION, keep=recipe.keep))
+        raise ValueError(f"keep={recipe.keep!r} {NEEDS_VALIDATION}")
     if recipe.training.patience is not None:
-        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=recipe.training.patience))
+        raise ValueError(f"patience={recipe.training.patience!r} {NEEDS_VALIDATION}")
 
 
 def _start_model(
@@ -251,14 +253,15 @@ def _start_model(
 
 def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
-        Message("{}, not {!r}", argument(field.name, getattr(loaded, field.name)), getattr(asked, field.name))
+        f"{field.name}={getattr(loaded, field.name)!r}, not {getattr(asked, field.name)!r}"
         for field in dataclasses.fields(loaded)
         if field.name not in ("vocab_size", "dropout")
         and getattr(loaded, field.name) != getattr(asked, field.name)
     ]
     if differing:
-        message = "the model in {} has {}; ask for its shape, or start without it"
-        raise ValueError(Message(message, start, join(" and ", differing)))
+        raise ValueError(
+            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
+        )
 
 
 def _identity(
