@@ -97,7 +97,7 @@ class Table:
         """
         lines, undecoded = read_lines_and_problems(self.file)
         problems: list[str] = []
-        ways: list[object] = []
+        ways: list[str] = []
         pairs: list[tuple[str, str]] = []
         for number, cells in self._cells(lines):
             source, target = cells

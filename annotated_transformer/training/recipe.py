@@ -3,10 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Literal, get_args
 
 import torch
 
@@ -19,62 +17,15 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
-from annotated_transformer.training.config import TrainingConfig, refuse_seed
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training.config import Recipe as Recipe
+from annotated_transformer.training.config import refuse_seed
 from annotated_transformer.training.limits import is_out_of_patience
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
 from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
 from annotated_transformer.training.schedule import warm_up_warning
 from annotated_transformer.training.trainer import NEEDS_VALIDATION, train_epochs
-
-Kept = Literal["last", "best"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """All settings of a training run, apart from its corpus and its seed.
-
-    Attributes:
-        shape: The shape of the model. The tokenizer is trained for this `vocab_size`; if the corpus yields
-            fewer tokens, so does the model's vocabulary.
-        training: Length, batch size, learning rate and precision.
-        bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
-            `BPEDropout`.
-        bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
-            twice, once with source and target exchanged (Ding et al., 2021).
-        average: Number of last epochs whose weights are averaged into the final model.
-        keep: The epoch at which the final model is taken: the last one, or the one with the lowest
-            validation loss. In both cases, `average` includes this epoch and those before it, and the
-            validation loss is that of the epoch's own weights, not of the mean.
-    """
-
-    shape: TransformerConfig
-    training: TrainingConfig
-    bpe_dropout: float = 0.0
-    bidirectional: int = 0
-    average: int = 1
-    keep: Kept = "last"
-
-    def __post_init__(self) -> None:
-        """Refuse settings that would fail only after hours of training."""
-        for name, needed in {"pad_id": PAD_ID, "bos_id": BOS_ID, "eos_id": EOS_ID}.items():
-            if (given := getattr(self.shape, name)) != needed:
-                raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")
-        if self.average < 1:
-            raise ValueError(f"average={self.average!r} epochs have no mean; give 1 or more epochs")
-        if self.keep not in get_args(Kept):
-            raise ValueError(
-                f"keep={self.keep!r} is not an epoch to keep; give {' or '.join(get_args(Kept))}"
-            )
-        if self.bidirectional < 0:
-            raise ValueError(
-                f"bidirectional={self.bidirectional!r} is not a number of epochs; give 0 (none) or more"
-            )
-        if not 0 <= self.bpe_dropout < 1:
-            raise ValueError(
-                f"bpe_dropout={self.bpe_dropout!r} is not a probability; give 0 (none) or more, below 1"
-            )
 
 
 def train_from_recipe(
