@@ -222,7 +222,7 @@ MISTAKES = {
     "train --steps 1 --out o --train-tsv {data}/pairs.tsv --columns 1": "--columns 1 are not two columns; g",
     "train --steps 1 --out o --train-tsv {data}/pairs.tsv --columns 0,2": "columns=(0, 2): columns are coun",
     "evaluate --corpus toy --split dev --output o": "toy has no split 'dev'; choose from train, val, test",
-    "evaluate --corpus tatoeba": "the folder of the corpus tatoeba is unknown; give its folder, or set ANNO",
+    "evaluate --corpus tatoeba": "the folder of the corpus tatoeba is unknown; give folder, or set ANNOTATE",
     "evaluate --model m --data {data} --split dev": "{data} has neither dev.en nor dev.en.gz; it contains ",
     "evaluate --data {data} --output {data}/test.de": "--output {data}/test.de would replace a file of the",
     "evaluate --hypotheses {data}/test.de": "--hypotheses has an effect only with --references; add it, or",

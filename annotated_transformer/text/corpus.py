@@ -185,7 +185,7 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     if not base:
         fetch = f"; annotated-transformer download {name} downloads it" if name in published() else ""
         raise ValueError(
-            f"the folder of the corpus {name} is unknown; give its folder, or set "
+            f"the folder of the corpus {name} is unknown; give folder, or set "
             f"{DATA_VARIABLE} to it{fetch}"
         )
     inside = Path(base) / name

@@ -7,20 +7,20 @@ from annotated_transformer.lazy_names import lazy
 if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.checkpointing.run_directory import RunDirectory
     from annotated_transformer.text.batching import ClassBatch, encode_pairs
-    from annotated_transformer.training.config import TrainingConfig
+    from annotated_transformer.training.config import Recipe, TrainingConfig
     from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
     from annotated_transformer.training.metrics import EpochMetrics
-    from annotated_transformer.training.recipe import Recipe, train_from_recipe
+    from annotated_transformer.training.recipe import train_from_recipe
     from annotated_transformer.training.schedule import learning_rate
     from annotated_transformer.training.trainer import TrainingStopped, train, train_epochs, train_steps
 
 EXPORTS = {  # by module
     "checkpointing.run_directory": "RunDirectory",
     "text.batching": "ClassBatch encode_pairs",
-    "training.config": "TrainingConfig",
+    "training.config": "Recipe TrainingConfig",
     "training.loss": "label_smoothed_cross_entropy mean_loss",
     "training.metrics": "EpochMetrics",
-    "training.recipe": "Recipe train_from_recipe",
+    "training.recipe": "train_from_recipe",
     "training.schedule": "learning_rate",
     "training.trainer": "TrainingStopped train train_epochs train_steps",
 }

@@ -101,26 +101,6 @@ def test_law_bleu_is_computed_by_the_selected_protocol(data: Path, capsys):
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("always::UserWarning")
-@pytest.mark.parametrize(
-    ("language", "options", "tokenizer"),
-    [("zh-CN", [], "zh"), ("zh", ["--bleu-tokenizer", "char"], "char"), ("xx", [], "13a")],
-)
-def test_law_bleu_is_tokenized_as_the_target_language_needs(
-    folder, tmp_path, monkeypatch, capsys, language: str, options: list[str], tokenizer: str
-):
-    chinese = ["他去年春天住在北京。", "两只狗在公园里玩球。", "我喜欢音乐。"]
-    monkeypatch.setattr(Translator, "translate", lambda *texts, **search: chinese)
-    for name, lines in {"en": ["A man.", "Two dogs.", "I."], language: chinese}.items():
-        (tmp_path / f"test.{name}").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
-    arguments = ["--data", str(tmp_path), "--target", language, "--model", str(folder)]
-    assert command_line.main(["evaluate", *arguments, *options]) == 0
-    out, err = capsys.readouterr()
-    assert f"|tok:{tokenizer}|" in out
-    warned = "warning: split by 13a, the references have only 3 tokens for about" in err
-    assert warned is (tokenizer == "13a")
-
-
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(
     ("options", "name"),

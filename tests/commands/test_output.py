@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.commands.output import drop_unwritable, log, open_lines, print_line, write_file
+from annotated_transformer.commands.output import drop_unwritable, open_lines, print_line, write_file
 from annotated_transformer.text.lines import read_lines
 
 FULL = r"cannot write to {} \(No space left on device\); make room, or write to another file"
@@ -21,27 +21,6 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(encoding: str, li
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     print_line("Straße →")
     assert raw.getvalue() == line + b"\n"
-
-
-@pytest.mark.message
-def test_message_a_full_disk_or_a_closed_output(monkeypatch):
-    for name in ("full.gz", "full"):
-        monkeypatch.setattr("builtins.open", lambda *_: full)
-        monkeypatch.setattr("gzip.open", lambda *_: full)
-        full = io.FileIO("/dev/full", "wb")
-        with pytest.raises(OSError, match=FULL.format(name)), open_lines(Path(name)) as write:
-            write("a line")
-    monkeypatch.undo()
-    with open("/dev/full", "w") as stdout:
-        monkeypatch.setattr(sys, "stdout", stdout)
-        with pytest.raises(OSError, match=FULL.format("the standard output")):
-            print_line("a line")
-        drop_unwritable()
-    monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
-    with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
-        print_line("a line")
-    monkeypatch.setattr(sys, "stderr", None)
-    log("a message")
 
 
 def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):

@@ -98,9 +98,10 @@ def test_law_own_files_are_split_as_in_a_folder(place: Path):
     for name, new in {"a.txt": "train.en", "b.txt": "train.fr"}.items():
         (place / name).rename(place / new)
     expected = load_corpus("files", folder=place, target="fr")
-    for corpus in own:
-        assert corpus.splits == expected.splits
-        assert corpus.languages == expected.languages == ("en", "fr")
+    assert own[0].splits == expected.splits
+    pairs = [sorted(pair for split in one.splits.values() for pair in split) for one in (*own, expected)]
+    assert pairs[0] == pairs[1] == pairs[2]
+    assert own[0].languages == own[1].languages == ("en", "fr")
     assert {*own_files(parsed(*TSV, "--valid-tsv", "pairs.tsv"))} == {"train", "valid"}
 
 
