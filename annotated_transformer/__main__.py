@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NoReturn
 
 from annotated_transformer import __version__
@@ -133,20 +134,13 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-class _Formatter(argparse.HelpFormatter):
-    """A formatter that keeps the lines of examples."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if "\n" in text else super()._fill_text(text, width, indent)
-
-
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return a parser of all commands, with the options of those that `arguments` name."""
     parser = _Parser(
         prog="annotated-transformer",
         description="Download a corpus, train a model, evaluate it, translate with it, and carry it over.",
         epilog=_examples(*EXAMPLES),
-        formatter_class=_Formatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", dest="command")
@@ -154,9 +148,9 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
             help=text.partition(". ")[0].rstrip("."),
-            description=text,
+            description=fill(text, 79),
             epilog=_examples(*((name, example) for example in examples)),
-            formatter_class=_Formatter,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name in arguments:  # a debugger that steps through a command shows no options of the others
             for group in groups:

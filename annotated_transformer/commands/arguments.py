@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING
 from pathlib import Path
+from textwrap import fill
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -68,10 +69,11 @@ class Group(NamedTuple):
 
 def add_options(command: argparse.ArgumentParser, group: Group) -> None:
     """Add a group of options to a command."""
-    about, _, section = (inspect.getdoc(group.config) or group.config.__name__).partition("\n\nAttributes:\n")
+    about, _, section = (inspect.getdoc(group.config) or "").partition("\n\nAttributes:\n")
+    about = about if section else group.config.__name__  # `python -OO` leaves no docstring
     title, _, description = about.partition("\n\n")
     place = command.add_argument_group(
-        *([group.title] if group.title else [title.rstrip(".").lower(), description or None])
+        *([group.title] if group.title else [title.rstrip(".").lower(), fill(description, 76) or None])
     )
     texts = dict(re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
     for name, (details, kind, default) in group.options().items():

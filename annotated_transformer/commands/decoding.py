@@ -3,7 +3,7 @@
 import argparse
 import secrets
 from collections.abc import Callable
-from typing import NotRequired, TypedDict
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,22 +22,14 @@ PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the o
 }
 
 
-class SearchSettings(TypedDict):
-    """The arguments of `Translator.translate` or `Translator.nbest` that the command line sets."""
-
-    batch_size: int
-    beam_size: NotRequired[int]  # without it, each of the two chooses its own
-    length_penalty: LengthPenalty | None
-
-
-def search_settings(options: argparse.Namespace) -> SearchSettings:
-    """Return the search that the options describe."""
+def search_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the search that the options describe, as arguments of `Translator.translate` or `nbest`."""
     penalty: LengthPenalty | None = None
     if options.beam not in (None, 1) or getattr(options, "nbest", None) is not None:
         kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
         penalty = kind() if options.alpha is None else kind(options.alpha)
-    search: SearchSettings = {"batch_size": options.batch_size, "length_penalty": penalty}
-    return search if options.beam is None else {**search, "beam_size": options.beam}
+    beam = {} if options.beam is None else {"beam_size": options.beam}  # without it, each has its own
+    return {"batch_size": options.batch_size, "length_penalty": penalty, **beam}
 
 
 def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:

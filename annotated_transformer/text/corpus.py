@@ -185,8 +185,7 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     if not base:
         fetch = f"; annotated-transformer download {name} downloads it" if name in published() else ""
         raise ValueError(
-            f"the folder of the corpus {name} is unknown; give folder, or set "
-            f"{DATA_VARIABLE} to it{fetch}"
+            f"the folder of the corpus {name} is unknown; give folder, or set {DATA_VARIABLE} to it{fetch}"
         )
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)

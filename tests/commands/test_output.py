@@ -10,8 +10,6 @@ import pytest
 from annotated_transformer.commands.output import drop_unwritable, open_lines, print_line, write_file
 from annotated_transformer.text.lines import read_lines
 
-FULL = r"cannot write to {} \(No space left on device\); make room, or write to another file"
-
 
 @pytest.mark.parametrize(
     ("encoding", "line"), [("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())]
@@ -59,6 +57,21 @@ def test_law_lines_replace_a_file_from_the_first_one_on_and_are_complete_after_a
     with pytest.raises(KeyboardInterrupt):
         stop_after(["Straße", "", "two"])
     assert read_lines(out) == ["Straße", "", "two"]
+
+
+@pytest.mark.message
+def test_message_a_full_disk_or_a_closed_output(monkeypatch):
+    with open("/dev/full", "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        full = (
+            r"cannot write to the standard output \(No space left on device\); make room, or write to another"
+        )
+        with pytest.raises(OSError, match=full):
+            print_line("a line")
+        drop_unwritable()
+    monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
+    with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
+        print_line("a line")
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])

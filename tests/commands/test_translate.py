@@ -18,7 +18,6 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands import loading
-from annotated_transformer.commands import translate as module
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.fast import kv_cache
@@ -190,23 +189,6 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str]):
     short = "Two dogs. A child"
     whole = Translator.from_pretrained().translate([short])[0]
     assert say("--no-split", short) == f"{whole}\n" != say(short)
-
-
-@pytest.mark.parametrize(
-    ("options", "language"),
-    [([], "en"), (["--pretrained", "de-en"], "de"), (["--model", "folder", "--source", "fr"], "fr")],
-)
-def test_law_sentences_are_split_by_the_rules_of_the_source_language(options, language, folder, monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "split_sentences", lambda text, language: asked.append(language) or [text])
-    monkeypatch.setattr(checkpoint, "PRETRAINED", WEIGHTS)  # of whose models the names count
-    parts = checkpoint.load(folder)
-    monkeypatch.setattr(
-        Translator, "from_pretrained", lambda name, **_: Translator(*parts, languages=tuple(name.split("-")))
-    )
-    given = [str(folder) if option == "folder" else option for option in options]
-    assert command_line.main(["translate", *given, "Two dogs."]) == 0
-    assert asked == [language]
 
 
 def test_oracle_the_accelerated_steps_are_used_and_print_the_same(say, monkeypatch):
