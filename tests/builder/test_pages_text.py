@@ -11,9 +11,9 @@ import jupytext
 import pytest
 import yaml
 
+from annotated_transformer.book.results import RESULTS
 from annotated_transformer.commands.arguments import add_options
 from annotated_transformer.commands.table import COMMANDS
-from annotated_transformer.book.results import RESULTS
 from annotated_transformer.interop.formats import READ, WRITTEN
 from annotated_transformer.text import corpus
 from annotated_transformer.text.corpus import CORPORA, load_corpus

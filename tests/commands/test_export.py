@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
@@ -34,17 +33,6 @@ def test_law_a_model_is_exported_and_imported_again_with_its_card(tmp_path: Path
         f"{card.rstrip()}{note.format('export --to marian').rstrip()}{note.format('import --from marian')}"
     )
     assert copied == noted
-
-
-def test_law_an_own_model_is_exported_in_half_precision(tmp_path: Path):
-    checkpoint.save(tmp_path / "own", make_model(), make_tokenizer())
-    (tmp_path / "out").mkdir()  # empty
-    folders = ["--model", str(tmp_path / "own"), "--out", str(tmp_path / "out")]
-    assert command_line.main(["export", "--to", "safetensors", *folders, "--dtype", "float16"]) == 0
-    from safetensors.torch import load_file
-
-    (weights,) = (tmp_path / "out").glob("*.safetensors")
-    assert {tensor.dtype for tensor in load_file(weights).values()} == {torch.float16}
 
 
 @pytest.mark.message
