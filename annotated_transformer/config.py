@@ -1,10 +1,9 @@
 """The shape of a Transformer, as varied in table 3 of the paper."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from types import NoneType
 from typing import Literal, get_args, get_origin
 
-from annotated_transformer.argument_names import Message, argument
 from annotated_transformer.registry import registered_attentions
 
 Attention = Literal["scaled_dot_product", "fused"]
@@ -16,10 +15,9 @@ def refuse_sizes(**sizes: object) -> None:
     """Raise ValueError if a size is not a positive whole number, or too large."""
     for name, size in sizes.items():
         if type(size) is not int or size < 1:  # a bool is not a number
-            raise ValueError(Message("{}; choose a positive whole number", argument(name, size)))
+            raise ValueError(f"{name}={size!r}; choose a positive whole number")
         if size >= LARGEST_SIZE:
-            too_large = "{} is too large; choose a number below {}"
-            raise ValueError(Message(too_large, argument(name, size), LARGEST_SIZE))
+            raise ValueError(f"{name}={size!r} is too large; choose a number below {LARGEST_SIZE}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,43 +83,46 @@ class TransformerConfig:
         names += [name for name in ("d_k", "d_v") if getattr(self, name) is not None]
         refuse_sizes(**{name: getattr(self, name) for name in names})
         if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
-            message = "{dropout} is not in [0, 1); the paper's base model has 0.1"
-            raise ValueError(Message(message, dropout=self.dropout))
+            raise ValueError(f"dropout={self.dropout!r} is not in [0, 1); the paper's base model has 0.1")
         for field in fields(self):
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
-                raise ValueError(Message("{}; choose from {}", argument(field.name, value), list(choices)))
+                raise ValueError(f"{field.name}={value!r}; choose from {list(choices)}")
         attentions = [*get_args(Attention), *registered_attentions()]
         if self.attention not in attentions:
-            message = "{attention}; choose from {}, or give your own that name by register_attention"
-            raise ValueError(Message(message, attentions, attention=self.attention))
+            raise ValueError(
+                f"attention={self.attention!r}; choose from {attentions}, or give your own that name by "
+                f"register_attention"
+            )
         if None in (self.d_k, self.d_v) and self.d_model % self.num_heads != 0:
-            message = (
-                "{d_model} does not split into {num_heads} equal heads; change one of them, or give both "
-                "{d_k} and {d_v}"
+            raise ValueError(
+                f"d_model={self.d_model} does not split into num_heads={self.num_heads} equal heads; "
+                f"change one of them, or give both d_k and d_v"
             )
-            raise ValueError(Message(message, d_model=self.d_model, num_heads=self.num_heads))
         if self.positions == "sinusoidal" and self.d_model % 2 != 0:
-            message = "{d_model} is odd, but sinusoids come in pairs; make it even, or choose {positions}"
-            raise ValueError(Message(message, d_model=self.d_model, positions="learned"))
-        if self._weights() > MOST_WEIGHTS:
-            message = (
-                "a model of this shape has about {:.0e} weights, more than {:.0e}; make {vocab_size}, "
-                "{max_length}, {num_layers}, {d_model} or {d_ff} smaller"
+            raise ValueError(
+                f"d_model={self.d_model!r} is odd, but sinusoids come in pairs; make it even, "
+                "or choose positions='learned'"
             )
-            raise ValueError(Message(message, self._weights(), MOST_WEIGHTS, **asdict(self)))
+        if self._weights() > MOST_WEIGHTS:
+            raise ValueError(
+                f"a model of this shape has about {self._weights():.0e} weights, more than "
+                f"{MOST_WEIGHTS:.0e}; make vocab_size={self.vocab_size}, max_length={self.max_length}, "
+                f"num_layers={self.num_layers}, d_model={self.d_model} or d_ff={self.d_ff} smaller"
+            )
         for name in ("attention_bias", "output_bias", "tied_output"):
             if not isinstance(value := getattr(self, name), bool):
-                raise ValueError(Message("{}; choose True or False", argument(name, value)))
+                raise ValueError(f"{name}={value!r}; choose True or False")
         if type(self.final_norm) not in (bool, NoneType):
-            message = "{}; choose True, False, or None"
-            raise ValueError(Message(message, argument("final_norm", self.final_norm)))
+            raise ValueError(f"final_norm={self.final_norm!r}; choose True, False, or None")
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             type(id_) is int and 0 <= id_ < self.vocab_size for id_ in special.values()
         ):
-            message = "{} are not three different ids below {vocab_size}; choose other ids"
-            raise ValueError(Message(message, special, vocab_size=self.vocab_size))
+            raise ValueError(
+                f"{special} are not three different ids below vocab_size={self.vocab_size!r}; "
+                "choose other ids"
+            )
 
     @property
     def has_final_norm(self) -> bool:

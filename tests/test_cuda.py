@@ -117,7 +117,7 @@ def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
         processes, "-m", "annotated_transformer", *"train --corpus toy --out".split(), str(tmp_path)
     )
     assert done.returncode != 0
-    assert f"{processes} processes of this machine need a CUDA device each" in done.stderr
+    assert f"CUDA devices for {processes} processes of this machine" in done.stderr
     assert "forcefully" not in done.stderr  # what torchrun does to one that waits for the others
 
 

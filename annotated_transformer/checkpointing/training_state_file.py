@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import (
@@ -111,11 +110,10 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     if changes and record["progress"]["step"] == 0 and not holds_model(folder):
         return None
     if changes:
-        message = (
-            "{} is the state of another training run: {}; resume with the settings that it was started with, "
-            "or give another folder"
+        raise ValueError(
+            f"{folder / STATE_FILE} is the state of another training run: {', '.join(changes)}; "
+            "resume with the settings that it was started with, or give another folder"
         )
-        raise ValueError(Message(message, folder / STATE_FILE, join(", ", changes)))
     if record["threads"] != torch.get_num_threads():
         warnings.warn(
             f"the training run in {folder} used {record['threads']} CPU threads and resumes with "
@@ -128,7 +126,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
 
 def setting_changes(
     before: Mapping[str, object], now: Mapping[str, object], sentence: str = "{} was {} and is {}"
-) -> list[Message]:
+) -> list[str]:
     """Return what differs between the identities of two training runs, or of a run's processes."""
     return [
         _change(name, before.get(name), now.get(name), sentence)
@@ -137,11 +135,11 @@ def setting_changes(
     ]
 
 
-def _change(name: str, before: object, now: object, sentence: str) -> Message:
+def _change(name: str, before: object, now: object, sentence: str) -> str:
     shown = ["given" if _is_digest(x) else "not given" if x is None else x for x in (before, now)]
     if shown == ["given", "given"]:
-        return Message("{} is not the same", name)
-    return Message(sentence, argument(name), *shown)
+        return f"{name} is not the same"
+    return sentence.format(name, *shown)
 
 
 def _is_digest(value: object) -> bool:

@@ -3,22 +3,16 @@
 import argparse
 import dataclasses
 import json
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
-from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
-from annotated_transformer.commands.output import check_input_file
-from annotated_transformer.commands.train_options import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.commands.table import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
-NAMES = {str: "a name", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
 def start_folder(start: Path | None) -> Path | None:
@@ -29,25 +23,15 @@ def start_folder(start: Path | None) -> Path | None:
 
 
 def model_config(options: argparse.Namespace, start: Path | None) -> TransformerConfig:
-    """Return the shape of the model: that of the model in `start`, or our defaults with the given fields.
+    """Return the shape of the model: that of the model in `start`, or our defaults, with the given fields.
 
     Raises:
-        ValueError: If the config file or a setting is invalid, or a setting differs from the model in
-            `start`.
+        ValueError: If the config file or a setting is invalid.
     """
     given = _given(options, "model")
     if start is None:
         return dataclasses.replace(DEFAULT_SHAPE, **given)
-    loaded = checkpoint.load(start)[0].config
-    differing = [
-        Message("{}, not {!r}", argument(name, getattr(loaded, name)), value)
-        for name, value in given.items()
-        if name != "dropout" and getattr(loaded, name) != value
-    ]
-    if differing:
-        message = "the model in {} has {}; leave these settings out, or train without --start"
-        raise ValueError(Message(message, start, join(" and ", differing)))
-    return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
+    return dataclasses.replace(checkpoint.load(start)[0].config, **{"dropout": DEFAULT_SHAPE.dropout} | given)
 
 
 def training_config(options: argparse.Namespace) -> TrainingConfig:
@@ -56,73 +40,29 @@ def training_config(options: argparse.Namespace) -> TrainingConfig:
     Raises:
         ValueError: If the config file or a setting is invalid.
     """
-    return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
+    try:
+        return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
+    except TypeError as error:  # such as steps="many", which only the file can give
+        raise ValueError(str(error)) from error
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
-    """Return the fields of a config that are set by the file or the options."""
+    """Return the fields of a config that are set by the file or the options, which override it."""
     names = [field.name for field in dataclasses.fields(CONFIGS[section])]
     own = {name: getattr(options, name, None) for name in names}
-    return _read(options.config).get(section, {}) | {
-        name: value for name, value in own.items() if value is not None
-    }
+    of_file = {} if options.config is None else _read(options.config).get(section, {})
+    return of_file | {name: value for name, value in own.items() if value is not None}
 
 
-def _read(file: Path | None) -> dict[str, dict[str, Any]]:
-    if file is None:
-        return {}
-    check_input_file("--config", file)
+def _read(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the sections of a file; the configs check the values."""
     try:
-        sections = json.loads(file.read_text("utf-8-sig"), object_pairs_hook=partial(_unique, file))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        sections = json.loads(file.read_text("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
-    _refuse_unknown(file, "", sections, CONFIGS)
-    for section, values in sections.items():
-        kinds = get_type_hints(CONFIGS[section])
-        _refuse_unknown(file, f" in {section!r}", values, kinds)
-        for name, value in values.items():
-            if not _fits(value, kinds[name]):
-                raise ValueError(
-                    f"--config {file} has {json.dumps(value)} as {name!r} in {section!r}, which takes "
-                    f"{_describe(kinds[name])}; correct it"
-                )
-            if type(value) is int and float in (kinds[name], *get_args(kinds[name])):
-                values[name] = float(value)
+    known = {section: [field.name for field in dataclasses.fields(CONFIGS[section])] for section in CONFIGS}
+    for values, names in ((sections, known), *((sections.get(name, {}), known[name]) for name in CONFIGS)):
+        if not isinstance(values, dict) or (unknown := [name for name in values if name not in names]):
+            wrong = unknown if isinstance(values, dict) else values
+            raise ValueError(f"--config {file} has {wrong}; give an object with any of {', '.join(names)}")
     return sections
-
-
-def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON file, and refuse duplicate keys."""
-    names = [name for name, _ in pairs]
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise ValueError(f"--config {file} has {', '.join(map(repr, twice))} twice; leave one out")
-    return dict(pairs)
-
-
-def _refuse_unknown(file: Path, place: str, value: object, known: Mapping[str, object]) -> None:
-    if not isinstance(value, dict):
-        raise ValueError(
-            f"--config {file} has no object{place}; give one with any of {', '.join(map(repr, known))}"
-        )
-    if unknown := [name for name in value if name not in known]:
-        raise ValueError(
-            f"--config {file} has {', '.join(map(repr, unknown))}{place}, which is unknown; "
-            f"choose from {', '.join(map(repr, known))}"
-        )
-
-
-def _fits(value: object, kind: Any) -> bool:
-    """Return whether a value from JSON is of the type of a field."""
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if get_args(kind):  # a union
-        return any(_fits(value, one) for one in get_args(kind))
-    if kind is float and type(value) is int:
-        return abs(value) <= 2**53  # larger ones may not be exact
-    return type(value) is kind
-
-
-def _describe(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return " or ".join(f'"{choice}"' for choice in get_args(kind))
-    return " or ".join(map(_describe, get_args(kind))) or NAMES[kind]

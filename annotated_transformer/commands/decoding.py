@@ -1,14 +1,13 @@
-"""The search and the sampling that the options of `decoding_options` describe."""
+"""The search and the sampling that the options describe."""
 
 import argparse
 import secrets
 from collections.abc import Callable
-from typing import NotRequired, TypedDict
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.commands.options import option_name
 from annotated_transformer.commands.output import log
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
@@ -23,51 +22,14 @@ PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the o
 }
 
 
-class SearchOptions(TypedDict):
-    """The arguments of `Translator.translate` or `Translator.nbest` that the command line sets."""
-
-    batch_size: int
-    beam_size: NotRequired[int]  # without it, each of the two chooses its own
-    length_penalty: LengthPenalty | None
-
-
-def search_options(options: argparse.Namespace) -> SearchOptions:
-    """Return the search that the options describe.
-
-    Raises:
-        ValueError: If greedy search would ignore an option.
-    """
-    given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
-    greedy = options.beam in (None, 1) and getattr(options, "nbest", None) is None
-    if given and greedy:
-        option = option_name(given[0])
-        raise ValueError(
-            f"{option} has an effect only on beam search; give --beam 2 or more, or leave {option} out"
-        )
+def search_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the search that the options describe, as arguments of `Translator.translate` or `nbest`."""
     penalty: LengthPenalty | None = None
-    if not greedy:
+    if options.beam not in (None, 1) or getattr(options, "nbest", None) is not None:
         kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
         penalty = kind() if options.alpha is None else kind(options.alpha)
-    search: SearchOptions = {"batch_size": options.batch_size, "length_penalty": penalty}
-    return search if options.beam is None else {**search, "beam_size": options.beam}
-
-
-def check_sampling_options(options: argparse.Namespace) -> None:
-    """Refuse options that sampling ignores, and sampling options without `--sample`.
-
-    Raises:
-        ValueError: If there are such options.
-    """
-    given = [name for name in (*PROCESSORS, "seed") if getattr(options, name) is not None]
-    if given and not options.sample:
-        option = option_name(given[0])
-        raise ValueError(f"{option} has an effect only with --sample; add --sample, or leave {option} out")
-    given = [
-        name for name in ("nbest", "beam", "length_penalty", "alpha") if getattr(options, name) is not None
-    ]
-    if given and options.sample:
-        option = option_name(given[0])
-        raise ValueError(f"{option} is an option of search, and --sample draws; leave one of them out")
+    beam = {} if options.beam is None else {"beam_size": options.beam}  # without it, each has its own
+    return {"batch_size": options.batch_size, "length_penalty": penalty, **beam}
 
 
 def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:

@@ -13,16 +13,14 @@ def export_command(options: argparse.Namespace) -> None:
     known = FORMATS[options.to]
     if options.dtype is not None and options.dtype not in known.dtypes:
         raise ValueError(
-            f"--dtype {options.dtype} is no type of --to {options.to}; choose from "
-            f"{', '.join(known.dtypes) or 'none'}"
+            f"--to {options.to} has no dtype={options.dtype!r}; choose from {', '.join(known.dtypes)}"
         )
+    if options.model is None and options.pretrained is None:
+        raise ValueError("there is no model to export; give --model or --pretrained")
     refuse_used_folder(options.out)
-    folder = pretrained_folder(options.pretrained) if options.model is None else options.model
+    folder = options.model or pretrained_folder(options.pretrained)
     model, tokenizer = load(folder)
     dtype = {} if options.dtype is None else {"dtype": options.dtype}
-    try:
-        known.writer()(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
-    except ModuleNotFoundError as error:
-        raise ValueError(str(error)) from error
+    known.writer()(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
     copy_model_card(folder, options.out, f"`annotated-transformer export --to {options.to}`")
     print_line(f"{options.pretrained or options.model} is in {options.out}, for {known.about}")

@@ -10,22 +10,22 @@ from pathlib import Path
 from textwrap import shorten
 from types import SimpleNamespace
 
-from annotated_transformer.commands.output import check_output_file, open_lines, print_line
+from annotated_transformer.commands.output import check_file, open_lines, print_line
 from annotated_transformer.extras import extra
+
+STDOUT = Path("-")
 
 
 def grade_command(options: argparse.Namespace) -> None:
     """Execute readers' notebooks, and print which of their answers to the exercises are right."""
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
-        raise ValueError(f"--timeout {options.timeout:g} is not a time; give a number of seconds above 0")
+        raise ValueError(f"timeout={options.timeout:g} is not a time; give a number of seconds above 0")
     if options.jobs < 1:
-        raise ValueError(f"--jobs {options.jobs} executes no notebook; give 1 or more")
+        raise ValueError(f"jobs={options.jobs} executes no notebook; give 1 or more")
     if options.csv and options.csv.suffix == ".ipynb":
-        raise ValueError(
-            f"--csv {options.csv} would overwrite a notebook; give another file, or - for stdout"
-        )
-    if options.csv and options.csv != Path("-"):
-        check_output_file("--csv", options.csv)
+        raise ValueError(f"--csv {options.csv} would overwrite a notebook; give another file, or -")
+    if options.csv and options.csv != STDOUT:
+        check_file("--csv", options.csv, written=True)
     if failed := asyncio.run(_grade_all(options)):
         raise ValueError(
             f"{len(failed)} of {len(options.notebooks)} notebooks could not be graded: {', '.join(failed)}"
@@ -34,11 +34,8 @@ def grade_command(options: argparse.Namespace) -> None:
 
 async def _grade_all(options: argparse.Namespace) -> list[str]:
     """Print the rows of all notebooks in their order, and return which could not be graded, or not wholly."""
-    try:
-        with extra("grade", "grading"):
-            from annotated_transformer.book.grading import grade
-    except ModuleNotFoundError as error:
-        raise ValueError(str(error)) from error
+    with extra("grade", "grading"):
+        from annotated_transformer.book.grading import grade
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # of what a signal cancels
     free = asyncio.Semaphore(options.jobs)
 
@@ -51,7 +48,7 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
                 return [("", "not graded", f"{kind}{getattr(error, 'strerror', None) or error}")]
 
     names = [os.fsencode(notebook).decode(errors="backslashreplace") for notebook in options.notebooks]
-    widest, to_stdout, failed = max(map(len, names)), options.csv == Path("-"), []
+    widest, to_stdout, failed = max(map(len, names)), options.csv == STDOUT, []
     with open_lines(None if to_stdout else options.csv) if options.csv else nullcontext() as write:
         table = csv.writer(SimpleNamespace(write=write), lineterminator="") if write else None
         tasks = [asyncio.ensure_future(graded(notebook)) for notebook in options.notebooks]

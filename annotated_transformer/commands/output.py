@@ -1,19 +1,15 @@
-"""Writing to stdout and stderr, which a reader may close early: `translate … | head -1`."""
+"""Writing to stdout and stderr, which a reader may close early (`translate … | head -1`), and to files."""
 
 import gzip
 import os
 import sys
 import unicodedata
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
-
-
-class ReaderGone(Exception):
-    """The reader of the standard output has closed it."""
 
 
 def print_line(line: str) -> None:
@@ -22,29 +18,26 @@ def print_line(line: str) -> None:
     Characters that the encoding of stdout lacks are written as escapes, such as `\\xfc` in ASCII.
 
     Raises:
-        ReaderGone: If the reader has closed the stream.
+        BrokenPipeError: If the reader has closed the stream.
         OSError: If the stream was closed from the start, as by `>&-`, or its disk is full.
     """
     if sys.stdout is None:
         raise OSError("the standard output is closed; open it, or give --output FILE")
-    try:
-        with name_target("to the standard output"):
-            print(_encodable(line), flush=True)
-    except BrokenPipeError as error:
-        raise ReaderGone("the reader has closed the standard output") from error
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    with name_target("the standard output"):
+        print(line.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
 
 @contextmanager
-def name_target(target: str) -> Iterator[None]:
-    """Add where writing failed, such as "to the standard output", to the message of an `OSError`."""
+def name_target(target: object) -> Iterator[None]:
+    """Add where writing failed, such as "the standard output", to the message of an `OSError`."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OSError(
-            error.errno, f"cannot write {target} ({error.strerror}); make room, or write to another file"
-        ) from error
+        message = f"cannot write to {target} ({error.strerror}); make room, or write to another file"
+        raise OSError(error.errno, message) from error
 
 
 @contextmanager
@@ -54,44 +47,27 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
     The first line replaces what was in the file. A file whose name ends in .gz is compressed by gzip.
 
     Raises:
-        ReaderGone: If the reader of stdout has closed it.
+        BrokenPipeError: If the reader of stdout has closed it.
         OSError: If the file cannot be written.
     """
     if file is None:
         yield print_line
         return
-    replaced = not file.is_file()
-    packer = zlib.compressobj(wbits=31) if file.suffix == ".gz" else None  # 31: with gzip's header
-    with name_target(f"to {file}"):
-        lines = file.open("ab")
+    lines: Any = None  # a file, or one that gzip compresses
 
     def write(line: str) -> None:
-        nonlocal replaced
-        data = f"{line}\n".encode()
-        with name_target(f"to {file}"):
-            if not replaced:
-                lines.truncate(0)
-                replaced = True
-            lines.write(packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if packer else data)
+        nonlocal lines
+        with name_target(file):
+            lines = lines or (gzip.open if file.suffix == ".gz" else open)(file, "wb")
+            lines.write(f"{line}\n".encode())
             lines.flush()
 
     try:
         yield write
     finally:
-        try:
-            if packer and replaced:
-                with name_target(f"to {file}"):
-                    lines.write(packer.flush())
-                    lines.flush()
-        finally:
-            with suppress(OSError):  # the error was raised when the line was written
+        with suppress(OSError):  # the error was raised when the line was written
+            if lines is not None:
                 lines.close()
-
-
-def write_lines(file: Path, lines: list[str]) -> None:
-    """Replace a file by these lines, compressed by gzip if its name ends in .gz: see `write_file`."""
-    data = "".join(f"{line}\n" for line in lines).encode()
-    write_file(file, gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
 
 
 def write_file(file: Path, data: bytes) -> None:
@@ -100,17 +76,14 @@ def write_file(file: Path, data: bytes) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    with name_target(f"to {file}"):
+    with name_target(file):
         if file.is_char_device():  # such as /dev/null
             file.write_bytes(data)
             return
         place = file.resolve()  # a link stays one
         draft = place.with_name(f"{place.name}.tmp")
         try:
-            with draft.open("wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
+            draft.write_bytes(data)
             draft.replace(place)
         finally:
             with suppress(OSError):
@@ -123,55 +96,27 @@ def one_line(text: str) -> str:
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})
 
 
-def check_input_file(option: str, file: Path) -> None:
-    """Refuse an option's value that is not a file to read.
+def check_file(option: str, file: Path, *, written: bool) -> None:
+    """Refuse an option's value that is not a file to read or to write; opening a FIFO would block.
 
     Raises:
-        FileNotFoundError: If it does not exist.
+        FileNotFoundError: If it does not exist, or the folder of one to write does not.
         ValueError: If it is a folder, a FIFO, or a broken link.
     """
-    if not os.path.lexists(file):
+    if written and not file.parent.is_dir():
+        raise FileNotFoundError(f"{option} {file} needs the folder {file.parent}; make it, or give another")
+    if not written and not os.path.lexists(file):
         raise FileNotFoundError(f"{option} {file} does not exist; give the name of a file")
-    _refuse_no_file(option, file)
-
-
-def check_output_file(option: str, file: Path) -> None:
-    """Refuse an option's value that is not a file to write.
-
-    Raises:
-        FileNotFoundError: If its folder does not exist.
-        ValueError: If it is a folder, a FIFO, or a broken link.
-    """
-    if not file.parent.is_dir():
-        raise FileNotFoundError(
-            f"{option} {file} cannot be written: there is no folder {file.parent}; make it, or give another"
-        )
-    _refuse_no_file(option, file)
-
-
-def _refuse_no_file(option: str, file: Path) -> None:
-    """Refuse a path that exists and is not a file: opening a FIFO would block."""
     if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
         raise ValueError(f"{option} {file} is not a regular file; give another name")
 
 
-def _encodable(line: str) -> str:
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return line.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def log(message: object) -> None:
+def log(message: object, *, end: str = "\n") -> None:
     """Write a line to stderr, above a progress bar; do nothing if the stream is closed."""
     if sys.stderr is not None:
         with suppress(BrokenPipeError):
-            tqdm.write(str(message), file=sys.stderr)
-
-
-def ask(prompt: str) -> None:
-    """Write a prompt to stderr, without a line feed; do nothing if the stream is closed."""
-    if sys.stderr is not None:
-        with suppress(BrokenPipeError):
-            print(prompt, end="", file=sys.stderr, flush=True)
+            tqdm.write(str(message), file=sys.stderr, end=end)
+            sys.stderr.flush()
 
 
 def drop_unwritable() -> None:

@@ -4,8 +4,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType, TracebackType
+from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -32,17 +32,13 @@ def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterat
 
     Only the main thread can set handlers; in another thread, nothing changes.
     """
-    handlers = {}
-    if threading.current_thread() is threading.main_thread():
-        handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    handlers = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
-    try:
-        for number in handlers:
-            signal.signal(number, handler)
+    with ExitStack() as restored:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if (old := signal.getsignal(number)) not in (signal.SIG_IGN, None):
+                    restored.callback(signal.signal, number, old)
+                    signal.signal(number, handler)
         yield
-    finally:
-        for number, old in handlers.items():
-            signal.signal(number, old)
 
 
 class StopRequest:
@@ -56,24 +52,13 @@ class StopRequest:
         self.signal: int | None = None
         self._polled, self._since = False, 0.0
 
-    def __enter__(self) -> "StopRequest":
-        """Set the signal handlers."""
-        self._handling = handle_signals(self._note)
-        self._handling.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Restore the previous signal handlers."""
-        self._handling.__exit__(kind, error, trace)
-
     def __call__(self) -> bool:
         """Return whether a signal has arrived."""
         self._polled = True
         return self.signal is not None
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def note(self, number: int, frame: FrameType | None = None) -> None:
+        """Note a signal, or raise its exception."""
         if not self._polled:
             raise_signal(number)
         if self.signal is None:

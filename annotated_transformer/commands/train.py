@@ -20,26 +20,31 @@ from annotated_transformer.commands.loading import (
     read_corpus,
     take_device,
 )
-from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import log
-from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
+from annotated_transformer.commands.signals import StopRequest, Terminated, handle_signals, raise_signal
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.training.config import Recipe
 from annotated_transformer.training.distributed import ProcessGroup, is_lost_connection, join_process_group
-from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
 
 
 def train_command(options: argparse.Namespace) -> None:
     """Train a tokenizer and a small model, and save both."""
     if not options.save_minutes >= 0:
-        raise ValueError(
-            f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
-        )
+        raise ValueError(f"save_minutes={options.save_minutes} is not a duration; give 0 or more")
     device = take_device(options.device)
     with join_process_group() as group:  # before files are read: if that fails, the others then end, too
-        _warn_of_languages(options)
         options.start = start_folder(options.start)
-        recipe = _recipe(options)
+        _warn_of_languages(options)
+        recipe = Recipe(
+            shape=model_config(options, options.start),
+            training=training_config(options),
+            bpe_dropout=options.bpe_dropout,
+            bidirectional=options.bidirectional,
+            average=options.average,
+            keep=options.keep,
+        )
         corpus = read_corpus(options)
         from_rank_0(_refuse_unwritable, options.out)
         if group.rank == 0:
@@ -52,13 +57,13 @@ def train_command(options: argparse.Namespace) -> None:
 
 def _warn_of_languages(options: argparse.Namespace) -> None:
     """Log a warning if the languages are not known, or if `--start` names a model for others."""
-    folder, languages = start_folder(options.start), chosen_languages(options)
+    languages = chosen_languages(options)
     if languages is None:
         log(
             "warning: without --source and --target, the model does not store its languages; give the codes "
             "of both, such as --source en --target es"
         )
-    known = read_languages(folder) if folder is not None and folder.is_dir() else None
+    known = read_languages(options.start) if options.start and options.start.is_dir() else None
     if known and languages and known != languages:
         log(
             f"warning: --start {options.start} was trained from {known.source} to {known.target}, and this "
@@ -70,8 +75,9 @@ def _train(
     options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, group: ProcessGroup
 ) -> int:
     """Return the last step; after a signal, save the state, and raise the signal's exception."""
+    stop = StopRequest()
     try:
-        with StopRequest() as stop:
+        with handle_signals(stop.note):
             return train_from_recipe(
                 recipe,
                 corpus,
@@ -81,7 +87,7 @@ def _train(
                 device=device,
                 save_seconds=60 * options.save_minutes,
                 stop=stop,
-                log=lambda message: log(name_options(message, options)),
+                log=log,
             )
     except (TrainingStopped, KeyboardInterrupt, Terminated, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not is_lost_connection(error):
@@ -109,17 +115,6 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
     return f"{saved}, run\ncd {shlex.quote(str(Path.cwd()))} && {command}"
 
 
-def _recipe(options: argparse.Namespace) -> Recipe:
-    return Recipe(
-        shape=model_config(options, options.start),
-        training=training_config(options),
-        bpe_dropout=options.bpe_dropout,
-        bidirectional=options.bidirectional,
-        average=options.average,
-        keep=options.keep,
-    )
-
-
 def _log_result(folder: Path, step: int, recipe: Recipe) -> None:
     result = f"{folder} has the model of step {step}"
     if recipe.keep == "best":
@@ -134,11 +129,7 @@ def _refuse_unwritable(folder: Path) -> None:
     """Check that the folder can be written to before training, not after."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise ValueError(f"--out {folder} is not a folder; give another name") from error
     except OSError as error:
-        raise OSError(
-            error.errno, f"--out {folder} cannot be made ({error.strerror}); give another folder"
-        ) from error
+        raise ValueError(f"--out {folder} cannot be made ({error.strerror}); give another folder") from error
     if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{folder} cannot be written to; give another folder for --out")
+        raise ValueError(f"--out {folder} cannot be written to; give another folder")

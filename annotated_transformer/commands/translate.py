@@ -9,28 +9,15 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
-from annotated_transformer.commands.decoding import check_sampling_options, sampler, search_options
-from annotated_transformer.commands.engines import check_engine_options, with_engine
-from annotated_transformer.commands.loading import (
-    describe_device,
-    known_languages,
-    load_translator,
-)
-from annotated_transformer.commands.output import (
-    ask,
-    check_input_file,
-    check_output_file,
-    log,
-    one_line,
-    open_lines,
-)
+from annotated_transformer.commands.decoding import sampler, search_settings
+from annotated_transformer.commands.loading import describe_device, known_languages, load_translator
+from annotated_transformer.commands.output import log, one_line, open_lines
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
 from annotated_transformer.text.sentence_splitting import split_sentences
 
 STDIN = "the standard input"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
-PROMPT = "> "
 
 Translate = Callable[[list[str]], list[list[str]]]
 """Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
@@ -51,14 +38,19 @@ def translate_command(options: argparse.Namespace) -> None:
     that are done. In a terminal, without a text and --input, it asks for sentences and translates them
     one by one.
     """
-    _check_options(options)
+    if (
+        options.output
+        and options.input
+        and options.output.exists()
+        and options.output.samefile(options.input)
+    ):
+        raise ValueError(f"--output {options.output} would replace --input; give another name")
     interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
     texts = [] if interactive else _read_texts(options)
     if not texts and not interactive:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
-    search = search_options(options)
     known_languages(options, default=EN_DE)  # it refuses another --source
-    translator = with_engine(options, load_translator(options, default=EN_DE))
+    translator = _with_engine(options, load_translator(options, default=EN_DE))
     translate = _translate(options, translator)
     if interactive:
         log(f"Translating on {describe_device(translator.device)}.")
@@ -73,7 +65,7 @@ def translate_command(options: argparse.Namespace) -> None:
     for problem in problems:
         log(f"skipped: {problem}")
     log(f"Translating on {describe_device(translator.device)}.")
-    together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
+    together, blank = TOGETHER * max(options.batch_size, 1), [""] * (options.nbest or 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
         for lines in _translations(translate, sentences.of_texts, together):
             for line in lines or blank:
@@ -81,17 +73,17 @@ def translate_command(options: argparse.Namespace) -> None:
             bar.update()
 
 
-def _check_options(options: argparse.Namespace) -> None:
-    check_sampling_options(options)
-    check_engine_options(options)
-    if options.texts and options.input:
-        raise ValueError(f"there are texts and --input {options.input}; give one or the other")
-    if options.input is not None:
-        check_input_file("--input", options.input)
-    if options.output is not None:
-        check_output_file("--output", options.output)
-        if options.input is not None and options.output.exists() and options.output.samefile(options.input):
-            raise ValueError(f"--output {options.output} would replace --input; give another name")
+def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:
+    """Return the translator, with the engine that the options name if they name one."""
+    if options.engine is None:
+        return translator
+    if options.device == "cuda":
+        raise ValueError("--engine computes on the CPU, and --device is cuda; leave one of them out")
+    from annotated_transformer.interop.ctranslate2 import CTranslate2Engine
+
+    engine = CTranslate2Engine.from_model(translator.model, dtype=options.engine_dtype or "float32")
+    languages = translator.languages
+    return Translator(translator.model, translator.tokenizer, engine=engine, languages=languages)
 
 
 def _read_texts(options: argparse.Namespace) -> list[str]:
@@ -121,10 +113,9 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
     each sentence that has none of its own.
     """
     language = options.source or ("en" if translator.languages is None else translator.languages.source)
-    whole = options.no_split or options.nbest is not None
     split_code, of_texts = translator.tokenizer.split_code, []
     for code, text in map(split_code, texts):
-        split = [text] if whole else split_sentences(text, language)
+        split = split_sentences(text, language) if options.split and options.nbest is None else [text]
         lines = [" ".join(sentence.splitlines()) for sentence in split]
         of_texts.append([line if split_code(line)[0] else code + line for line in lines])
     sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
@@ -142,7 +133,7 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
     """Return a function that translates texts with the given options."""
-    search = search_options(options)
+    search = search_settings(options)
     if options.sample:
         sample = sampler(options, translator)
         return lambda texts: [[one_line(text)] for text in sample(texts)]
@@ -176,10 +167,10 @@ def _translate_interactively(
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
     while True:
-        ask(PROMPT)
+        log("> ", end="")
         raw = sys.stdin.buffer.readline()
         if not raw:
-            ask("\n")
+            log("")
             return
         (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
         sentences = split(text)

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.argument_names import Message, argument
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
@@ -81,8 +80,9 @@ def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalt
         ValueError: If `beam_size` is less than 1, or `nbest` is not between 1 and `beam_size`.
     """
     if not isinstance(beam_size, int) or beam_size < 1:
-        message = "{beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
-        raise ValueError(Message(message, beam_size=beam_size))
+        raise ValueError(
+            f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
+        )
     check_nbest(nbest, beam_size)
     if not (length_penalty is None or callable(length_penalty)):
         raise TypeError(
@@ -99,12 +99,12 @@ def check_nbest(nbest: int, beam_size: int | None) -> None:
         ValueError: If `nbest` is not a positive whole number, or more than `beam_size`.
     """
     if not isinstance(nbest, int) or nbest < 1:
-        message = "{nbest} is not a number of hypotheses; give a whole number from 1 on"
-        raise ValueError(Message(message, nbest=nbest))
+        raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
     if beam_size is not None and nbest > beam_size:
-        message = "{nbest} hypotheses are more than {beam_size} finds; give {} or more, or ask for fewer"
-        enough = argument("beam_size", nbest)
-        raise ValueError(Message(message, enough, nbest=nbest, beam_size=beam_size))
+        raise ValueError(
+            f"nbest={nbest!r} hypotheses are more than beam_size={beam_size!r} finds; "
+            f"give beam_size={nbest} or more, or ask for fewer"
+        )
 
 
 def refuse_unsearchable(
@@ -118,18 +118,16 @@ def refuse_unsearchable(
     """
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
     if candidates > CANDIDATES:
-        message = (
-            "{beam_size} and {} sources make {:,} candidates in a step, more than {:,}; give a smaller beam "
-            "(the paper's is 4), or a smaller batch"
+        raise ValueError(
+            f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates in a step, more "
+            f"than {CANDIDATES:,}; give a smaller beam (the paper's is 4), or a smaller batch"
         )
-        raise ValueError(Message(message, len(limit), candidates, CANDIDATES, beam_size=beam_size))
     longest = limit.max().to(torch.get_default_dtype())
     if not 0 < float(penalty(longest)) < math.inf:
-        message = (
-            "the length penalty of {} tokens is {}, and it divides log-probabilities; give a positive and "
-            "finite one, such as one with a smaller {alpha}"
+        raise ValueError(
+            f"the length penalty of {int(longest)} tokens is {float(penalty(longest))}, and it divides "
+            f"log-probabilities; give a positive and finite one, such as one with a smaller alpha"
         )
-        raise ValueError(Message(message, int(longest), float(penalty(longest))))
 
 
 class Beams:

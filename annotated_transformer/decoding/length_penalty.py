@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from annotated_transformer.argument_names import Message
-
 LengthPenalty = Callable[[Tensor], Tensor]
 """Maps lengths, including EOS, to the divisors of log-probabilities; must not fall with the length."""
 
@@ -44,8 +42,6 @@ class PlainLength:
 
 def _refuse_unfit(alpha: float) -> None:
     if not alpha >= 0:
-        message = "{alpha} would reward short targets; give 0 (no penalty) or more"
-        raise ValueError(Message(message, alpha=alpha))
+        raise ValueError(f"alpha={alpha!r} would reward short targets; give 0 (no penalty) or more")
     if alpha == math.inf:
-        message = "{alpha} makes all results 0; give a number, such as the paper's 0.6"
-        raise ValueError(Message(message, alpha=alpha))
+        raise ValueError(f"alpha={alpha!r} makes all results 0; give a number, such as the paper's 0.6")

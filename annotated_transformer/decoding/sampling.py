@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.model.inference import refuse_nan
@@ -28,14 +27,12 @@ class Temperature:
     def __post_init__(self) -> None:
         """Refuse a temperature that is not positive, or too extreme for float32."""
         if not 0 < self.tau < math.inf:
-            message = (
-                "{tau} is not a temperature, which is a positive number; as tau → 0, sampling "
-                "becomes greedy search, which needs no temperature"
+            raise ValueError(
+                f"tau={self.tau!r} is not a temperature, which is a positive number; as tau "
+                "→ 0, sampling becomes greedy search, which needs no temperature"
             )
-            raise ValueError(Message(message, tau=self.tau))
         if not 1e-30 <= self.tau <= 1e30:
-            message = "{tau} is too extreme; give a temperature from 1e-30 to 1e30"
-            raise ValueError(Message(message, tau=self.tau))
+            raise ValueError(f"tau={self.tau!r} is too extreme; give a temperature from 1e-30 to 1e30")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         """Return the logits of the distribution at this temperature."""
@@ -51,7 +48,7 @@ class TopK:
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a positive whole number."""
         if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(Message("{k} keeps no token; for top-k, give a positive whole number", k=self.k))
+            raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""
@@ -68,8 +65,7 @@ class TopP:
     def __post_init__(self) -> None:
         """Refuse a sum that is not in (0, 1]."""
         if not 0 < self.p <= 1:
-            message = "{p} is not in (0, 1], as top-p needs it; 1 keeps every token"
-            raise ValueError(Message(message, p=self.p))
+            raise ValueError(f"p={self.p!r} is not in (0, 1], as top-p needs it; 1 keeps every token")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""

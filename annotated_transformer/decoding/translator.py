@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.checkpointing.checkpoint import (
     EN_DE,
     check_tokenizer,
@@ -157,8 +156,9 @@ class Translator:
         self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
         if fast:
-            from annotated_transformer.fast.kv_cache import FastKeyValueCache  # a guest
+            from annotated_transformer.fast.kv_cache import FastKeyValueCache, refuse_other_devices  # a guest
 
+            refuse_other_devices(self.model)
             decoder = FastKeyValueCache
         self.decoder = decoder or cached_or_not
         self.engine = engine
@@ -352,8 +352,9 @@ class Translator:
     ) -> Iterator[tuple[list[int], Tensor, list[tuple[str, str]]]]:
         """Yield batches: the indices of the texts, their ids, and their decorations."""
         if not isinstance(batch_size, int) or batch_size < 1:
-            message = "{batch_size} is not a number of texts; give a positive whole number"
-            raise ValueError(Message(message, batch_size=batch_size))
+            raise ValueError(
+                f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
+            )
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
         for start in range(0, len(order), batch_size):

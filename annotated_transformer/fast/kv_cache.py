@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoder, KeyValueBuffer
+from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.fast.proof import refuse_other_steps
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources

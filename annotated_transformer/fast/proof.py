@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules
@@ -133,16 +132,20 @@ PARTS = FunctionType, MethodType, property, int, float  # such as a number of he
 OURS = tuple(f"annotated_transformer.{name}" for name in ("model.", "modern.", "decoding.kv_cache"))
 
 
+def refuse_other_devices(model: Transformer) -> None:
+    """Raise NotPlain if the model is not on a CPU."""
+    if (device := model.embedding.weight.device).type != "cpu":
+        raise NotPlain(f"fast=True is made for CPUs, and the model is on {device}; leave it out")
+
+
 def _refuse_hooks_and_devices(model: Transformer) -> None:
     """Raise NotPlain if the model is not on a CPU, or has hooks, which may change what it computes."""
-    if (device := model.embedding.weight.device).type != "cpu":
-        message = "{fast} is made for CPUs, and the model is on {}; leave it out"
-        raise NotPlain(Message(message, device, fast=True))
+    refuse_other_devices(model)
     if any(GLOBAL_HOOKS):
-        raise NotPlain(Message(f"all modules have {HOOKS}", fast=True))
+        raise NotPlain(f"all modules have {HOOKS}")
     for name, module in model.named_modules():
         if any(hooks_of(module)):
-            raise NotPlain(Message(f"{name or 'the model'} has {HOOKS}", fast=True))
+            raise NotPlain(f"{name or 'the model'} has {HOOKS}")
 
 
 GLOBAL_HOOKS = [
@@ -150,7 +153,7 @@ GLOBAL_HOOKS = [
     for name, hooks in vars(nn.modules.module).items()
     if name.startswith("_global_") and "hooks" in name
 ]
-HOOKS = "hooks, which {fast} would not call; remove them, or run without it"
+HOOKS = "hooks, which fast=True would not call; remove them, or run without it"
 
 
 def _batches(model: Transformer) -> list[Batch]:
@@ -204,13 +207,13 @@ def _compare(
             torch.manual_seed(0)
             found = fast()
         except Exception as error:
-            message = f"{{fast}} cannot compute your model ({{}}); {WAY_OUT}"
-            raise NotPlain(Message(message, str(error), fast=True)) from error
+            raise NotPlain(f"fast=True cannot compute your model ({error}); {WAY_OUT}") from error
     for one, other in zip(found, expected, strict=True):
         gap = float((one - other).norm() / other.norm().clamp(min=1e-30))
         if not gap <= (LIMIT if _is_double(model) else COARSE) and other.isfinite().all():
-            message = f"{{fast}} and your model differ by {{:.1e}} of {{}} or its gradient; {WAY_OUT}"
-            raise NotPlain(Message(message, gap, what, fast=True))
+            raise NotPlain(
+                f"fast=True and your model differ by {gap:.1e} of {what} or its gradient; {WAY_OUT}"
+            )
 
 
-WAY_OUT = "run without {fast}: your model computes something else"
+WAY_OUT = "run without fast=True: your model computes something else"

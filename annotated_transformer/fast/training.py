@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.fast.proof import refuse_other_loss
@@ -23,15 +22,17 @@ def fast_loss(model: AnyModel, group: ProcessGroup, *, smoothing: float, bf16: b
     refusal = None
     if not is_transformer(model):
         name = type(unwrap(model)).__name__
-        message = "{fast}, and {} computes its own loss; the fast one is that of a Transformer: leave it out"
-        raise NotPlain(Message(message, name, fast=True))
+        raise NotPlain(
+            f"fast=True, and {name} computes its own loss; the fast one is that of a Transformer: "
+            "leave it out"
+        )
     model = unwrap(model)
     try:
         refuse_other_loss(model, smoothing=smoothing, bf16=bf16)
     except NotPlain as error:
         refusal = error
     if group.any(refusal is not None):
-        raise refusal or NotPlain(Message("another process refuses {fast}; see its message", fast=True))
+        raise refusal or NotPlain("another process refuses fast=True; see its message")
     keep_freed_memory()
     with fast_modules(model):
         yield FastLoss(model, smoothing=smoothing, bf16=bf16)

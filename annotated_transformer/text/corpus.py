@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus_sources import MULTI30K, TATOEBA, Source, refuse_other_files
 from annotated_transformer.text.lines import list_problems, read_lines
@@ -131,9 +130,10 @@ def load_corpus(
     known = CORPORA[name]
     first, second = known.languages or (source, target)
     if {source, target} != {first, second}:
-        message = "the corpus {} has {} and {}, not {} and {}; give {source}, {target}, or the reverse"
-        parts = name, first, second, source, target
-        raise ValueError(Message(message, *parts, source=first, target=second))
+        raise ValueError(
+            f"the corpus {name} has {first} and {second}, not {source} and {target}; give "
+            f"source={first!r}, target={second!r}, or the reverse"
+        )
     refuse_one_language(source, target)
     place = corpus_folder(name, folder) if known.needs_folder else Path()
     if known.source.is_fixed:
@@ -184,8 +184,9 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
         fetch = f"; annotated-transformer download {name} downloads it" if name in published() else ""
-        message = "the folder of the corpus {} is unknown; give {folder}, or set {} to it{}"
-        raise ValueError(Message(message, name, DATA_VARIABLE, fetch))
+        raise ValueError(
+            f"the folder of the corpus {name} is unknown; give folder, or set {DATA_VARIABLE} to it{fetch}"
+        )
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)
 

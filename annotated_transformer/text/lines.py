@@ -8,8 +8,6 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from annotated_transformer.argument_names import Message, join
-
 REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"
 UNPACK = "unpack it, or export its text"
@@ -74,12 +72,12 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     return lines
 
 
-def list_problems(problems: Iterable[str], way_out: str) -> Message:
+def list_problems(problems: Iterable[str], way_out: str) -> str:
     """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
     lines = list(problems)
     more = len(lines) - REPORTED
     listed = lines[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
-    return join("; ", ["\n".join(listed), way_out])
+    return "\n".join(listed) + f"; {way_out}"
 
 
 def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, str]]:

@@ -1,10 +1,8 @@
 """Files with pairs of a sentence and its translation: two aligned text files, or a table."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotated_transformer.argument_names import Message, join
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 
 
@@ -35,7 +33,8 @@ class TwoFiles:
             unequal = f"{self.source} has {len(src)} lines and {self._target_name} has {len(tgt)}"
             problems.append((f"{unequal}; line i of one must translate line i of the other", ""))
         if problems:
-            raise ValueError(list_problems((problem for problem, _ in problems), _join_ways(ways)))
+            way_out = ", and ".join(dict.fromkeys(ways))
+            raise ValueError(list_problems((problem for problem, _ in problems), way_out))
         return list(zip(src, tgt, strict=True))
 
     @property
@@ -83,8 +82,9 @@ class Table:
         """
         self._refuse_equal(*self.columns)
         if any(isinstance(column, int) and column < 1 for column in self.columns):
-            message = "{columns}: columns are counted from 1; give the two numbers, or two names"
-            raise ValueError(Message(message, columns=self._given))
+            raise ValueError(
+                f"columns={self.columns}: columns are counted from 1; give the two numbers, or two names"
+            )
 
     def read(self) -> list[tuple[str, str]]:
         """Return the pairs, without white space around the sentences.
@@ -97,7 +97,7 @@ class Table:
         """
         lines, undecoded = read_lines_and_problems(self.file)
         problems: list[str] = []
-        ways: list[object] = []
+        ways: list[str] = []
         pairs: list[tuple[str, str]] = []
         for number, cells in self._cells(lines):
             source, target = cells
@@ -107,14 +107,14 @@ class Table:
             elif source is None or target is None:
                 columns = lines[number - 1].count("\t") + 1
                 problems.append(f"{self.file}, line {number} has {columns} column{'s' * (columns > 1)}")
-                ways.append(Message("separate the columns by tabs, or give other {columns}"))
+                ways.append("separate the columns by tabs, or give other columns")
             elif not (source and target):
                 problems.append(f"{self.file}, line {number} has an empty sentence")
                 ways.append("remove such lines")
             else:
                 pairs.append((source, target))
         if problems:
-            raise ValueError(list_problems(problems, _join_ways(ways)))
+            raise ValueError(list_problems(problems, ", and ".join(dict.fromkeys(ways))))
         if not pairs:
             raise ValueError(f"{self.file} has only a line with the names of columns; give pairs below it")
         return pairs
@@ -151,18 +151,15 @@ class Table:
             return column - 1
         if (found := names.count(column)) != 1:
             which = f"{found} columns" if found else "no column"
-            message = "the first line of {} names {} {!r} (it has {}); give other {columns}, such as 1,2"
-            raise ValueError(Message(message, self.file, which, column, ", ".join(names)))
+            raise ValueError(
+                f"the first line of {self.file} names {which} {column!r} (it has {', '.join(names)}); "
+                "give other columns, such as 1,2"
+            )
         return names.index(column)
 
     def _refuse_equal(self, first: int | str, second: int | str) -> None:
         if first == second:
-            message = "{columns}: source and target would be the same column; give two"
-            raise ValueError(Message(message, columns=self._given))
-
-    @property
-    def _given(self) -> str:
-        return ",".join(map(str, self.columns))
+            raise ValueError(f"columns={self.columns}: source and target would be the same column; give two")
 
 
 PairFiles = TwoFiles | Table
@@ -170,11 +167,6 @@ PairFiles = TwoFiles | Table
 
 def _get(row: list[str], place: int) -> str | None:
     return row[place] if place < len(row) else None
-
-
-def _join_ways(ways: Iterable[object]) -> Message:
-    """Return the ways out of several problems, each once."""
-    return join(", and ", dict.fromkeys(ways))
 
 
 def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.text.pair_files import TwoFiles
 from annotated_transformer.text.words import count_words, normalized_words
 
@@ -51,7 +50,7 @@ def split_names(folder: str | Path, source: str, target: str) -> list[str]:
 
 def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
     """Return the source file and the target file of a split."""
-    way_out = Message("; give a split and languages ({source}, {target}) that are there, or another folder")
+    way_out = "; give a split and languages (source, target) that are there, or another folder"
     first, second = (
         find_file(folder, name, f"{name}.gz", way_out=way_out)
         for name in (f"{split}.{language}" for language in (source, target))
@@ -82,15 +81,15 @@ def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
             f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    message = "{} has neither {}; it contains {}{}"
-    raise FileNotFoundError(Message(message, folder, " nor ".join(names), there, way_out))
+    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
 
 
 def refuse_one_language(source: str, target: str) -> None:
     """Raise ValueError if both languages are the same."""
     if source == target:
-        message = "{source} and {target} are both {!r}, so there is nothing to translate; give two languages"
-        raise ValueError(Message(message, source))
+        raise ValueError(
+            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
+        )
 
 
 def filter_reason(pair: SentencePair) -> str | None:

@@ -7,7 +7,6 @@ import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
@@ -117,15 +116,15 @@ class Tokenizer:
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
         if not isinstance(vocab_size, int) or vocab_size > LARGEST:
-            message = (
-                "{vocab_size} is not a whole number up to {:,}; choose a smaller one, such as the paper's "
-                "37,000"
+            raise ValueError(
+                f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose "
+                "a smaller one, such as the paper's 37,000"
             )
-            raise ValueError(Message(message, LARGEST, vocab_size=vocab_size))
         if vocab_size < smallest:
-            message = "{vocab_size} has no room for {} special tokens and {} bytes; give at least {}"
-            sizes = len(SPECIAL_TOKENS), len(alphabet), smallest
-            raise ValueError(Message(message, *sizes, vocab_size=vocab_size))
+            raise ValueError(
+                f"vocab_size={vocab_size} has no room for {len(SPECIAL_TOKENS)} special tokens and "
+                f"{len(alphabet)} bytes; give at least {smallest}"
+            )
         backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNK_ID]))
         backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Strip()])
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

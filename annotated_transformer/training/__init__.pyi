@@ -1,11 +1,11 @@
 from annotated_transformer.checkpointing.run_directory import RunDirectory as RunDirectory
 from annotated_transformer.text.batching import ClassBatch as ClassBatch
 from annotated_transformer.text.batching import encode_pairs as encode_pairs
+from annotated_transformer.training.config import Recipe as Recipe
 from annotated_transformer.training.config import TrainingConfig as TrainingConfig
 from annotated_transformer.training.loss import label_smoothed_cross_entropy as label_smoothed_cross_entropy
 from annotated_transformer.training.loss import mean_loss as mean_loss
 from annotated_transformer.training.metrics import EpochMetrics as EpochMetrics
-from annotated_transformer.training.recipe import Recipe as Recipe
 from annotated_transformer.training.recipe import train_from_recipe as train_from_recipe
 from annotated_transformer.training.schedule import learning_rate as learning_rate
 from annotated_transformer.training.trainer import TrainingStopped as TrainingStopped

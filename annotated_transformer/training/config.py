@@ -3,9 +3,11 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from annotated_transformer.argument_names import Message, argument
+from annotated_transformer.config import TransformerConfig
 
+Kept = Literal["last", "best"]
 LIMITS = ("steps", "minutes", "patience")
 LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
@@ -53,8 +55,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
         if self.steps is None and self.minutes is None:
-            message = "{steps} and {minutes}: training would never end; give one of them"
-            raise ValueError(Message(message, steps=None, minutes=None))
+            raise ValueError("steps=None and minutes=None: training would never end; give one of them")
         for name in (*LIMITS, "batch_tokens", "accumulate", "warmup_steps", "max_lr", "clip_norm"):
             value = getattr(self, name)
             whole = name not in ("minutes", "max_lr", "clip_norm")
@@ -64,20 +65,66 @@ class TrainingConfig:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
-                raise ValueError(Message("{} is not a positive {}; give one", argument(name, value), kind))
+                raise ValueError(f"{name}={value!r} is not a positive {kind}; give one")
             if whole and value >= LARGEST:
-                too_large = "{} is too large; give a number below {:,}"
-                raise ValueError(Message(too_large, argument(name, value), LARGEST))
+                raise ValueError(f"{name}={value!r} is too large; give a number below {LARGEST:,}")
         for name in ("bf16", "fast"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
-            message = "{label_smoothing} is not a probability; give 0 or more, below 1"
-            raise ValueError(Message(message, label_smoothing=self.label_smoothing))
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing!r} is not a probability; give 0 or more, below 1"
+            )
 
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in LIMITS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All settings of a training run, apart from its corpus and its seed.
+
+    Attributes:
+        shape: The shape of the model. The tokenizer is trained for this `vocab_size`; if the corpus yields
+            fewer tokens, so does the model's vocabulary.
+        training: Length, batch size, learning rate and precision.
+        bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
+            `BPEDropout`.
+        bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
+            twice, once with source and target exchanged (Ding et al., 2021).
+        average: Number of last epochs whose weights are averaged into the final model.
+        keep: The epoch at which the final model is taken: the last one, or the one with the lowest
+            validation loss. In both cases, `average` includes this epoch and those before it, and the
+            validation loss is that of the epoch's own weights, not of the mean.
+    """
+
+    shape: TransformerConfig
+    training: TrainingConfig
+    bpe_dropout: float = 0.0
+    bidirectional: int = 0
+    average: int = 1
+    keep: Kept = "last"
+
+    def __post_init__(self) -> None:
+        """Refuse settings that would fail only after hours of training."""
+        for name in ("pad_id", "bos_id", "eos_id"):
+            if (given := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
+                raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")
+        if self.average < 1:
+            raise ValueError(f"average={self.average!r} epochs have no mean; give 1 or more epochs")
+        if self.keep not in get_args(Kept):
+            raise ValueError(
+                f"keep={self.keep!r} is not an epoch to keep; give {' or '.join(get_args(Kept))}"
+            )
+        if self.bidirectional < 0:
+            raise ValueError(
+                f"bidirectional={self.bidirectional!r} is not a number of epochs; give 0 (none) or more"
+            )
+        if not 0 <= self.bpe_dropout < 1:
+            raise ValueError(
+                f"bpe_dropout={self.bpe_dropout!r} is not a probability; give 0 (none) or more, below 1"
+            )
 
 
 def refuse_seed(seed: int) -> None:
@@ -87,5 +134,7 @@ def refuse_seed(seed: int) -> None:
         ValueError: If it has more than 32 bits, or is negative.
     """
     if not 0 <= seed < 2**32:
-        message = "{seed}, of which PyTorch's generator would use the last 32 bits, {}; give 0 to {}"
-        raise ValueError(Message(message, seed % 2**32, 2**32 - 1, seed=seed))
+        raise ValueError(
+            f"seed={seed!r}, of which PyTorch's generator would use the last 32 bits, "
+            f"{seed % 2**32}; give 0 to {2**32 - 1}"
+        )

@@ -13,7 +13,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from annotated_transformer.argument_names import Message, join
 from annotated_transformer.checkpointing.training_state_file import setting_changes
 from annotated_transformer.text.batching import Batch
 
@@ -77,11 +76,10 @@ class ProcessGroup:
         for rank, other in enumerate(identities):
             sentence = "{} is {} in process 0 and {} in process " + str(rank)
             if changes := setting_changes(identities[0], other, sentence):
-                message = (
-                    "process {} was not started like process 0: {}; start all with the same command, on "
-                    "copies of the same files"
+                raise ValueError(
+                    f"process {rank} was not started like process 0: {', '.join(changes)}; "
+                    "start all with the same command, on copies of the same files"
                 )
-                raise ValueError(Message(message, rank, join(", ", changes)))
 
     def data_parallel(self, module: nn.Module) -> nn.Module:
         """Wrap `module` in DDP, which averages the gradients over the processes."""

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.trainable import AnyModel, is_transformer
@@ -117,13 +116,12 @@ def _judge(model: AnyModel, criterion: Criterion) -> float:
 def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:
     """Return what a collapsed encoder means, and what to do about it."""
     if metrics.step < warmup_steps:
-        way_out = "train for more than {warmup_steps}"
+        way_out = f"train for more than warmup_steps={warmup_steps}"
     else:
-        way_out = "train again with more than {warmup_steps}, or with a lower {max_lr}"
-        way_out += ", or with {norm}" if norm == "post" else ""
-    collapsed = (
+        way_out = f"train again with more than warmup_steps={warmup_steps}, or with a lower max_lr"
+        way_out += ", or with norm='pre'" if norm == "post" else ""
+    return (
         f"warning: at step {metrics.step}, the encoder has collapsed: it returns nearly the same vector for "
         f"each token of a sentence (mean cosine {metrics.encoder_cosine:.3f}), so translations hardly depend "
-        f"on the source, even if loss and BLEU look plausible"
+        f"on the source, even if loss and BLEU look plausible; {way_out}"
     )
-    return Message(f"{{}}; {way_out}", collapsed, warmup_steps=warmup_steps, norm="pre")

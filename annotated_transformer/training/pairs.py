@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from annotated_transformer.argument_names import Message
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, check_pair, encode_pairs
@@ -27,11 +26,10 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
         name = f"{kind} {row}"
         (check_pair if is_transformer(model) else check_encoded)(src, tgt, name)
         if max(len(src), len(tgt) - 1) > positions:
-            message = (
-                "{} has {} source and {} target tokens, and the model {} positions; drop the pair, or "
-                "build the model with a larger {max_length}"
+            raise ValueError(
+                f"{name} has {len(src)} source and {len(tgt)} target tokens, and the model "
+                f"{positions} positions; drop the pair, or build the model with a larger max_length"
             )
-            raise ValueError(Message(message, name, len(src), len(tgt), positions))
         if is_transformer(model):
             _refuse_other_ends(model.config, tgt, name)
         if of_tokens and len(tgt) < 2:
@@ -78,11 +76,9 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
             if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
                 problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
     if problems:
-        way_out = Message(
-            "the model has {max_length}, and a batch has {batch_tokens}: shorten or remove these sentences, "
-            "or give more of both",
-            max_length=positions,
-            batch_tokens=batch_tokens,
+        way_out = (
+            f"the model has max_length={positions!r}, and a batch has batch_tokens={batch_tokens!r}: "
+            "shorten or remove these sentences, or give more of both"
         )
         shown = [
             f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"

@@ -3,14 +3,11 @@
 import dataclasses
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Literal, get_args
 
 import torch
 
-from annotated_transformer.argument_names import Message, argument, join
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
@@ -20,61 +17,15 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
-from annotated_transformer.training.config import TrainingConfig, refuse_seed
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training.config import Recipe as Recipe
+from annotated_transformer.training.config import refuse_seed
 from annotated_transformer.training.limits import is_out_of_patience
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
 from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
 from annotated_transformer.training.schedule import warm_up_warning
 from annotated_transformer.training.trainer import NEEDS_VALIDATION, train_epochs
-
-Kept = Literal["last", "best"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """All settings of a training run, apart from its corpus and its seed.
-
-    Attributes:
-        shape: The shape of the model. The tokenizer is trained for this `vocab_size`; if the corpus yields
-            fewer tokens, so does the model's vocabulary.
-        training: Length, batch size, learning rate and precision.
-        bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
-            `BPEDropout`.
-        bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
-            twice, once with source and target exchanged (Ding et al., 2021).
-        average: Number of last epochs whose weights are averaged into the final model.
-        keep: The epoch at which the final model is taken: the last one, or the one with the lowest
-            validation loss. In both cases, `average` includes this epoch and those before it, and the
-            validation loss is that of the epoch's own weights, not of the mean.
-    """
-
-    shape: TransformerConfig
-    training: TrainingConfig
-    bpe_dropout: float = 0.0
-    bidirectional: int = 0
-    average: int = 1
-    keep: Kept = "last"
-
-    def __post_init__(self) -> None:
-        """Refuse settings that would fail only after hours of training."""
-        for name, needed in {"pad_id": PAD_ID, "bos_id": BOS_ID, "eos_id": EOS_ID}.items():
-            if (given := getattr(self.shape, name)) != needed:
-                message = "{} is not that of the tokenizer, {}; leave it out"
-                raise ValueError(Message(message, argument(name, given), needed))
-        if self.average < 1:
-            message = "{average} epochs have no mean; give 1 or more epochs"
-            raise ValueError(Message(message, average=self.average))
-        if self.keep not in get_args(Kept):
-            message = "{keep} is not an epoch to keep; give {}"
-            raise ValueError(Message(message, " or ".join(get_args(Kept)), keep=self.keep))
-        if self.bidirectional < 0:
-            message = "{bidirectional} is not a number of epochs; give 0 (none) or more"
-            raise ValueError(Message(message, bidirectional=self.bidirectional))
-        if not 0 <= self.bpe_dropout < 1:
-            message = "{bpe_dropout} is not a probability; give 0 (none) or more, below 1"
-            raise ValueError(Message(message, bpe_dropout=self.bpe_dropout))
 
 
 def train_from_recipe(
@@ -195,8 +146,10 @@ class _Report:
 
     def after(self, progress: Progress) -> None:
         if is_out_of_patience(self.config, progress):
-            message = "stopped early ({patience}): the {} was lowest at the end of epoch {}"
-            self.log(Message(message, self.judged, progress.best_epoch, patience=self.config.patience))
+            self.log(
+                f"stopped early (patience={self.config.patience!r}): the {self.judged} was "
+                f"lowest at the end of epoch {progress.best_epoch}"
+            )
         known = self.config.steps is not None and self.config.steps < self.config.warmup_steps
         if progress.step < self.config.warmup_steps and not known:
             self.log(warm_up_warning(progress.step, self.config.warmup_steps))
@@ -225,9 +178,9 @@ def _refuse_no_validation(recipe: Recipe, corpus: Corpus) -> None:
     if corpus.validation is not None:
         return
     if recipe.keep == "best":
-        raise ValueError(Message("{keep} {}", NEEDS_VALIDATION, keep=recipe.keep))
+        raise ValueError(f"keep={recipe.keep!r} {NEEDS_VALIDATION}")
     if recipe.training.patience is not None:
-        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=recipe.training.patience))
+        raise ValueError(f"patience={recipe.training.patience!r} {NEEDS_VALIDATION}")
 
 
 def _start_model(
@@ -251,14 +204,15 @@ def _start_model(
 
 def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
-        Message("{}, not {!r}", argument(field.name, getattr(loaded, field.name)), getattr(asked, field.name))
+        f"{field.name}={getattr(loaded, field.name)!r}, not {getattr(asked, field.name)!r}"
         for field in dataclasses.fields(loaded)
         if field.name not in ("vocab_size", "dropout")
         and getattr(loaded, field.name) != getattr(asked, field.name)
     ]
     if differing:
-        message = "the model in {} has {}; ask for its shape, or start without it"
-        raise ValueError(Message(message, start, join(" and ", differing)))
+        raise ValueError(
+            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
+        )
 
 
 def _identity(

@@ -1,7 +1,5 @@
 """The learning rate schedule: section 5.3 of the paper, the chapter on training."""
 
-from annotated_transformer.argument_names import Message, argument
-
 
 def learning_rate(
     step: int,
@@ -34,16 +32,8 @@ def learning_rate(
 
 def warm_up_warning(steps: int, warmup_steps: int) -> str:
     """Return what it means that a training run ends after so many steps, within the warm-up."""
-    where = Message(
-        "{steps} of the warm-up's {warmup_steps}",
-        steps=steps,
-        warmup_steps=warmup_steps,
-    )
-    return Message(
-        "warning: the run ends within the warm-up ({}): the learning rate only rises, to {} of its highest "
-        "value, so the model learns little; give more {}, or fewer {}",
-        where,
-        f"{steps / warmup_steps:.0%}",
-        argument("steps"),
-        argument("warmup_steps"),
+    return (
+        f"warning: the run ends within the warm-up (steps={steps} of warmup_steps={warmup_steps}): the "
+        f"learning rate only rises, to {steps / warmup_steps:.0%} of its highest value, so the model learns "
+        f"little; give more steps, or fewer warmup_steps"
     )

@@ -12,7 +12,6 @@ from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
-from annotated_transformer.argument_names import Message, join
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
@@ -173,7 +172,7 @@ def train_steps(
     """
     refuse_other_model(model, "train")
     if config.patience is not None and validation is None and criterion is None:
-        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
+        raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
         generator = torch.Generator().manual_seed(torch.initial_seed())
     if generator.device.type != "cpu":
@@ -253,11 +252,8 @@ def training_loss(
     on_cpu = next(model.parameters()).device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
         warnings.warn(
-            Message(
-                "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
-                "training may take ten times as long as in float32; leave out {bf16}",
-                bf16=True,
-            ),
+            "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
+            "training may take ten times as long as in float32; leave out bf16=True",
             stacklevel=3,
         )
     if not config.fast:
@@ -313,7 +309,7 @@ def _naming_the_saved_step(run_directory: RunDirectory | None) -> Iterator[None]
         if run_directory is None or run_directory.progress.step == 0:
             raise
         saved = f"step {run_directory.progress.step} is saved in {run_directory.folder}"
-        raise FloatingPointError(join("; ", [*error.args, saved])) from None
+        raise FloatingPointError(f"{error}; {saved}") from None
 
 
 def update(
@@ -394,8 +390,10 @@ def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], con
                 f"the {name} is {value} at step {made.step}, lr {made.lr:.2e}, "
                 f"in {place} of epoch {progress.epoch + 1} (pairs {pairs})"
             )
-            message = "{}: training has diverged; give a smaller {max_lr}, or more than {warmup_steps}"
-            raise FloatingPointError(Message(message, where, warmup_steps=config.warmup_steps))
+            raise FloatingPointError(
+                f"{where}: training has diverged; give a smaller max_lr, or more than "
+                f"warmup_steps={config.warmup_steps}"
+            )
 
 
 def _identity(

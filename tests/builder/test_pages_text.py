@@ -11,8 +11,9 @@ import jupytext
 import pytest
 import yaml
 
-from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.book.results import RESULTS
+from annotated_transformer.commands.arguments import add_options
+from annotated_transformer.commands.table import COMMANDS
 from annotated_transformer.interop.formats import READ, WRITTEN
 from annotated_transformer.text import corpus
 from annotated_transformer.text.corpus import CORPORA, load_corpus
@@ -108,7 +109,8 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(exit_on_error=False)
-    COMMANDS[name].add_options(parser)
+    for group in COMMANDS[name].groups:
+        add_options(parser, group)
     return parser
 
 

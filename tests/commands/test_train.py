@@ -1,12 +1,9 @@
-"""How `train` interprets its options; training itself is tested in `tests/test_command_line.py`."""
+"""How `train` interprets its options, its config file, and the user's files; it is run elsewhere."""
 
-import argparse
 import contextlib
 import dataclasses
-import errno
-import os
-import signal
-import subprocess
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -14,193 +11,159 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, Progress
 from annotated_transformer.commands import train as module
-from annotated_transformer.config import TINY
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training import recipe, trainer
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.commands.config_file import model_config, start_folder, training_config
+from annotated_transformer.commands.loading import own_files, read_corpus, take_device
+from annotated_transformer.commands.table import DEFAULT_SHAPE
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.training.config import Recipe, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.training_state import TrainingState
 
-TEXTS = {"en": "A {} b.\n", "de": "Ein {} „d“.\n"}
+# Every field, with a value other than its default.
+MODEL = json.loads("""{
+    "vocab_size": 307, "max_length": 61, "num_layers": 3, "d_model": 22, "d_ff": 53, "num_heads": 2,
+    "d_k": 5, "d_v": 7, "dropout": 0.0, "norm": "pre", "final_norm": false, "activation": "gelu",
+    "positions": "learned", "attention": "fused", "attention_bias": true, "output_bias": true,
+    "tied_output": false}""")
+TRAINING = json.loads("""{
+    "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "accumulate": 3,
+    "warmup_steps": 13, "max_lr": 0.25, "clip_norm": 0.7,
+    "label_smoothing": 0.25, "bf16": true, "fast": true}""")
+RECIPE = {"bpe_dropout": 0.5, "bidirectional": 2, "average": 3, "keep": "best"}
 
 
-class Seen:
-    """The arguments of the last call to `train`."""
+def parsed(*arguments: object):
+    return command_line._parser(["train"]).parse_args(["train", "--out", "out", *map(str, arguments)])
 
-    model: Transformer
-    config: TrainingConfig
-    run_directory: RunDirectory
+
+def options(fields: dict[str, object]) -> list[str]:
+    found = []
+    for name, value in fields.items():
+        flag = name.replace("_", "-")
+        found += (
+            [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+        )
+    return found
+
+
+def test_law_each_field_of_the_configs_can_be_set_by_an_option_or_by_the_file(tmp_path: Path):
+    file, empty = tmp_path / "settings.json", tmp_path / "empty.json"
+    file.write_text(json.dumps({"model": MODEL | {"pad_id": 3}, "training": TRAINING | {"max_lr": None}}))
+    empty.write_text("\ufeff{}", encoding="utf-8")  # as Windows saves UTF-8
+    given = parsed(*options(MODEL | TRAINING))
+    assert model_config(given, None) == TransformerConfig(**MODEL)
+    assert training_config(given) == TrainingConfig(**TRAINING)
+    of_file = parsed("--config", file)
+    assert model_config(of_file, None) == TransformerConfig(**MODEL, pad_id=3)
+    assert training_config(of_file) == TrainingConfig(**TRAINING | {"max_lr": None})
+    both = parsed("--config", file, "--d-ff", 17, "--no-bf16")
+    assert model_config(both, None).d_ff == 17
+    assert training_config(both).bf16 is False
+    defaults = {"batch_tokens": 2048, "warmup_steps": 1000, "max_lr": 3e-3, "steps": None, "minutes": 2.0}
+    for none in (parsed("--minutes", 2), parsed("--minutes", 2, "--config", empty)):
+        assert model_config(none, None) == DEFAULT_SHAPE
+        assert training_config(none) == TrainingConfig(**defaults)
+
+
+def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder, pretrained, monkeypatch):
+    found = checkpoint.load(folder)[0].config
+    assert found.dropout != 0.1
+    assert model_config(parsed(), folder) == dataclasses.replace(found, dropout=0.1)
+    assert model_config(parsed("--dropout", 0.5), folder) == dataclasses.replace(found, dropout=0.5)
+    assert start_folder(Path("en-de")) == pretrained
+    assert start_folder(Path("en-fr")) == Path("en-fr")
+    monkeypatch.chdir(folder.parent)
+    assert start_folder(Path("en-de")) == Path("en-de")  # the user's own folder
 
 
 @pytest.fixture
-def seen(monkeypatch) -> Seen:
-    seen = Seen()
-
-    def train(
-        model: Transformer, pairs: object, config: TrainingConfig, *, run_directory: RunDirectory, **_: object
-    ):
-        seen.model, seen.config, seen.run_directory = model, config, run_directory
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(recipe, "train_epochs", train)
-    return seen
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    for language, text in TEXTS.items():
-        lines = "".join(text.format(i) for i in range(211))
-        (tmp_path / f"train.{language}").write_text(lines, encoding="utf-8")
+def place(tmp_path: Path, monkeypatch) -> Path:
+    """Make a folder current that holds pairs as `a.txt` and `b.txt`, and as `pairs.tsv`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        Path(f"{name}.txt").write_text("".join(f"{name} {i}.\n" for i in range(211)))
+    Path("pairs.tsv").write_text("".join(f"x\tb {i}.\ta {i}.\n" for i in range(211)))
     return tmp_path
 
 
-def begin(data: Path, *options: str) -> None:
-    arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--vocab-size", "271", *options]
-    assert command_line.main([*arguments, "--steps", "1"]) == 130
+OWN = ["--train-source", "a.txt", "--train-target", "b.txt"]
+TSV = ["--train-tsv", "pairs.tsv", "--columns", "3,2"]
 
 
-def test_law_the_defaults(data: Path, seen: Seen):
-    begin(data, "--device", "cpu")
-    settings = {"batch_tokens": 2048, "warmup_steps": 1000, "max_lr": 3e-3, "label_smoothing": 0.1}
-    assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=False, bf16=False)
-    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
-    assert next(seen.model.parameters()).device == torch.device("cpu")
-    assert seen.run_directory.seconds == 180
-    assert seen.run_directory.identity["bidirectional"] == 0
+def test_law_own_files_are_split_as_in_a_folder(place: Path):
+    own = [read_corpus(parsed(*files, "--source", "en", "--target", "fr")) for files in (OWN, TSV)]
+    for name, new in {"a.txt": "train.en", "b.txt": "train.fr"}.items():
+        (place / name).rename(place / new)
+    expected = load_corpus("files", folder=place, target="fr")
+    assert own[0].splits == expected.splits
+    pairs = [sorted(pair for split in one.splits.values() for pair in split) for one in (*own, expected)]
+    assert pairs[0] == pairs[1] == pairs[2]
+    assert own[0].languages == own[1].languages == ("en", "fr")
+    assert {*own_files(parsed(*TSV, "--valid-tsv", "pairs.tsv"))} == {"train", "valid"}
 
 
-def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: Path, seen: Seen):
-    settings = {"batch_tokens": 53, "warmup_steps": 7, "max_lr": 0.01, "label_smoothing": 0.3}
-    shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0, "norm": "pre"}
-    fields = settings | shape
-    options = [word for name in fields for word in (f"--{name.replace('_', '-')}", str(fields[name]))]
-    more = ["--fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2"]
-    begin(data, *options, *more, "--device", "cpu")
-    assert seen.config == TrainingConfig(**settings, steps=1, fast=True, bf16=True)
-    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
-    assert seen.run_directory.seconds == 420
-    assert seen.run_directory.identity["bidirectional"] == 2
-
-
-def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch):
-    asked = []
-
-    def take(name: str | None) -> torch.device:
-        asked.append(name)
-        return torch.device("meta")  # exists on every machine
-
-    monkeypatch.setattr(module, "take_device", take)
-    begin(data)
-    assert next(seen.model.parameters()).device == torch.device("meta")
-    begin(data, "--device", "cuda")
-    assert asked == [None, "cuda"]
+@pytest.mark.usefixtures("unchecked")
+def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(place, monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(module, "train_from_recipe", lambda *given, **more: seen.append((given, more)) or 7)
+    run = options(RECIPE | {"steps": 1, "save_minutes": 7, "seed": 5, "device": "cpu"})
+    assert command_line.main(["train", "--out", "out", *OWN, *run]) == 0
+    (made, corpus, out), more = seen[0]
+    assert made == Recipe(shape=DEFAULT_SHAPE, training=training_config(parsed("--steps", 1)), **RECIPE)
+    assert corpus.languages is None
+    assert (out, more["save_seconds"], more["seed"]) == (Path("out"), 420, 5)
+    said = capsys.readouterr().err
+    assert said.startswith("warning: without --source and --target, the model does not store its languages;")
+    assert said.endswith(
+        "out has the model of step 7, whose validation loss is the lowest, averaged with the epochs before\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("rank", "processes", "program"),
+    ("rank", "here", "resume"),
     [
-        (0, 1, f"{sys.executable} -m annotated_transformer"),
-        (0, 3, f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- annotated_"),
-        (2, 3, ""),
+        (
+            0,
+            "3",
+            f"run\ncd .* && {sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
+        ),
+        (0, "2", "start torchrun again on each machine, as before"),
+        (2, "3", None),
     ],
 )
-def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
-    data: Path, monkeypatch, capsys, rank: int, processes: int, program: str
-):
+@pytest.mark.usefixtures("place", "unchecked")
+def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume, monkeypatch, capsys):
     group = ProcessGroup()
-    group.rank, group.world_size = rank, processes
+    group.rank, group.world_size = rank, 3
 
     def train(*_: object, **options: object) -> None:
-        (data / "out" / STATE_FILE).touch()
+        Path("out", STATE_FILE).touch()
         raise KeyboardInterrupt
 
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", here)
     monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))
     monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
-    monkeypatch.setattr(recipe, "train_epochs", train)
-    begin(data)
-    _, resume, command = capsys.readouterr().err.partition(
-        f"step 7 is saved in {data / 'out'}; to resume, run\n"
-    )
-    assert command.startswith(f"cd {Path.cwd()} && {program}" if program else "")
-    assert bool(resume) is bool(program)
+    monkeypatch.setattr(module, "train_from_recipe", train)
+    assert command_line.main(["train", "--out", "out", "--steps", "1", "--device", "cpu", *OWN]) == 130
+    _, found, hint = capsys.readouterr().err.partition("step 7 is saved in out; to resume, ")
+    assert bool(found) is (resume is not None)
+    assert re.match(resume or "", hint)
 
 
-def test_law_on_several_machines_rank_0_logs_to_start_torchrun_again(data: Path, monkeypatch):
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
-    group = ProcessGroup()
-    group.world_size = 4
-    hint = module._how_to_resume(argparse.Namespace(out=data / "out", arguments=["train"]), group)
-    assert hint.endswith("; to resume, start torchrun again on each machine, as before")
-
-
-SCRIPT = """#!{python}
-import sys
-from annotated_transformer.__main__ import main
-sys.exit(main())
-"""
-
-
-@pytest.mark.parametrize("name", ["annotated-transformer", "other"])
-def test_law_the_logged_command_resumes_the_run_from_another_folder(data, root, monkeypatch, capsys, name):
-    """With the installed script, and with `python -m` for any other way to start."""
-    begun, script, update = data / "a folder", data / "bin" / name, trainer.update
-    for folder in (begun, script.parent):
-        folder.mkdir()
-    script.write_text(SCRIPT.format(python=sys.executable))
-    script.chmod(0o755)
-
-    def stop(state: TrainingState, *rest: object) -> trainer.Update:
-        made = update(state, *rest)
-        if state.progress.step == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return made
-
-    monkeypatch.chdir(begun)
-    monkeypatch.setattr(sys, "argv", [str(script)])
-    monkeypatch.setattr(trainer, "update", stop)
-    small = ["--num-layers", "1", "--d-model", "8", "--d-ff", "8", "--batch-tokens", "99"]
-    arguments = ["train", "--data", "..", "--out", "my run", "--vocab-size", "271", "--steps", "3", *small]
-    assert command_line.main(arguments) == 130
-    command = capsys.readouterr().err.partition("; to resume, run\n")[2].splitlines()[0]
-    assert (str(script) if name == "annotated-transformer" else sys.executable) in command
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    done = subprocess.run(
-        command, shell=True, cwd=data, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    said = done.stderr.splitlines()
-    assert "resuming at step 2" in said
-    assert said[-1].endswith("has the model of step 3")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--device", "cuda"], "--device cuda, but PyTorch"),
-        (["--save-minutes", "-1"], "--save-minutes -1 is not a duration; give 0 (after each update) or more"),
-        (["--save-minutes", "nan"], "--save-minutes nan is not a duration; give 0"),
-        (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
-    ],
-)
-def test_message_a_user_error_is_one_sentence(data, options, sentence, capsys, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--steps", "1", *options]
-    assert command_line.main(arguments) == 2
-    assert capsys.readouterr().err.startswith(f"error: {sentence}")
-
-
-@pytest.mark.message
-def test_message_a_folder_that_cannot_be_made(data: Path, capsys, monkeypatch):
-    def read_only(self: Path, **options: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(Path, "mkdir", read_only)
-    out = data / "out"
-    assert command_line.main(["train", "--data", str(data), "--out", str(out), "--steps", "1"]) == 2
-    message = f"error: --out {out} cannot be made (Read-only file system); give another folder\n"
-    assert capsys.readouterr().err.endswith(message)
+@pytest.mark.parametrize(("rank", "device"), [(None, 0), ("2", 2), ("3", None)])
+def test_law_each_process_uses_its_own_device(monkeypatch, rank, device):
+    taken: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+        monkeypatch.setenv(name, rank) if rank else monkeypatch.delenv(name, raising=False)
+    if device is None:
+        with pytest.raises(ValueError, match="finds 3 CUDA devices for 4 processes of this machine; give"):
+            take_device("cuda")
+        return
+    assert take_device(None) == take_device("cuda") == torch.device("cuda", device)
+    assert taken == [device] * 2

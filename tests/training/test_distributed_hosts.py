@@ -166,7 +166,7 @@ def test_message_two_hosts_that_were_not_started_alike(hosts: Hosts):
         assert "start all with the same command, on copies of the same files" in log
     hosts.write(1, [("a b", "c d")] * 97)
     for log in hosts.train("longer", second=["--steps", "20"]):
-        assert f"process 0: --steps is {STEPS} in process 0 and 20 in process 1; start all with the sa" in log
+        assert f"process 0: steps is {STEPS} in process 0 and 20 in process 1; start all with the sa" in log
     start = hosts.train("started", second=["--start", "nowhere"])
     assert "nowhere" in start[1]
     assert "error: process 0 of 2 has lost the connection" in start[0]

@@ -232,7 +232,7 @@ def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
         (place,) = [i for i, message in enumerate(logged) if "within the warm-up" in str(message)]
         assert (place == 0) == first  # it is known before the run, or only after it
         assert logged[place] == (
-            f"warning: the run ends within the warm-up (steps={step} of the warm-up's warmup_steps=50): the "
+            f"warning: the run ends within the warm-up (steps={step} of warmup_steps=50): the "
             f"learning rate only rises, to {step / 50:.0%} of its highest value, so the model learns little; "
             f"give more steps, or fewer warmup_steps"
         )
