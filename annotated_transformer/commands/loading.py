@@ -1,12 +1,12 @@
 """What the options that commands share describe: a corpus, a device, and a model."""
 
 import argparse
-import os
 
 import torch
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, read_languages
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.devices import take_device
 from annotated_transformer.text.corpus import CORPORA, OWN_FILES, Corpus, load_corpus, load_files
 from annotated_transformer.text.pair_files import PairFiles, Table, TwoFiles
 from annotated_transformer.text.sentence_pairs import Languages
@@ -60,30 +60,6 @@ def _columns(text: str | None) -> tuple[int | str, int | str]:
         raise ValueError(f"--columns {text} are not two columns; give two, such as 1,2 or en,de")
     first, second = (int(name) if name.isdecimal() else name for name in names)
     return first, second
-
-
-def take_device(name: str | None) -> torch.device:
-    """Return the device `name` and make it current; the default is CUDA if available, otherwise the CPU.
-
-    Under torchrun, each process of a machine uses its own CUDA device.
-
-    Raises:
-        ValueError: If there is no such device, or not one for each process. Every process raises it, because
-            one that did not would wait for the others.
-    """
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if name == "cpu" or (name is None and there == 0):
-        return torch.device("cpu")
-    rank = int(os.environ.get("LOCAL_RANK", "0"))
-    processes = max(rank + 1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-    if processes > there:
-        raise ValueError(
-            f"--device cuda, but PyTorch {torch.__version__} finds {there} CUDA devices for {processes} "
-            f"processes of this machine; give --device cpu, or fewer processes, or install the CUDA build of "
-            f"PyTorch and the driver"
-        )
-    torch.cuda.set_device(rank)
-    return torch.device("cuda", rank)
 
 
 def describe_device(device: torch.device) -> str:

@@ -88,7 +88,7 @@ class RunOptions:
     """
 
     out: Path
-    start: Path | None = None
+    start: Annotated[Path | None, Option(not_with=("vocab_size",))] = None  # the tokenizer is the model's
     save_minutes: float = 3.0
     seed: int = 0
     config: Annotated[Path | None, Option(file="read")] = None

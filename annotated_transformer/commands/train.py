@@ -18,10 +18,10 @@ from annotated_transformer.commands.loading import (
     chosen_languages,
     describe_device,
     read_corpus,
-    take_device,
 )
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, handle_signals, raise_signal
+from annotated_transformer.devices import take_device
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.training.config import Recipe
 from annotated_transformer.training.distributed import ProcessGroup, is_lost_connection, join_process_group

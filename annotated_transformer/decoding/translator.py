@@ -24,6 +24,7 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
+from annotated_transformer.devices import take_device
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -153,7 +154,7 @@ class Translator:
         for name, other in exports.items():
             if isinstance(other, Exported):
                 refuse_other_export(name, other, tokenizer.vocabulary(), languages)
-        self.model = model if device is None else model.to(_existing(device))
+        self.model = model if device is None else model.to(take_device(device))
         self.tokenizer = tokenizer
         if fast:
             from annotated_transformer.fast.kv_cache import FastKeyValueCache, refuse_other_devices  # a guest
@@ -372,17 +373,6 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
         return sources
-
-
-def _existing(device: torch.device | str) -> torch.device:
-    """Return a device, or refuse CUDA where there is none."""
-    found = torch.device(device)
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"device={str(device)!r}, but PyTorch {torch.__version__} finds no CUDA device; give "
-            f"device='cpu', or install the CUDA build of PyTorch and the driver"
-        )
-    return found
 
 
 def _encoding_problem(text: str) -> str:

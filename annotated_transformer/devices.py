@@ -1,0 +1,33 @@
+"""The device on which a model runs: the only place that chooses one."""
+
+import os
+
+import torch
+
+
+def take_device(device: torch.device | str | None = None) -> torch.device:
+    """Return a device; the default is CUDA if available, otherwise the CPU.
+
+    A CUDA device without a number becomes the current one: under torchrun, each process of a machine
+    takes its own.
+
+    Raises:
+        ValueError: If there is no such device, or not one for each process. Every process raises it, because
+            one that did not would wait for the others.
+    """
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    found = torch.device(device or ("cuda" if there else "cpu"))
+    if found.type != "cuda":
+        return found
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    processes = max(rank + 1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    if processes > there:
+        raise ValueError(
+            f"device={str(found)!r}, but PyTorch {torch.__version__} finds {there} CUDA devices for "
+            f"{processes} processes of this machine; give 'cpu', or fewer processes, or install the CUDA "
+            f"build of PyTorch and the driver"
+        )
+    if str(found) == "cuda":
+        found = torch.device("cuda", rank)
+        torch.cuda.set_device(rank)
+    return found
