@@ -1,4 +1,4 @@
-"""Fixtures: a minimal copy of the project, a small chapter that is built once, and the explorer page."""
+"""Fixtures: a minimal copy of the project, a small chapter that is built once, and pages in a browser."""
 
 import contextlib
 import importlib
@@ -16,14 +16,14 @@ from playwright.sync_api import Browser
 
 from benchmarks.serving import serving
 from tests.conftest import of_pages
-from tests.explorer_pages import ADDRESS, HTML, WIDE, BookPage, loaded_page
-from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.explorer_pages import HTML, WIDE, BookPage
 from tests.small_book import render
 
 HERE = Path(__file__).parent
 FILES = "_config.yml chapters/conftest.py chapters/nbval_sanitize.cfg chapters/references.bib".split()
 Run = Callable[..., subprocess.CompletedProcess[str]]
 OpenPage = Callable[..., BookPage]
+PATIENCE = 60_000  # milliseconds: the explorer's model, on a busy machine
 
 
 def copy_project(root: Path, folder: Path) -> None:
@@ -116,54 +116,16 @@ def open_page(browser: Browser, book: str) -> Iterator[OpenPage]:
         def opened(address: str = "about:blank", **options: Any) -> BookPage:
             context = browser.new_context(**{"base_url": book, "viewport": WIDE, **options})
             page = BookPage(windows.enter_context(contextlib.closing(context)).new_page())
+            page.set_default_timeout(PATIENCE)
             page.goto(address)
             return page
 
         yield opened
 
 
-# The explorer page is loaded once for most tests; each of them starts from `fresh`.
-
-
-PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
-
-
-@pytest.fixture(scope=of_pages)
-def faults() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope=of_pages)
-def loaded(browser: Browser, book: str, faults: list[str]) -> Iterator[BookPage]:
-    options = {"viewport": WIDE, "reduced_motion": "reduce", "has_touch": True}
-    with contextlib.closing(browser.new_context(**options)) as context:
-        context.set_default_timeout(PATIENCE)
-        yield loaded_page(context, ADDRESS, faults)
-
-
 @pytest.fixture
-def fresh(loaded: BookPage, faults: list[str]) -> Iterator[BookPage]:
-    """Yield the loaded page, reset to the default sentence with nothing selected."""
-    loaded.keyboard.press("Escape")  # ends a tour
-    loaded.go("#x")
-    loaded.go(f"{EXPLORER_LINK}&step=5")
-    loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
-    yield loaded
+def visitor(open_page: OpenPage) -> Iterator[BookPage]:
+    """Yield a page in a window of its own, which has loaded nothing yet; a fault fails the test."""
+    faults: list[str] = []
+    yield open_page(reduced_motion="reduce").watched(faults)
     assert faults == []
-
-
-@pytest.fixture
-def visitor(open_page: OpenPage, faults: list[str]) -> Iterator[BookPage]:
-    """Yield a page in a window of its own, which has loaded nothing yet."""
-    page = open_page(reduced_motion="reduce").watched(faults)
-    page.set_default_timeout(PATIENCE)
-    yield page
-    assert faults == []
-
-
-@pytest.fixture(scope=of_pages)
-def moving(browser: Browser, faults: list[str]) -> Iterator[BookPage]:
-    """Yield a page on which the translation appears token by token."""
-    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
-        context.set_default_timeout(PATIENCE)
-        yield loaded_page(context, ADDRESS, faults)
