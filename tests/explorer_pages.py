@@ -15,12 +15,12 @@ DOCUMENTS = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
 
-# `page.evaluate` waits for a promise without any limit; `wait_for_function` gives up after the page's timeout.
+# `page.evaluate` waits for a promise for ever; `wait_for_function` gives up after the page's timeout.
 IDLE = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   await frame();
   await frame(); // the observers of the first have run
-  await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their own such calls
+  await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their own calls
   return true;
 }"""
 READY = """(button => button?.getAttribute("aria-disabled") !== "true" && button?.textContent === "Translate")(
