@@ -1,6 +1,6 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
+# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds),
 # SHIFT (make seeds), FIGURES and FORMAT (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other
 # environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
@@ -55,7 +55,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds changes mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -168,9 +168,6 @@ seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims
 	@failed=; for notebook in $(NOTEBOOKS); do \
 	  $(ONE_THREAD) $(RUN) -m builder.seeds $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
-
-changes: $(READY)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
-	$(RUN) -m builder.reader_changes $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
 # compare them are deselected. Pages and outputs may differ there, so `oldest` runs only the tests.

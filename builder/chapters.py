@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
-OTHERS = {"here", "terms", "prerequisites", "checks", "changes", "planned", "jupytext", "kernelspec"}
+OTHERS = {"here", "terms", "prerequisites", "planned", "jupytext", "kernelspec"}
 # The compiled loader reads the same in a seventh of the time.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -20,7 +20,7 @@ IDLE = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   await frame();
   await frame(); // the observers of the first have run
-  await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their own calls
+  await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their calls
   return true;
 }"""
 READY = """(button => button?.getAttribute("aria-disabled") !== "true" && button?.textContent === "Translate")(
