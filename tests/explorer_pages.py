@@ -23,7 +23,7 @@ IDLE = """async () => {
   await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their calls
   return true;
 }"""
-READY = """(button => button?.getAttribute("aria-disabled") !== "true" && button?.textContent === "Translate")(
+READY = """(go => go?.getAttribute("aria-disabled") !== "true" && go?.textContent === "Translate")(
   document.querySelector(".at-x-go"))"""
 SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input, [role=gridcell])")]
   .filter(x => x.checkVisibility() && x.closest("[hidden]") === null)

@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from builder.chapters import Chapter
-from builder.site.front.exercises import Exercise, ExerciseKinds, ExerciseList, estimate, exercises_of
+from builder.site.front.exercises import ExerciseKinds, ExerciseList, exercises_of
 from tests.targets import HTML, SOURCES
 
 SOURCE = """# One
@@ -43,15 +43,6 @@ def test_law_every_exercise_of_a_chapter_is_listed_in_order():
         assert [one.label for one in found] == re.findall(r"^:label: (ex-\S+)$", source, re.MULTILINE)
         assert [one.number for one in found] == [f"{chapter}.{i}" for i in range(1, len(found) + 1)]
         assert all(one.title and one.kind and one.stars and 5 <= one.minutes <= 90 for one in found)
-
-
-def test_law_an_exercise_takes_longer_if_it_is_harder_or_its_text_or_its_solution_is_longer():
-    assert [exercises_of(SOURCE.replace("LINES", "x = 1\n\n" * n), 3)[0].minutes for n in (1, 10)] == [15, 25]
-    (found,) = exercises_of(SOURCE, 3)
-    assert found == Exercise("3.1", "ex-signs", "Signs | of $x$", "derive", 2, 15)
-    assert estimate(1, 0, 0) < estimate(2, 0, 0) < estimate(3, 0, 0)
-    assert estimate(1, 100, 0) < estimate(1, 2000, 0)
-    assert estimate(0, 0, 0) == 5
 
 
 def test_law_the_tables_link_to_the_exercise(tmp_path):
