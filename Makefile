@@ -113,7 +113,7 @@ lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (ty
 # In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
 types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
 	$(RUN) -m mypy
-	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
+	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder
 
 unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda and not hosts" $(SHAPES) $(ONLY)

@@ -21,12 +21,12 @@ from builder.staleness import unexecuted
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}
 LINE = re.compile(r"[✓✗] ")
-CHANGES = [  # one of each kind: seeds, a sentence, a list to loop over, an entry that is renamed, a model
+CHANGES = [  # one of each kind: an entry that is renamed, seeds, a sentence, a model, and a list to loop over
+    ("02_queries_keys_values", '"roles exchanged": swap_roles', '"swapped": swap_roles'),
     ("04_self_attention", "SEEDS = range(3)", "SEEDS = range(10, 12)"),
     ("08_positional_encoding", '"susan gave roses to mary"\npanels', '"susan gave mary to roses"\npanels'),
-    ("18_decoding", "BEAMS = [1, 4, 16, 64]", "BEAMS = [1, 2, 8, 32]"),
-    ("10_feed_forward", '"3 × attention": ("AAA"', '"thrice": ("AAA"'),
     ("20_the_same_as_pytorch", "num_layers=2, d_model=20", "num_layers=3, d_model=24"),
+    ("21_cost_and_scale", "TOKENS = [32, 128, 512, 1024, 3072, 8192]", "TOKENS = [16, 64, 1000]"),
 ]
 
 
