@@ -95,11 +95,6 @@ def run(tmp_path: Path) -> Run:
     return lambda *command: run_in(tmp_path, *command)
 
 
-@pytest.fixture
-def build(run: Run) -> Run:
-    return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
-
-
 @pytest.fixture(scope=of_pages)
 def book() -> Iterator[str]:
     """Serve the rendered book, and yield its address."""

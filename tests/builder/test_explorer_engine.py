@@ -283,15 +283,6 @@ def test_law_sampling_follows_the_distribution_and_the_seed(page):
     assert len({tuple(ids) for ids in found}) > 1
 
 
-def test_oracle_the_largest_of_equal_values_is_the_first():
-    racer, rng = MiniRacer(), random.Random(0)
-    racer.eval(pack.read_script(pack.HERE / "engine" / "tensors.js"))
-    for k in (1, 2, 5, 7) * 9:
-        values = rng.choices(range(4), k=7)
-        found = json.loads(str(racer.eval(f"JSON.stringify(topk({values}, {k}))")))
-        assert found == sorted(range(7), key=lambda i: -values[i])[:k], values  # a stable sort
-
-
 REFUSED = [
     *("  \u00ad\t ", "♪ … \u200e!", "it's\x85a \x07 b", 'it\'s \ud800 "half" \\ \x07\n\u2028\xa0'),
     "it's \U0001d6c2 \U000e0001 " * 60,
@@ -318,26 +309,6 @@ def test_law_every_float16_value_is_read_exactly(page):
     read = """(file) => Array.from(parts.readSafetensors(parts.bytesOf(file)).get("x"), String)"""
     found = np.array([float(text) for text in page.evaluate(read, stored(numbers, "F16"))], dtype=np.float32)
     assert np.array_equal(found, numbers.astype(np.float32), equal_nan=True)
-
-
-LOADED = """(direction) => {
-  const client = new EngineClient(".");
-  const load = () => client.load(direction).then(() => null, (error) => error.message);
-  return Promise.all([load(), load()]).then(async (both) => [...both, await load()]);
-}"""
-
-
-def test_message_a_missing_model_can_be_requested_again_and_a_script_without_one(browser, folder, tmp_path):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "en-de.js").write_text("'<!doctype html>';", encoding="utf-8")
-    with contextlib.closing(browser.new_page()) as page:
-        page.goto((tmp_path / "index.html").as_uri())
-        for message in page.evaluate(LOADED, "fr-en"):
-            assert message.startswith("the model could not be loaded from file:")
-            assert message.endswith("fr-en.js; try again")
-        for message in page.evaluate(LOADED, "en-de"):
-            assert message.endswith("en-de.js holds no model; try again")
 
 
 def test_law_a_model_is_packed_without_loss(translators):
