@@ -1,6 +1,6 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
+# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds),
 # SHIFT (make seeds), FIGURES and FORMAT (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other
 # environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
@@ -59,7 +59,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds changes mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -116,7 +116,7 @@ lint: $(TESTED)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (t
 # In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
 types: $(TESTED)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
 	$(RUN) -m mypy
-	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
+	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder
 
 unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda and not hosts" $(SHAPES) $(ONLY)
@@ -166,9 +166,6 @@ seeds: $(TESTED)  ## run the chapters with all seeds shifted, and list the claim
 	@failed=; for notebook in $(NOTEBOOKS); do \
 	  $(ONE_THREAD) $(RUN) -m builder.seeds $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
-
-changes: $(TESTED)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
-	$(RUN) -m builder.reader_changes $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
 # compare them are deselected. Pages and outputs may differ there, so `oldest` runs only the tests.

@@ -31,7 +31,7 @@ CHAPTERS = ROOT / "chapters"
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
-OTHERS = {"here", "terms", "prerequisites", "checks", "changes", "planned", "jupytext", "kernelspec"}
+OTHERS = {"here", "terms", "prerequisites", "planned", "jupytext", "kernelspec"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PYTHON = {  # without pygments_lexer: the pages color plain Python
     "name": "python",

@@ -19,7 +19,7 @@ from builder.claim_values import fill
 from builder.reader import name_folded, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
-CODE = {".py", ".js"}
+CODE = {".py", ".pyi", ".js"}
 
 
 def text_of(notebook: NotebookNode) -> str:

@@ -1,16 +1,14 @@
-"""What a chapter asserts: claims are tracked by name, other checks by count.
+"""What a chapter asserts: claims, tracked by name, and other checks.
 
 A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. A sentence quotes the value of
 one with {claim}`NAME`. On the page, claims and checks stand below the line that ends their section, so the
 prose does not link to them. Duplicating a claim, or deleting one that is quoted, fails.
 
-Other checks are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
-front matter has their number: `checks: 23`. It counts calls of `check` and `check_close`, except in
-exercises. Deleting a check or a cell of checks fails. An `assert` would end the notebook of a reader who
-changed a number, so it belongs in exercises only.
+Other checks are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`). An `assert`
+would end the notebook of a reader who changed a number, so it belongs in exercises only.
 
-These rules do not detect a loosened bound, or a check that is replaced by a weaker one. The first
-changes a committed output; both are left to review.
+These rules do not detect a loosened bound, or a check that is deleted or weakened. The first changes a
+committed output; all are left to review.
 """
 
 import ast
@@ -28,7 +26,7 @@ LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.Gene
 
 
 def lint(text: str, name: str) -> list[str]:
-    """Return complaints about missing, duplicate, or unnamed claims, and missing or visible checks."""
+    """Return complaints about missing, duplicate, or unnamed claims, and visible checks."""
     chapter = parse_source(text, name)
     return [*named(chapter), *summary(chapter), *checks(chapter)]
 
@@ -87,11 +85,9 @@ def _hides(claim: ast.Call) -> bool:
 
 
 def checks(chapter: Source) -> Iterator[str]:
-    """Look for asserts, and for checks that are visible, cannot fail, or have been deleted."""
-    count = 0
+    """Look for asserts, and for checks that are visible or cannot fail."""
     for part in _own(chapter):
         here = list(checks_in(part.text))
-        count += len(here)
         for line in asserts(part.text):
             yield f"an assert: {line[:60]}; make it check(condition, 'what holds')"
         for line in here if part.visible else []:
@@ -101,9 +97,6 @@ def checks(chapter: Source) -> Iterator[str]:
                 yield f"a check that cannot fail: {line}"
         if part.checks and not here:
             yield f"a cell of checks without a check: {part.text.strip().splitlines()[-1]}"
-    said = chapter.header.get("checks", 0)
-    if said != count:
-        yield f"the front matter says checks: {said}, and there are {count}; which were added or deleted?"
 
 
 def asserts(code: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Fixtures: a minimal copy of the project, a small chapter that is built once, and the explorer page."""
+"""Fixtures: a minimal copy of the project, a small chapter that is built once, and pages in a browser."""
 
 import contextlib
 import importlib
@@ -15,8 +15,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.conftest import of_pages
-from tests.explorer_pages import ADDRESS, HTML, WIDE, BookPage, loaded_page
-from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.explorer_pages import HTML, WIDE, BookPage
 from tests.serving import serving
 from tests.small_book import render
 
@@ -24,6 +23,7 @@ HERE = Path(__file__).parent
 FILES = "_config.yml chapters/conftest.py chapters/nbval_sanitize.cfg chapters/references.bib".split()
 Run = Callable[..., subprocess.CompletedProcess[str]]
 OpenPage = Callable[..., BookPage]
+PATIENCE = 60_000  # milliseconds: the explorer's model, on a busy machine
 
 
 def copy_project(root: Path, folder: Path) -> None:
@@ -95,11 +95,6 @@ def run(tmp_path: Path) -> Run:
     return lambda *command: run_in(tmp_path, *command)
 
 
-@pytest.fixture
-def build(run: Run) -> Run:
-    return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
-
-
 @pytest.fixture(scope=of_pages)
 def book() -> Iterator[str]:
     """Serve the rendered book, and yield its address."""
@@ -116,54 +111,16 @@ def open_page(browser: Browser, book: str) -> Iterator[OpenPage]:
         def opened(address: str = "about:blank", **options: Any) -> BookPage:
             context = browser.new_context(**{"base_url": book, "viewport": WIDE, **options})
             page = BookPage(windows.enter_context(contextlib.closing(context)).new_page())
+            page.set_default_timeout(PATIENCE)
             page.goto(address)
             return page
 
         yield opened
 
 
-# The explorer page is loaded once for most tests; each of them starts from `fresh`.
-
-
-PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
-
-
-@pytest.fixture(scope=of_pages)
-def faults() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope=of_pages)
-def loaded(browser: Browser, book: str, faults: list[str]) -> Iterator[BookPage]:
-    options = {"viewport": WIDE, "reduced_motion": "reduce", "has_touch": True}
-    with contextlib.closing(browser.new_context(**options)) as context:
-        context.set_default_timeout(PATIENCE)
-        yield loaded_page(context, ADDRESS, faults)
-
-
 @pytest.fixture
-def fresh(loaded: BookPage, faults: list[str]) -> Iterator[BookPage]:
-    """Yield the loaded page, reset to the default sentence with nothing selected."""
-    loaded.keyboard.press("Escape")  # ends a tour
-    loaded.go("#x")
-    loaded.go(f"{EXPLORER_LINK}&step=5")
-    loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
-    yield loaded
+def visitor(open_page: OpenPage) -> Iterator[BookPage]:
+    """Yield a page in a window of its own, which has loaded nothing yet; a fault fails the test."""
+    faults: list[str] = []
+    yield open_page(reduced_motion="reduce").watched(faults)
     assert faults == []
-
-
-@pytest.fixture
-def visitor(open_page: OpenPage, faults: list[str]) -> Iterator[BookPage]:
-    """Yield a page in a window of its own, which has loaded nothing yet."""
-    page = open_page(reduced_motion="reduce").watched(faults)
-    page.set_default_timeout(PATIENCE)
-    yield page
-    assert faults == []
-
-
-@pytest.fixture(scope=of_pages)
-def moving(browser: Browser, faults: list[str]) -> Iterator[BookPage]:
-    """Yield a page on which the translation appears token by token."""
-    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
-        context.set_default_timeout(PATIENCE)
-        yield loaded_page(context, ADDRESS, faults)

@@ -4,7 +4,6 @@ import nbformat
 import pytest
 
 from builder import claim_values, staleness
-from builder.chapters import read_source
 
 new = nbformat.v4
 SEEDS = "✓ gap: **0.12 to 0.13, 3 values** (the book says below 0.2)"
@@ -53,11 +52,6 @@ def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
     assert words.source == f"It is {text}."
 
 
-def test_law_a_claim_says_what_it_measures():
-    claims = claim_values.named_claims(CELL)
-    assert [claim_values.measured(output) for output in claims.values()][::4] == ["gap", "rows are equal"]
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("role", "message"),
@@ -99,11 +93,3 @@ def test_law_a_notebook_quotes_the_values_that_it_has_and_is_built_again_if_its_
     built = notebook_of(new.new_markdown_cell("It is 0.11."), claim)
     assert staleness.rewritten(built, notebook_of(words.copy(), bare)).cells[0].source == "It is 0.12."
     assert staleness.rewritten(built, notebook_of(words, new.new_code_cell("x = 1"), bare)) is None
-
-
-def test_law_the_prerequisites_stand_before_the_reading_time(tmp_path):
-    head = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n"
-    source = tmp_path / "one.md"
-    source.write_text(f"{head}prerequisites: [softmax, 'a {{doc}}`b`']\n---\n# T\n\n*Reading: 5 minutes.*\n")
-    (cell,) = read_source(source).cells
-    assert cell.source == "# T\n\n**Before this chapter:** softmax; a {doc}`b`.\n\n*Reading: 5 minutes.*"

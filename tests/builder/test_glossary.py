@@ -1,25 +1,10 @@
 """The glossary lists the terms of the chapters' front matter, and renders even if there are none."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
-from builder.chapters import front_matter, read_chapters, terms_of
-from builder.site.front.glossary import NO_TERMS, Terms
-from tests.small_book import TERMS
+from builder.chapters import read_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_law_terms_are_defined_only_in_the_front_matter(tmp_path: Path):
-    for text, terms in (
-        (f"---\n{TERMS}---\n# Title\n", ["zebra", "Apple"]),
-        ("---\njupytext: {}\n---\n# Title\n", []),
-        ("# No front matter\n\n---\nterms: {a: b}\n---\n", []),
-    ):
-        (tmp_path / "a.md").write_text(text, "utf-8")
-        found = terms_of(front_matter(tmp_path / "a.md"))
-        assert list(found) == terms
-        assert found.get("Apple", "A fruit in two lines.") == "A fruit in two lines."
 
 
 def test_law_the_glossary_is_alphabetical_and_leads_to_the_chapter(small_book: dict[str, str]):
@@ -31,12 +16,6 @@ def test_law_the_glossary_is_alphabetical_and_leads_to_the_chapter(small_book: d
     assert 'href="01_looking.html"' in link
     assert "Chapter 1: Looking" in link
     assert "beam" not in page  # a planned chapter defines nothing yet
-
-
-def test_law_a_book_without_terms_says_so():
-    planned = [SimpleNamespace(file="", terms={})]
-    (words,) = Terms.run(SimpleNamespace(config=SimpleNamespace(at_chapters=planned)))
-    assert words.astext() == NO_TERMS
 
 
 def test_law_no_term_is_introduced_twice_and_each_definition_is_a_sentence():

@@ -1,11 +1,7 @@
 """The copies that `make lab` and `make student` give to readers."""
 
-import re
-
 import nbformat
 import pytest
-
-from builder.chapters import written
 
 START = "**The question.** Why?\n\n*Reading: 2 minutes. Running: 10 seconds on one CPU core.*"
 
@@ -88,14 +84,3 @@ def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path):
     assert "solution" not in (tmp_path / "_student" / "start.ipynb").read_text("utf-8")
     lab.main([])
     assert "to see a solution" in (tmp_path / "_lab" / "start.ipynb").read_text("utf-8")
-
-
-def test_law_every_chapter_names_its_running_time_in_seconds_on_one_core(root):
-    for source in written(root):
-        times = re.findall(r"Running: (.*?)\.", source.read_text("utf-8"))
-        assert [bool(re.fullmatch(r"\d+ seconds on one CPU core", time)) for time in times] == [True], source
-
-
-def test_message_lab_knows_one_option(lab):
-    with pytest.raises(SystemExit, match="unknown arguments: --teacher; give none, or --student"):
-        lab.main(["--teacher"])

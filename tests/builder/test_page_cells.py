@@ -31,7 +31,7 @@ LINE = '- <a class="at-claim" id="claim-gap"></a>gap: **1** (exactly)'
 def test_law_the_results_of_a_section_stand_below_one_line_at_its_end():
     checks = code("# checks\ncheck(x, 'x')\ncheck_close(x, y, 'y')", tags="hide-cell")
     text, evidence, section = shown(
-        CLAIMS, new.new_markdown_cell("Text <!-- ahead: x -->.\n\n(label)=\n## Next\n\nMore."), checks
+        CLAIMS, new.new_markdown_cell("Text <!-- typed: 1.6 -->.\n\n(label)=\n## Next\n\nMore."), checks
     )[:3]
     assert (text, section) == (("Text.", 0), ("(label)=\n## Next\n\nMore.", 0)), (text, section)
     assert evidence[0].startswith("`````{evidence} 1 result recomputed by the tests\n:id: evidence-1\n")

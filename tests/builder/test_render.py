@@ -1,13 +1,12 @@
 """Rendered pages have the required metadata, working links, and legible colors."""
 
 import functools
-import html as html_module
 import io
 import pkgutil
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -16,17 +15,12 @@ from urllib.parse import unquote, urljoin, urlparse
 import lxml.html
 import pytest
 from docutils import nodes
-from docutils.utils import new_document
 from fontTools.ttLib import TTFont
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, exercise_title
 
 import annotated_transformer
-from annotated_transformer.plotting import palette
-from builder.site.rendering import docstrings, fonts, formulas, head, numbers, questions, themes
-from tests.colors import contrast, variables
+from builder.site.rendering import docstrings, fonts, formulas, questions
 from tests.explorer_pages import DOCUMENTS, HTML, ROOT
 
 PAGES = ["search", "genindex", "py-modindex", *DOCUMENTS]
@@ -71,82 +65,13 @@ def test_law_every_page_that_is_written_is_in_the_table_of_contents():
 # Colors.
 
 
-def test_law_contrast_is_computed_as_wcag_defines_it():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fall just short of 4.5
-
-
-def test_law_text_and_shapes_have_enough_contrast():
-    roles = {f"--at-{role}" for role in ("query", "key", "value", "output")}
-    words = {"--at-ink", "--at-muted", "--at-link", *(f"{role}-text" for role in roles)}
-    for theme in ("light", "dark"):
-        colors = variables(theme)
-        for ground in ("--at-paper", "--at-card"):
-            for word in words:
-                assert contrast(colors[word], colors[ground]) >= 4.5, f"{theme}: {word} on {ground}"
-        for role in roles:
-            assert contrast(colors[role], colors["--at-paper"]) >= 3, f"{theme}: {role}"
-
-
-def test_law_figures_and_pages_share_their_colors():
-    light = {name: color.lower() for name, color in variables("light").items()}
-    drawn = {variable: color.lower() for color, variable in palette.THEMED.items()}
-    roles = "QUERY", "KEY", "VALUE", "OUTPUT", "FIRST", "SECOND"
-    drawn |= {f"--at-{role.lower()}": getattr(palette, role).lower() for role in roles}
-    paper = drawn.pop("--at-paper"), light.pop("--at-paper")
-    assert {name: light[name] for name in drawn} == drawn
-    explorer = (ROOT / "builder" / "explorer" / "ui" / "explorer.css").read_text("utf-8")
-    rgb = re.findall(r"--stack: ([\d ]+);", explorer)
-    stacks = ["#" + bytes(map(int, color.split())).hex().upper() for color in rgb]
-    assert stacks == [palette.ENCODER, palette.DECODER]
-    assert contrast(*paper) < 1.05  # --at-paper differs imperceptibly; see palette for the reason
-
-
 # The Sphinx extension.
-
-
-def paragraphs(*texts: str) -> nodes.document:
-    page = nodes.document(None, None)
-    page += [nodes.paragraph(text, text) for text in texts]
-    return page
-
-
-def test_law_a_page_is_described_by_its_first_real_paragraph():
-    long = "word " * 100
-    describe = head.first_paragraph
-    assert describe(paragraphs("short", "Long enough to describe\n what this page is about.")) == (
-        "Long enough to describe what this page is about."
-    )
-    assert len(describe(paragraphs(long))) <= 300
-    assert describe(paragraphs(long)).endswith("word…")
-    assert describe(None) == describe(paragraphs("short")) == head.DESCRIPTION
-    context: dict[str, str] = {}
-    page = paragraphs('He said "attention", and <this> is all that you need to know.')
-    head.describe_page(APP, "x", "page.html", context, page)
-    assert 'content="He said &quot;attention&quot;, and &lt;this&gt; is' in context["metatags"]
 
 
 def test_law_markdown_formulas_in_docstrings_become_math_roles():
     lines = [r"Return $\sqrt{d_k}$ and $Q", r"K^\top$."]
     docstrings.markdown_math(APP, "function", "f", None, None, lines)
     assert lines == [r"Return :math:`\sqrt{d_k}` and :math:`Q", r"K^\top`."]
-
-
-def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon():
-    for what, kept in (("data", True), ("function", False)):
-        lines = ["the numbers.", "", ":type: Table 3"]
-        docstrings.keep_colons(APP, what, "BASE", None, None, lines)
-        assert (lines == ["Table 3: the numbers.", ""]) is kept
-
-
-def test_law_a_type_is_shortened_without_losing_the_node_that_holds_it():
-    name = addnodes.desc_sig_name()
-    name += [nodes.inline("", "~torch.nn.Module"), nodes.reference("", "Tensor"), nodes.Text("~a.B = 1")]
-    page = nodes.document(None, None)
-    page += name
-    docstrings.shorten_types(APP, page)
-    assert [child.astext() for child in name] == ["Module", "Tensor", "B = 1"]
-    assert [type(child) for child in name] == [nodes.inline, nodes.reference, nodes.Text]
 
 
 def test_law_a_question_is_folded_together_with_its_whole_answer():
@@ -165,79 +90,10 @@ def test_law_a_question_is_folded_together_with_its_whole_answer():
     assert (why["ids"], how["ids"]) == (["asked-why"], ["asked-how"])
 
 
-def test_law_only_the_section_of_questions_is_folded():
-    bold = nodes.paragraph("", "", nodes.strong("", "Why?"), nodes.Text(" So."))
-    for title, folds in (("Questions readers ask", 1), ("Why not …?", 0)):
-        page = new_document("x")
-        page += nodes.section("", nodes.title("", title), bold.deepcopy())
-        questions.FoldQuestions(page).run()
-        assert len(list(page.findall(questions.is_question))) == folds
-
-
-def test_law_only_needed_scripts_are_loaded_and_waited_for():
-    def load(body: str) -> dict[str, bool]:
-        names = "documentation_options copybutton design-tabs sphinx_highlight doctools doctools".split()
-        scripts = [SimpleNamespace(filename=f"_static/{name}.js?v=1", attributes={}) for name in names]
-        context: dict = {"body": body, "script_files": scripts}
-        head.choose_scripts(APP, "x", "page.html", context, None)
-        return {Path(s.filename).name[:-7]: "defer" in s.attributes for s in context["script_files"]}
-
-    always = {"documentation_options": False, "doctools": True}
-    assert load("") == always
-    assert load('class="highlight"') == {**always, "copybutton": True}
-
-
 # Numbers.
 
 
-def test_law_numbers_include_the_chapter_where_the_file_has_one():
-    pages = {"chapters/03_attention": 1, "chapters/12_x": 7, "chapters/preface": 2}
-    assert [numbers.number(name, place) for name, place in pages.items()] == ["3.1", "12.7", "2"]
-
-
-def test_law_exercises_and_labeled_equations_are_counted_on_their_page():
-    page = nodes.document(None, None)
-    page += [exercise_enumerable_node("", label=label) for label in ("ex-a", "ex-b")]
-    page += [nodes.math_block("x"), nodes.math_block("y", label="eq-y", number=7)]
-    domain = SimpleNamespace(equations={})
-    env = SimpleNamespace(docname="chapters/03_x", metadata=defaultdict(dict), get_domain=lambda name: domain)
-    numbers.number_items(Mock(spec=Sphinx, env=env), page)
-    assert env.metadata == {"chapters/03_x": {"exercises": {"ex-a": "3.1", "ex-b": "3.2"}}}
-    assert domain.equations == {"eq-y": ("chapters/03_x", "3.1")}
-
-
-@pytest.mark.parametrize(
-    ("classes", "subtitle", "expected"),
-    [
-        (["implement", "stars-2"], "Softmax", "Exercise 3.1 · Implement ★★ · Softmax"),
-        ([], "Softmax", "Exercise 3.1 · Softmax"),
-        (["debug", "stars-3"], "", "Exercise 3.1 · Debug ★★★ "),
-        ([], "", "Exercise 3.1 "),
-    ],
-)
-def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, subtitle, expected):
-    node, title = exercise_enumerable_node(classes=classes), exercise_title("", "Exercise")
-    node += title
-    if subtitle:
-        title += exercise_subtitle("", subtitle)
-    heading = numbers.exercise_heading(node, "3.1")
-    text = "".join(re.sub("<[^>]*>", "", part.astext()) for part in heading.children)
-    assert text == expected
-    stars = [part.astext() for part in heading.findall(nodes.raw)]
-    label = f'aria-label="difficulty {expected.count("★")} of 3"'
-    assert [label in star for star in stars] == [True] * ("★" in expected)
-
-
 # Formulas and fonts.
-
-
-def test_law_a_formula_is_set_with_glyphs_and_with_mathml():
-    html = formulas.set_formula(r"\sqrt{d_k}", False)
-    assert html.startswith("<mjx-container")
-    assert 'class="mjx-c1D451 TEX-I"' in html  # an italic d
-    assert "<msqrt>" in html
-    assert "display" not in html.split(">")[0]
-    assert 'display="true"' in formulas.set_formula("x", True).split(">")[0]
 
 
 def test_law_the_style_sheet_of_formulas_depends_only_on_the_formulas():
@@ -264,16 +120,6 @@ def test_law_only_the_fonts_and_glyphs_in_use_are_included():
     assert "MathJax_Size4-Regular.woff" in files(brace, True)  # its rule names elements, not a class
 
 
-def test_law_the_link_check_builder_discards_no_formulas():
-    builder = SimpleNamespace(format="")  # it writes no page, so it has no `current_docname`
-    app = Mock(spec=Sphinx, builder=builder, at_formulas={"chapters/x": ["x"]})
-    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
-    assert app.at_formulas == {"chapters/x": ["x"]}
-    builder.format, builder.current_docname = "html", "chapters/x"
-    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
-    assert app.at_formulas == {"chapters/x": []}
-
-
 @pytest.mark.message
 def test_message_a_wrong_formula_is_named_with_its_page_and_what_is_wrong():
     app = SimpleNamespace(doctreedir="/nowhere", builder=SimpleNamespace(current_docname="chapters/x"))
@@ -289,18 +135,6 @@ def test_law_blank_lines_separate_equations_and_double_backslashes_break_lines()
     assert formulas.display_tex("a\n\nb") == r"\begin{align}\begin{aligned}a\\b\end{aligned}\end{align}"
     assert formulas.display_tex(r"a \\ b") == r"\begin{split}a \\ b\end{split}"
     assert formulas.display_tex("a") == "a"
-
-
-def test_law_without_scripts_the_system_chooses_the_theme():
-    css = (
-        ':root, html[data-theme="light"] {--x: 1} p {a: b}\n'
-        "html[data-theme=dark] img:not(.a, .b) {c: d} @media print {html[data-theme=dark] {e: f}}"
-    )
-    assert themes.without_script(css) == (
-        'html[data-theme="auto"]{--x: 1}\n'
-        "@media screen and (prefers-color-scheme: dark){\n"
-        'html[data-theme="auto"] img:not(.a, .b){c: d}\n}\n'
-    )
 
 
 # The rendered pages, as files.
@@ -372,23 +206,6 @@ def test_law_a_dead_link_is_found():
     for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
         assert dead_links("faulty", read(f"<a href='{link}'>x</a>")) == [link]
     assert any("#" in link and link != "#" for link in seen("index")["link"])
-
-
-def type_texts(page: str) -> list[str]:
-    """Return the text of each type in a page's signatures, without tags."""
-    found = re.findall(r'<em class="sig-param">(.*?)</em>', page, re.DOTALL)
-    found += re.findall(r'<span class="sig-return-typehint">(.*?)</span>\s*</span>', page, re.DOTALL)
-    return [html_module.unescape(re.sub("<[^>]*>", "", text)) for text in found]
-
-
-@pytest.mark.page
-def test_law_no_type_is_printed_twice():
-    signatures = "".join(page.read_text(encoding="utf-8") for page in (HTML / "chapters/api").glob("*.html"))
-    types = type_texts(signatures)
-    assert any("Float[Tensor, '*batch queries d_k']" in text for text in types)
-    assert [text for text in types if re.search(r"\b([A-Z]\w{2,})\1\b", text)] == []
-    assert re.search(r"\b([A-Z]\w{2,})\1\b", "FloatFloat[TensorTensor")  # the pattern matches a repeated type
-    assert re.findall(r"~\w+\.[\w.]*", signatures) == []  # each type is shown by its last name
 
 
 @pytest.mark.page

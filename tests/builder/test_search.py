@@ -127,24 +127,6 @@ def test_law_what_readers_ask_leads_to_the_section_that_answers(visitor):
 
 
 @pytest.mark.page
-def test_law_a_result_is_quoted_with_its_formulas_and_marked_there_and_on_its_page(visitor):
-    found(visitor, "why divide by the square root")
-    best = visitor.locator("ul.search > li").first
-    expect(best.locator("a")).to_have_text("An experiment: why divide by √d_k?")
-    expect(best.locator(".at-where")).to_have_text("3. Scaled dot-product attention")
-    expect(best.locator(".context")).to_contain_text("Dividing the dot products by √d_k reduces")
-    assert {"Dividing", "√"} <= set(best.locator(".context mark").all_inner_texts())
-    assert best.locator("a mark").all_inner_texts() == ["divide", "√"]
-    best.locator("a").click()
-    visitor.wait_for_function("CSS.highlights.has('at-found')")
-    marked = visitor.evaluate("[...CSS.highlights.get('at-found')].map(range => `${range}`.toLowerCase())")
-    assert {"divide", "dividing"} <= set(marked) <= {"divide", "divides", "divided", "dividing"}
-    assert visitor.url.endswith(WHY_SQRT)  # the address to share
-    visitor.keyboard.press("Escape")
-    assert not visitor.evaluate("CSS.highlights.has('at-found')")
-
-
-@pytest.mark.page
 def test_law_the_search_works_by_keyboard_and_fits_a_phone(visitor):
     visitor.goto((HTML / "chapters" / "06_masking.html").as_uri())
     visitor.keyboard.press("Control+k")

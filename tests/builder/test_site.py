@@ -5,13 +5,12 @@ from unittest.mock import Mock
 
 import nbformat
 import pytest
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from builder.reader import SETUP
 from builder.site import page_cells
-from builder.site.rendering import equations, folds, footer, reading
+from builder.site.rendering import equations
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -29,39 +28,6 @@ def test_law_a_phone_breaks_an_aligned_formula_that_is_too_wide():
     assert equations.for_phone(tex, lambda _: equations.PHONE) == tex
     broken = equations.for_phone(tex, lambda _: equations.PHONE + 1)
     assert broken == r"\begin{aligned}& a =\\ & \quad b\\& c =\\ & \quad d\end{aligned}"
-
-
-def test_law_the_reading_time_counts_what_is_not_folded():
-    shown = nodes.paragraph("", "word " * 300)
-    page = nodes.section("", shown, folds.fold("", folds.fold_line("", "2 results"), shown.deepcopy()))
-    page += nodes.container("", shown.deepcopy(), classes=["dropdown"])
-    page += nodes.math_block("", r"a \quad b \quad c")
-    assert reading.words_shown(page) == 303
-
-
-def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.MonkeyPatch):
-    page = nodes.section("", nodes.paragraph("", "word " * 5_100))
-    logger = Mock()
-    monkeypatch.setattr(reading, "logger", logger)
-    for minutes in (21, 30, 20):
-        body = {"body": f"<em>Reading: {minutes} minutes. Running: 5 minutes.</em>"}
-        reading.check_time(Mock(spec=Sphinx), "x", "page.html", body, page)
-    (warned,) = logger.warning.call_args_list
-    words = "its words take 26 minutes to read, and it names 20; give the nearest multiple of 5"
-    assert warned.args[0] % warned.args[1:] == words
-
-
-def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
-    facts = {
-        "title": "A <Book>",
-        "version": "1.2",
-        "date-released": "2031-05-07",
-        "authors": [{"name": "us"}],
-    }
-    words = footer.footer(facts)
-    assert words.startswith("Version 1.2, 2031-05-07.")
-    for entry in ("title = {A &lt;Book&gt;}", "author = {{us}}", "year = {2031}"):
-        assert entry in words
 
 
 HEAD = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n---\n"

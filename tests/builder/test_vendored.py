@@ -1,7 +1,6 @@
 """The build fails unless vendored third-party files match their known digests."""
 
 import hashlib
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from sphinx.errors import ExtensionError
 from builder.site.rendering.vendored import MANIFESTS, package_root, verified_files
 
 ROOT = Path(__file__).resolve().parents[2]
-FONTS = ROOT / "builder" / "site" / "static" / "fonts"
 
 
 @pytest.fixture
@@ -29,25 +27,6 @@ def test_law_the_installed_package_is_the_one_of_the_manifest(name: str):
     files = dict(verified_files(MANIFESTS[name], package_root(MANIFESTS[name])))
     assert list(files) == list(MANIFESTS[name]["files"])
     assert files
-
-
-@pytest.mark.page
-def test_law_the_book_includes_the_fonts_of_mathjax_but_not_its_scripts():
-    static = ROOT / "_build" / "html" / "_static"
-    carried = {path.name for path in (static / "formulas").iterdir()}
-    assert {"formulas.css", "MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} <= carried
-    assert carried - {"formulas.css"} <= {Path(name).name for name in MANIFESTS["mathjax"]["files"]}
-    assert [path.name for path in static.rglob("*.js") if "mathjax" in path.read_text("utf-8").lower()] == []
-
-
-def test_law_each_bundled_font_is_used_and_licensed():
-    css = (FONTS.parent / "book.css").read_text(encoding="utf-8")
-    fonts = {path.name for path in FONTS.glob("*.woff2")}
-    assert set(re.findall(r'url\("fonts/([^"]+)"\)', css)) == fonts
-    assert fonts
-    license = (FONTS / "OFL.txt").read_text(encoding="utf-8")
-    assert "SIL OPEN FONT LICENSE Version 1.1" in license
-    assert "Adobe" in license
 
 
 @pytest.mark.message

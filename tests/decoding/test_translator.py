@@ -189,9 +189,7 @@ def test_law_a_model_is_moved_to_the_device_and_loaded_on_the_cpu(translator: Tr
 @pytest.mark.message
 def test_message_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    sentence = (
-        "^device='cuda:0', but PyTorch .* finds 0 CUDA devices for 1 processes of this machine; "
-    )
+    sentence = "^device='cuda:0', but PyTorch .* finds 0 CUDA devices for 1 processes of this machine; "
     for device in ("cuda:0", torch.device("cuda:0")):
         with pytest.raises(ValueError, match=sentence):
             Translator.from_pretrained(device=device)

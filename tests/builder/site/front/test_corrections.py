@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from builder.chapters import source_of
-from builder.site.front.corrections import KINDS, correction_table, read_corrections
+from builder.site.front.corrections import KINDS, read_corrections
 from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
 
 ROWS = read_corrections(ROOT)
@@ -34,14 +34,6 @@ def test_law_the_page_has_each_topic_once():
     assert re.findall(r"^\(notes-([a-z-]+)\)=\n## ", PAGE, re.MULTILINE) == TOPICS
     assert f"{len(ROWS)} statements" in PAGE
     assert "chapters/corrections" in (ROOT / "_toc.yml").read_text("utf-8")
-
-
-def test_law_a_table_has_a_line_for_each_row_and_names_its_kind():
-    rows = [row for row in ROWS if row.topic == "code"]
-    head, rule, *lines = correction_table(rows, CHAPTERS, ROOT).splitlines()
-    assert len(lines) == len(rows) > 1
-    assert {line.count(" | ") for line in (head, rule, *lines)} == {2}
-    assert lines[0].startswith(f"| {rows[0].statement} (*wrong*) | {rows[0].right} | Chapter 4: [")
 
 
 # The page, rendered.

@@ -8,7 +8,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from annotated_transformer.book.drawing.figures import figure_output, new_figure
-from builder.chapters import Chapter
 from builder.figures import drawings, plain
 from builder.site.front import indexes
 from builder.site.front.indexes import equations_of, marked_tests
@@ -57,29 +56,6 @@ def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tm
     assert (one.anchor, one.number, one.title) == ("figure-3-1", "3.1", "x < y")
     test = "tests/test_a.py", "test_it"
     assert equations_of(source, {"eq-one": [test]}) == [indexes.Equation("eq-one", "|c| = d", (test,))]
-
-
-def test_law_only_marks_on_tests_count(tmp_path):
-    code = (
-        'import pytest\n\n@pytest.mark.equation("eq-one")\ndef test_it(): ...\n\n'
-        '@pytest.mark.equation("eq-two")\ndef helper(): ...\n'
-    )
-    (tmp_path / "tests" / "model").mkdir(parents=True)
-    (tmp_path / "tests" / "model" / "test_a.py").write_text(code, encoding="utf-8")
-    assert marked_tests(tmp_path / "tests") == {"eq-one": [("tests/model/test_a.py", "test_it")]}
-
-
-def test_law_characters_of_markup_in_a_title_or_a_formula_are_escaped(tmp_path):
-    _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", drawn("1.1", "a*b | $c_d$ <"))
-    (tmp_path / "tests").mkdir()
-    made = Chapter(1, "Part I", "One", "?", file=notebook.stem)
-    shown = indexes.Gallery.text(None, {1: made}, tmp_path)
-    assert shown.startswith("```{rubric} 1. One\n")
-    assert 'href="made.html#figure-1-1"><img loading="lazy" src="../_static/figures/figure-1-1.svg"' in shown
-    assert "<span>1.1</span> a*b | $c_d$ &lt;</a>" in shown
-    assert 'href="made.html#code-1-1">code</a>' in shown
-    *_, line = indexes.EquationIndex.text(None, {1: made}, tmp_path).splitlines()
-    assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
 
 
 @pytest.mark.page

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from builder.site.front.syllabus import Statement, read_syllabus, syllabus_table
-from builder.site.front.targets import read_targets
-from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
+from builder.site.front.syllabus import read_syllabus
+from tests.targets import HTML, ROOT, faults, rendered_faults, words_in_a_row
 
 ROWS = read_syllabus(ROOT)
 PAGE = (ROOT / "chapters" / "syllabus.md").read_text("utf-8")
@@ -32,17 +31,6 @@ def test_law_the_page_has_each_note_once_and_in_order():
     shown = re.findall(r"^```\{syllabus\} (\d)$", PAGE, re.MULTILINE)
     assert shown == sorted({str(row.note) for row in ROWS}) == list("12345")
     assert [row.note for row in ROWS] == sorted(row.note for row in ROWS)
-
-
-def test_law_a_table_has_a_line_for_each_statement():
-    rows = [
-        Statement(1, "1", "A.", read_targets(["8#an-offset-is-a-rotation"])),
-        Statement(1, "2", "B.", planned=22),
-    ]
-    *_, one, other = syllabus_table(rows, CHAPTERS, ROOT).splitlines()
-    link = "[An offset is a rotation](/chapters/08_positional_encoding.ipynb#an-offset-is-a-rotation)"
-    assert one == f"| A. | Chapter 8: {link}. |"
-    assert other == "| B. | From here to modern models (chapter 22, planned). |"
 
 
 @pytest.mark.page

@@ -29,15 +29,6 @@ def test_law_links_are_grouped_by_chapter_and_say_what_a_claim_measures():
     )
 
 
-def test_law_a_question_keeps_its_mark_and_gets_no_full_stop():
-    (question, plain) = read_targets(["9#an-experiment-layernorm-or-batchnorm", "9#by-hand-on-one-token"])
-    page = "/chapters/09_add_and_norm.ipynb"
-    asked = f"[An experiment: LayerNorm or BatchNorm?]({page}#{question.anchor})"
-    told = f"[By hand, on one token]({page}#{plain.anchor})"
-    assert link_all([question], CHAPTERS, ROOT) == f"Chapter 9: {asked}"
-    assert link_all([question, plain], CHAPTERS, ROOT) == f"Chapter 9: {asked}; {told}."
-
-
 def test_law_a_planned_chapter_is_named_once_and_linked_as_soon_as_it_is_written():
     targets = read_targets(["99#figure-99-1 a comet", "3#figure-3-1", "99#eq-comet"])
     link = "Chapter 3: [figure 3.1](/chapters/03_scaled_dot_product_attention.ipynb#figure-3-1)."
