@@ -7,10 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer import registry
-from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache, cached_or_not
-from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import NotPlain
@@ -19,10 +16,6 @@ from annotated_transformer.registry import register_attention
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import decode, some_targets
 from tests.own_models import RelativeAttention, grouped, relative
-
-WITHOUT = (
-    "decoding without a cache, which is slower: decoder.layers.0.self_attention.* or decode with NoCache"
-)
 
 
 class Outside(nn.Module):
@@ -71,19 +64,6 @@ def test_law_the_default_decoder_gives_the_logits_of_one_full_pass(own, sources,
     torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
     assert len(seen) == (2 if kind is NoCache else 0)
     assert found.std(dim=(0, 1)).min() > 1e-6
-
-
-def test_law_the_searches_take_any_attention_by_default(own, sources):
-    model, src = own("relative"), pad(sources)
-    searches = (
-        lambda **decoder: greedy_search(model, src, **decoder),
-        lambda **decoder: beam_search(model, src, beam_size=3, **decoder).ids,
-        lambda **decoder: sample(model, src, generator=torch.Generator().manual_seed(0), **decoder),
-    )
-    for search in searches:
-        with pytest.warns(UserWarning, match=f"^{WITHOUT}"):
-            found = search()
-        assert torch.equal(found, search(decoder=NoCache))
 
 
 @pytest.mark.message

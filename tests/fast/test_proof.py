@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.decoding.translator import Translator
@@ -173,15 +172,6 @@ def test_law_a_model_of_any_options_and_precision_passes(stirred, dtype: torch.d
         refuse_other_loss(model, smoothing=0.1, bf16=bf16)
 
 
-def test_law_a_gain_that_a_new_model_does_not_show_counts(make_model, monkeypatch):
-    model = make_model(norm="pre")
-    monkeypatch.setattr(LayerNorm, "forward", lambda norm, x: F.layer_norm(x, x.shape[-1:], eps=norm.eps))
-    with pytest.raises(NotPlain, match=REFUSAL):
-        refuse_other_steps(model, UnprovedCache)
-    with pytest.raises(NotPlain, match=REFUSAL):
-        refuse_other_loss(model, smoothing=0.1, bf16=False)
-
-
 HOOKED = {
     "its weights": (f"{LAYER}.self_attention.attention.weights", nn.Module.register_forward_hook),
     "positions": ("positions", nn.Module.register_forward_pre_hook),
@@ -247,13 +237,5 @@ def test_message_a_model_elsewhere_than_on_a_cpu(one):
     message = "^fast=True is made for CPUs, and the model is on meta; leave it out$"
     with pytest.raises(NotPlain, match=message):
         refuse_other_steps(one.to("meta"), UnprovedCache)
-    with pytest.raises(NotPlain, match=message), fast_loss(one, ProcessGroup(), smoothing=0.1, bf16=False):
-        pass
-
-
-@pytest.mark.message
-def test_message_all_processes_refuse_together(one, monkeypatch):
-    monkeypatch.setattr(ProcessGroup, "any", lambda self, own: True)
-    message = "^another process refuses fast=True; see its message"
     with pytest.raises(NotPlain, match=message), fast_loss(one, ProcessGroup(), smoothing=0.1, bf16=False):
         pass

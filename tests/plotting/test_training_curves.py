@@ -1,4 +1,4 @@
-"""Training curves show each reported number at its step, in a figure and in words."""
+"""Training curves show each reported number at its step."""
 
 import dataclasses
 import json
@@ -78,18 +78,6 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
     assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
-
-
-def test_law_the_description_states_the_first_last_lowest_and_highest_values():
-    words = describe_curves(REPORTS)
-    assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
-    assert (
-        "Validation loss: from 5.5 at step 11 to 3.25 at step 31, lowest 3 at step 23, highest 5.5" in words
-    )
-    assert "Encoder cosine: from 0.99 at step 11 to -0.25 at step 31, lowest -0.25 at step 31" in words
-    for label in LABELS.values():
-        assert f"{label.capitalize()}: " in words
-    assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
 
 
 @pytest.mark.message

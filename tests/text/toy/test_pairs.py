@@ -37,20 +37,11 @@ def test_law_choices_are_the_cartesian_product():
 def test_law_pairs_are_distinct_and_english_determines_german(many: list[ToyPair]):
     assert count_toy_pairs() >= 20_000
     assert len({pair.source for pair in many}) == len({pair.target for pair in many}) == len(many)
+    kinds = [(" dass " in pair.target, " weil " in pair.target) for pair in many]
+    assert min(kinds.count(kind) for kind in ((False, False), (True, False), (False, True))) > len(many) / 4
     small = [pattern for pattern in grammar() if len(pattern) < 6000]
     every = [pattern[i] for pattern in small for i in range(len(pattern))]
     assert len({pair.source for pair in every}) == len(every) == sum(map(len, small)) > 1000
-
-
-def test_law_every_sentence_pattern_has_a_substantial_share(many: list[ToyPair]):
-    kinds = [(" dass " in pair.target, " weil " in pair.target) for pair in many]
-    shares = {kind: kinds.count(kind) / len(kinds) for kind in set(kinds)}
-    assert set(shares) == {(False, False), (True, False), (False, True)}
-    assert min(shares.values()) > 0.25
-    assert set(kinds[:97]) == set(shares)  # in random order
-    smallest = min(grammar(), key=len)
-    everything = {smallest[i].source for i in range(len(smallest))}
-    assert everything <= {pair.source for pair in many}
 
 
 def test_law_the_seed_determines_the_pairs():
@@ -58,13 +49,6 @@ def test_law_the_seed_determines_the_pairs():
     assert first == again != other
     assert first[0].source != other[0].source
     assert len(first) == 97
-
-
-def test_law_every_source_word_and_every_target_word_is_aligned(many: list[ToyPair]):
-    for pair in many[:997]:
-        sources, targets = (set(side) for side in zip(*pair.alignment, strict=True))
-        assert targets == set(range(len(pair.target.split())))
-        assert sources == set(range(len(pair.source.split())))
 
 
 def test_law_encoded_words_can_be_decoded(many: list[ToyPair]):
