@@ -146,11 +146,12 @@ def test_message_an_engine_does_not_sample(with_engine: Translator):
     [
         ({"fast": True}, "fast=True and an engine both say how to decode; give one of them"),
         ({"decoder": KeyValueCache}, "a decoder and an engine both say how to decode; give one of them"),
+        ({"fast": True, "decoder": KeyValueCache, "engine": None}, "fast=True and a decoder both say how"),
     ],
 )
 def test_message_one_thing_decodes(translator: Translator, engine: Ours, both: dict, words: str):
     with pytest.raises(ValueError, match=words):
-        Translator(translator.model, translator.tokenizer, engine=engine, **both)
+        Translator(translator.model, translator.tokenizer, **{"engine": engine, **both})
 
 
 @pytest.mark.message

@@ -239,3 +239,11 @@ def test_message_a_model_elsewhere_than_on_a_cpu(one):
         refuse_other_steps(one.to("meta"), UnprovedCache)
     with pytest.raises(NotPlain, match=message), fast_loss(one, ProcessGroup(), smoothing=0.1, bf16=False):
         pass
+
+
+@pytest.mark.message
+def test_message_all_processes_refuse_together(one, monkeypatch):
+    monkeypatch.setattr(ProcessGroup, "any", lambda self, own: True)
+    message = "^another process refuses fast=True; see its message"
+    with pytest.raises(NotPlain, match=message), fast_loss(one, ProcessGroup(), smoothing=0.1, bf16=False):
+        pass

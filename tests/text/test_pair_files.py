@@ -79,6 +79,13 @@ def test_message_columns_that_a_table_lacks(table: Table, tmp_path: Path):
 
 
 @pytest.mark.message
+def test_message_files_of_different_lengths(two: TwoFiles):
+    two.target.write_text("Eins.\n")
+    with pytest.raises(ValueError, match=rf"3 lines and {two.target} has 1; line i .*; align the two files$"):
+        two.read()
+
+
+@pytest.mark.message
 def test_message_no_training_files(two: TwoFiles):
     for files, splits in (({"test": two}, "test"), ({}, "none")):
         with pytest.raises(ValueError, match=rf"no split train among the files \(the splits are {splits}\);"):
