@@ -92,11 +92,3 @@ def test_message_the_fast_cache_refuses_any_attention_that_is_not_ours(own, atte
     )
     with pytest.raises(NotPlain, match=message):
         FastKeyValueCache(own(attention), torch.tensor([[4, 2]]))
-
-
-@pytest.mark.message
-def test_message_a_model_that_nothing_decodes_is_refused_without_a_warning(stirred):
-    model = stirred()
-    model.register_forward_hook(lambda module, args, output: -output)
-    with pytest.raises(NotPlain, match=r"^model has hooks, which decoding would not call"):
-        cached_or_not(model, torch.tensor([[4, 2]]))

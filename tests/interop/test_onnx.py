@@ -1,4 +1,4 @@
-"""ONNX: exported files, and what cannot be exported. What the graphs compute is in `test_onnx_decoder`."""
+"""ONNX: exported files, and what cannot be exported. What the graphs compute is in `test_onnx_graphs`."""
 
 import copy
 import json

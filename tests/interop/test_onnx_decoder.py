@@ -13,7 +13,6 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.onnx import to_onnx
 from annotated_transformer.interop.onnx_decoder import OnnxDecoder
-from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -69,21 +68,6 @@ def test_oracle_steps_give_the_logits_of_one_full_pass(small, exported):
     with torch.no_grad():
         torch.testing.assert_close(found, model(src, tgt), rtol=0, atol=1e-4)
     assert found.std(dim=(0, 1)).min() > 1e-3  # the logits differ between rows and steps
-
-
-@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], [0, 1, 2, 3, 4]])
-def test_law_rows_can_be_reordered_repeated_and_omitted(small, exported, rows: list[int]):
-    model, src = small[0], sources(small[1])
-    tgt, chosen = some_targets(len(src), model.config.vocab_size), torch.tensor(rows)
-    with evaluating(model):
-        targets = exported(model, src)
-        for tokens in tgt[:, :17].unbind(1):
-            targets.step(tokens)
-        targets.select(chosen)
-        new = some_targets(len(rows), model.config.vocab_size)[:, 5]
-        found = targets.step(new)
-        expected = model(src[chosen], torch.cat([tgt[chosen, :17], new[:, None]], dim=1))[:, -1]
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
 
 
 @pytest.mark.slow

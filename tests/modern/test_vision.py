@@ -59,12 +59,3 @@ def test_message_images_that_do_not_split():
         ValueError, match=r"^images of 8 by 9 do not split into patches of 4 by 4; crop or pad"
     ):
         VisionTransformer(CONFIG, patch_size=4, channels=1, num_classes=2)(torch.zeros(1, 1, 8, 9))
-
-
-@pytest.mark.message
-def test_message_more_patches_than_positions():
-    model = VisionTransformer(CONFIG, patch_size=1, channels=1, num_classes=2)
-    with pytest.raises(
-        ValueError, match=r"of 64 tokens is longer than the 16 positions .* max_length=64 or more"
-    ):
-        model(torch.zeros(1, 1, 8, 8))

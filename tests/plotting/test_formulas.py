@@ -1,4 +1,4 @@
-"""The formulas in a figure's labels are text that flows, in whatever font it is shown."""
+"""The formulas in a figure's labels are text that flows, and other dollar signs stay."""
 
 import re
 

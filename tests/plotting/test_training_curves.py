@@ -1,26 +1,19 @@
 """Training curves show each reported number at its step."""
 
 import dataclasses
-import json
 import math
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.plotting.training_curves import (
     describe_curves,
     draw_curves,
     headline,
-    plot_curves,
     summarize_curves,
 )
-from annotated_transformer.training.schedule import learning_rate
-from tests.run_reports import REPORTS, settings
+from tests.run_reports import REPORTS
 
 LABELS = {
     "training_loss": "training loss",
@@ -55,16 +48,6 @@ def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
     for ax in drawn.axes:
         assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
         assert ax.get_xlim() == (0, 31)
-
-
-def test_law_a_folder_is_plotted_with_its_schedule(tmp_path: Path):
-    rate = partial(learning_rate, d_model=7, warmup_steps=5, max_lr=0.001)
-    reports = [dataclasses.replace(report, lr=rate(report.step)) for report in REPORTS]
-    lined = "".join(json.dumps(dataclasses.asdict(report)) + "\n" for report in reports)
-    (tmp_path / METRICS_FILE).write_text(lined)
-    assert lines(plot_curves(str(tmp_path))) == lines(draw_curves(reports))
-    (tmp_path / STATE_FILE).write_bytes(settings())
-    assert lines(plot_curves(tmp_path)) == lines(draw_curves(reports, rate))
 
 
 def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):

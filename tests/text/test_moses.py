@@ -1,4 +1,4 @@
-"""Moses preprocessing: the output of its scripts, processing twice, and recasing."""
+"""Moses preprocessing: the output of its scripts, and recasing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The loss, in training and validation: PyTorch's values and gradients, no influence of padding, and bf16."""
+"""The loss, in training and validation: PyTorch's values and gradients, and bf16."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""A restored training state continues exactly as the saved one would have."""
+"""What a training state holds for each process, and weights that layers share."""
 
 from pathlib import Path
 
