@@ -1,8 +1,7 @@
-"""Helpers for the tests of searches and caches: decode given targets, and count operations."""
+"""Helpers for the tests of searches and caches: kinds of models, and decoding of given targets."""
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
@@ -37,15 +36,3 @@ def some_targets(rows: int) -> Tensor:
     tgt = torch.randint(3, WORDS, (rows, STEPS), generator=rng)
     tgt[:, 0] = BOS_ID
     return tgt
-
-
-class Operations(TorchDispatchMode):
-    """Count calls of PyTorch operations, excluding views."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += not func.is_view
-        return func(*args, **(kwargs or {}))

@@ -1,13 +1,10 @@
 """A saved or packaged model is restored exactly, or the error names the faulty file and the reason."""
 
 import contextlib
-import dataclasses
 import json
 import math
 import os
 import re
-import shutil
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,22 +102,6 @@ def test_law_half_precision_halves_the_file_with_a_rounding_error_of_1_part_in_2
     assert not same(loaded, model)
 
 
-def test_law_half_precision_preserves_values_that_are_not_finite(tmp_path: Path):
-    values = torch.tensor([math.inf, -math.inf, math.nan])
-    model = make_model()
-    with torch.no_grad():
-        model.embedding.weight[3, :3] = values
-    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
-    found = checkpoint.load(tmp_path)[0].embedding.weight[3, :3]
-    torch.testing.assert_close(found, values, equal_nan=True)
-
-
-def test_law_the_files_are_what_other_programs_expect(folder: Path):
-    assert json.loads((folder / "config.json").read_text())["d_model"] == 12
-    assert load_file(folder / "model.safetensors").keys() == make_model().state_dict().keys()
-    assert json.loads((folder / "tokenizer.json").read_text())["model"]["type"] == "BPE"
-
-
 def test_law_loading_draws_no_random_number(folder: Path):
     torch.manual_seed(0)
     expected = torch.rand(3)
@@ -156,13 +137,8 @@ def relabel(**changes: str | None) -> Callable[[Path], object]:
     return lambda folder: change_metadata(folder / "model.safetensors", **changes)
 
 
-def take_from_another(name: str) -> Callable[[Path], object]:
-    def take(folder: Path) -> None:
-        other = folder.with_name("other")
-        checkpoint.save(other, make_model(vocab_size=269), make_tokenizer(269))
-        shutil.copy(other / name, folder / name)
-
-    return take
+def take_another_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text(make_tokenizer(269).to_json())
 
 
 DAMAGED = r"model\.safetensors is damaged \(.+\); save or copy the model again"
@@ -181,15 +157,12 @@ DAMAGES = {
     ),
     "no digest of the weights": (relabel(**{"model.safetensors": None}), DAMAGED),
     "no digest of the config": (relabel(**{"config.json": None}), MIXED.format("config")),
-    "no format": (relabel(format_version=None), VERSION.format("None")),
     "another format": (relabel(format_version="2"), VERSION.format("2")),
     "another type": (
         relabel(dtype="torch.int8"),
         r"is of a model of type torch\.int8, and this package knows torch\.float16, .*; save the model",
     ),
-    "no type": (relabel(dtype=None), "is of a model of type None, and this package knows"),
     "a cut config": (edit("config.json", lambda data: data[:9]), NO_JSON),
-    "a config in UTF-16": (edit("config.json", lambda data: b"\xff" + data), NO_JSON),
     "a deep config": (edit("config.json", lambda data: b"[" * 99_999), NO_JSON),
     "a list": (edit("config.json", lambda data: b"[1]"), UNKNOWN.format(r"\[1\]")),
     "an unknown field": (
@@ -200,8 +173,7 @@ DAMAGES = {
         edit("config.json", lambda data: data.replace(b'heads": 3', b'heads": 5')),
         MIXED.format("config"),
     ),
-    "the config of another model": (take_from_another("config.json"), MIXED.format("config")),
-    "the tokenizer of another model": (take_from_another("tokenizer.json"), MIXED.format("tokenizer")),
+    "the tokenizer of another model": (take_another_tokenizer, MIXED.format("tokenizer")),
 }
 
 
@@ -212,19 +184,6 @@ def test_message_a_damaged_or_mixed_model(folder: Path, damage: Callable[[Path],
     damage(folder)
     with pytest.raises(ValueError, match=message):
         checkpoint.load(folder)
-
-
-def test_law_the_docstring_of_load_says_how_to_change_a_setting(folder: Path, tmp_path: Path):
-    (program,) = re.findall("::\n\n(.*?)\n\n    Raises", checkpoint.load.__doc__ or "", re.DOTALL)
-    before = checkpoint.load(folder)[0]
-    ids = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6]])
-    for change in ({"attention": "fused"}, {"dropout": 0.25}, {"max_length": 23}):
-        names = {**vars(checkpoint), "folder": folder, "new_folder": tmp_path / "new"}
-        code = textwrap.dedent(program).replace('attention="fused"', "**change")
-        exec(code, names | {"change": change})
-        after = checkpoint.load(tmp_path / "new")[0]
-        assert after.config == dataclasses.replace(before.config, **change)
-        torch.testing.assert_close(after(*ids), before(*ids))
 
 
 @pytest.mark.message

@@ -103,11 +103,6 @@ def share_layer(model: Transformer) -> None:
     model.encoder.layers[1] = model.encoder.layers[0]
 
 
-def share_parameter(model: Transformer) -> None:
-    layer = model.decoder.layers[1]
-    layer.feed_forward.contract.bias = layer.add_norm_1.norm.bias
-
-
 def share_memory(model: Transformer) -> None:
     own, cross = model.decoder.layers[0].self_attention, model.decoder.layers[0].cross_attention
     cross.to_key.weight = nn.Parameter(own.to_key.weight.detach())
@@ -118,11 +113,6 @@ def share_memory(model: Transformer) -> None:
     ("share", "message"),
     [
         (share_layer, r"encoder\.layers\.1 shares its weights with model\.encoder\.layers\.0"),
-        (
-            share_parameter,
-            r"decoder\.layers\.1\.add_norm_1\.norm\.bias shares its weights with "
-            r"model\.decoder\.layers\.1\.feed_forward\.contract\.bias",
-        ),
         (
             share_memory,
             r"decoder\.layers\.0\.cross_attention\.to_key\.weight shares its weights with "
@@ -141,13 +131,6 @@ def test_message_shared_weights(tmp_path, share, message, stored):
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=stored)
     assert not list(tmp_path.iterdir())
-
-
-def test_law_notes_of_pytorch_are_no_changes():
-    model = make_model()
-    model.encoder.register_full_backward_hook(lambda module, inputs, outputs: None)
-    assert model.encoder._is_full_backward_hook
-    refuse_custom_model(model)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

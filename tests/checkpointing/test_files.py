@@ -106,20 +106,6 @@ def test_message_a_path_that_is_not_a_regular_file(folder: Path, name: str, make
         checkpoint.load(folder)
 
 
-def test_law_a_draft_that_another_process_renames_meanwhile_is_not_refused(tmp_path: Path, monkeypatch):
-    draft, stat = tmp_path / "draft", os.stat
-    draft.touch()
-
-    def rename_first(path: object, **options: object) -> os.stat_result:
-        if path == draft:
-            draft.unlink(missing_ok=True)
-        return stat(path, **options)
-
-    monkeypatch.setattr(os, "stat", rename_first)
-    files.refuse_special_file(draft)
-    assert not draft.is_file()
-
-
 def test_law_a_digest_depends_on_names_dtypes_shapes_and_values():
     numbers, zeros = torch.arange(4.0), torch.zeros(4)
     others = [

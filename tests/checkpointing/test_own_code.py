@@ -12,8 +12,6 @@ from annotated_transformer import registry
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import average
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.trainable import TrainableModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import register_attention
 from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
@@ -101,23 +99,6 @@ def test_law_weights_that_the_class_ties_stay_tied(tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_weights_that_the_class_does_not_tie(tmp_path: Path):
-    model = make(LanguageModel, vocab_size=VOCAB)
-    model.encoder.layers[1] = model.encoder.layers[0]
-    with pytest.raises(
-        ValueError, match=r"encoder\.layers\.1 shares its weights with model\.encoder\.layers\.0"
-    ):
-        checkpoint.save(tmp_path, model, make_tokenizer())
-
-
-def test_law_a_loaded_language_model_continues_as_before(tmp_path: Path):
-    model, prompts = make(LanguageModel, vocab_size=VOCAB), torch.tensor([[1, 5, 7]])
-    checkpoint.save(tmp_path, model, make_tokenizer())
-    loaded, _ = checkpoint.load(tmp_path, LanguageModel)
-    assert torch.equal(greedy_search(loaded, prompts), greedy_search(model, prompts))
-
-
-@pytest.mark.message
 def test_message_loading_without_the_class(tmp_path: Path):
     checkpoint.save(tmp_path, make(Classifier, vocab_size=VOCAB), make_tokenizer())
     expected = (
@@ -181,45 +162,25 @@ class WithList(LanguageModel):
     config_type = Listed
 
 
+SMALL = {"vocab_size": VOCAB, "d_model": 12, "num_heads": 3, "d_ff": 14}
 MISTAKES = [
+    (Parted(TransformerConfig(**SMALL), None), TypeError, r"loading calls Parted\(config\), which"),
     (
-        lambda: Parted(make(LanguageModel, vocab_size=VOCAB).config, None),
+        Renamed(ClassifierConfig(**SMALL)),
         TypeError,
-        r"loading calls Parted\(config\), which",
+        "Renamed.config is a ClassifierConfig, and loading would",
     ),
     (
-        lambda: Renamed(ClassifierConfig(vocab_size=VOCAB, d_model=12, num_heads=3, d_ff=14)),
-        TypeError,
-        "Renamed.config is a ClassifierConfig, and loading would build a TransformerConfig; set con",
-    ),
-    (
-        lambda: WithList(Listed(vocab_size=VOCAB, d_model=12, num_heads=3, d_ff=14)),
+        WithList(Listed(**SMALL)),
         ValueError,
-        r"WithList.config has sizes=\(2, 3\), and a model folder holds numbers, strings, and None; give ",
+        r"WithList.config has sizes=\(2, 3\), and a model folder holds n",
     ),
 ]
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(("build", "error", "message"), MISTAKES)
-def test_message_a_model_that_loading_could_not_build(tmp_path: Path, build, error, message: str):
+@pytest.mark.parametrize(("model", "error", "message"), MISTAKES)
+def test_message_a_model_that_loading_could_not_build(tmp_path: Path, model, error, message: str):
     with pytest.raises(error, match=message):
-        checkpoint.save(tmp_path, build(), make_tokenizer())
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.message
-def test_message_a_part_that_the_class_does_not_build(tmp_path: Path):
-    model = make(LanguageModel, vocab_size=VOCAB)
-    model.encoder.final_norm = nn.LayerNorm(12)
-    with pytest.raises(ValueError, match=r"^model\.encoder\.final_norm is torch\.nn\.\S+ and not annotated_"):
         checkpoint.save(tmp_path, model, make_tokenizer())
-
-
-@pytest.mark.message
-def test_message_a_model_without_a_config(tmp_path: Path):
-    class Empty(TrainableModel):
-        pass
-
-    with pytest.raises(TypeError, match=r"Empty\.config is None, and save needs a dataclass"):
-        checkpoint.save(tmp_path, Empty(), make_tokenizer())
+    assert not list(tmp_path.iterdir())

@@ -2,8 +2,6 @@
 
 import dataclasses
 import errno
-import itertools
-import json
 import math
 import os
 import re
@@ -16,14 +14,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.checkpointing import files
 from annotated_transformer.checkpointing import run_directory as keeping
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training import trainer
-from annotated_transformer.training.trainer import TrainingStopped
 from annotated_transformer.training.training_state import TrainingState
 from tests.tiny_run import BRIEF, STEPS, Run, lines, same
 
@@ -66,17 +62,6 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
-def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(TrainingStopped):
-        run(run_directory, stop=lambda: True)
-    assert read_progress(tmp_path).step == 0
-    found, _ = run.into(tmp_path, seed=1)
-    assert same(found, run(None, seed=1)[0])
-    again, reports = run.into(tmp_path, seed=1)
-    assert reports == []  # the state is that of the second run
-    assert same(again, found)
-
-
 def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path):
     config = dataclasses.replace(BRIEF, fast=True)
     for steps in (3, 4, 5, STEPS):  # an epoch has four batches
@@ -106,16 +91,6 @@ def test_law_the_time_limit_includes_the_time_of_earlier_runs(run: Run, tmp_path
     assert (read_progress(tmp_path).batch == 0) == (steps == 8)
     _, reports = run.into(tmp_path, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
     assert reports == []
-
-
-def test_law_each_report_is_one_line_of_the_metrics_file(run: Run, tmp_path: Path, copy_pairs):
-    validation = copy_pairs(5, seed=1)
-    _, reports = run.into(tmp_path, validation=validation)
-    found = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert found == [dataclasses.asdict(report) for report in reports]
-    assert [line["epoch"] for line in found] == list(range(1, len(found) + 1))
-    assert all(line["gradient_norm"] > 0 and line["tokens_per_second"] > 0 for line in found)
-    assert found[0]["lr"] == pytest.approx(1e-2 * (3 / found[0]["step"]) ** 0.5)
 
 
 def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, monkeypatch):
@@ -252,20 +227,6 @@ def test_message_a_full_disk_keeps_no_lock(tmp_path: Path, monkeypatch, function
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("failing", [1, 11])  # the calls in between sync the folder
-def test_message_a_full_disk_leaves_the_last_state(run: Run, tmp_path: Path, monkeypatch, failing: int):
-    answers = itertools.chain([None] * (failing - 1), [DISK_FULL], itertools.repeat(None))
-    message = r"cannot save to .* \(No space left on device\); what was there is still there: make room"
-    with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", Mock(side_effect=answers))
-        with pytest.raises(OSError, match=message):
-            run.into(tmp_path, seconds=0.0)
-    assert not list(tmp_path.glob("*.tmp"))
-    found, _ = run.into(tmp_path, seconds=0.0)
-    assert same(found, run(None)[0])
-
-
-@pytest.mark.message
 @pytest.mark.parametrize("what", ["loss", "gradient"])
 def test_message_divergence_names_the_batch_and_keeps_the_previous_step(run, tmp_path, monkeypatch, what):
     diverging, batch_loss = 8, trainer.batch_loss
@@ -294,18 +255,3 @@ def test_message_divergence_names_the_batch_and_keeps_the_previous_step(run, tmp
     monkeypatch.setattr(trainer, "batch_loss", batch_loss)
     found, _ = run.into(tmp_path)
     assert same(found, run(None)[0])
-
-
-@pytest.mark.message
-def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(run: Run, tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer, "batch_loss", lambda _, __, model: model.embedding.weight.sum() * math.nan)
-    with pytest.raises(FloatingPointError, match=r"the loss is nan (?!.*is saved)"):
-        run.into(tmp_path)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("name", ["metrics.jsonl", STATE_FILE, "training.lock"])
-def test_message_a_fifo_in_the_folder(run: Run, tmp_path: Path, name: str):
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another fol"):
-        run.into(tmp_path)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, run_id
 from tests.tiny_run import BRIEF, Run
 
@@ -47,14 +46,6 @@ def test_message_damaged_metrics(run: Run, tmp_path: Path, line: bytes, sentence
     (tmp_path / "metrics.jsonl").write_bytes(line + b"\n")
     with pytest.raises(ValueError, match=rf"metrics\.jsonl{sentence}"):
         run.into(tmp_path)
-
-
-def test_law_a_run_that_cannot_resume_has_made_no_progress(run: Run, tmp_path: Path):
-    run.into(tmp_path, dataclasses.replace(BRIEF, steps=1))
-    (tmp_path / "metrics.jsonl").write_bytes(b"{\n")
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match="is damaged"):
-        run(run_directory)
-    assert run_directory.progress.step == 0
 
 
 def test_law_the_state_of_a_tied_model_is_that_of_versions_without_the_field(run: Run, tmp_path: Path):

@@ -60,30 +60,6 @@ def test_law_fewer_prefixes_than_the_inverse_probability_are_continued(stirred: 
     assert most > 4  # more than the beam kept
 
 
-def test_law_a_target_that_beam_search_drops_is_found(model: Transformer, script: Callable[..., MakeDecoder]):
-    def scores(tgt: list[int]) -> list[float]:
-        row = [IMPOSSIBLE] * model.config.vocab_size
-        if not tgt:  # six tokens, of which the two least likely are dropped
-            for token, share in zip(range(3, 9), (0.2, 0.19, 0.18, 0.17, 0.12, 0.14), strict=True):
-                row[token] = math.log(share)
-        elif tgt in ([7], [8, 3]):
-            row[EOS_ID] = 0.0
-        elif tgt == [8]:
-            row[3] = 0.0
-        else:
-            row[3] = row[4] = math.log(0.5)
-            row[EOS_ID] = math.log(1e-3)
-        return row
-
-    src = torch.tensor([[A, EOS_ID]])
-    found = exact_search(model, src, decoder=script(scores))
-    assert found.ids.tolist() == [8, 3, EOS_ID]
-    assert found.prefixes == [1, 6, 1]  # all but [8, 3] are less likely than [7, EOS_ID]
-    assert math.exp(found.log_prob) == pytest.approx(0.14, abs=1e-3)
-    kept = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=script(scores))
-    assert kept.log_probs.item() < found.log_prob - 1
-
-
 @pytest.mark.message
 def test_message_more_than_one_source(model: Transformer):
     with pytest.raises(ValueError, match="src has 2 sources; exact search takes one"):
@@ -100,20 +76,6 @@ def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable
 
     with pytest.raises(ValueError, match=r"3 prefixes of 1 tokens are more likely .* most_prefixes=2; give"):
         exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(scores))
-    with pytest.raises(ValueError, match=r"9 prefixes of 2 tokens .* most_prefixes=3; give"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=3, decoder=script(scores))
-
-
-@pytest.mark.message
-def test_message_more_prefixes_than_benchmarks_allow(model: Transformer, script: Callable[..., MakeDecoder]):
-    def scores(tgt: list[int]) -> list[float]:
-        row = [0.0] * model.config.vocab_size  # eight equally likely tokens, and the end is unlikely
-        row[EOS_ID] = -20.0
-        return row
-
-    # 8⁴ = 4,096 prefixes are continued: benchmarks.beams relies on this default
-    with pytest.raises(ValueError, match=r"32,768 prefixes of 5 tokens .* most_prefixes=4,096; give"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(scores))
 
 
 @pytest.mark.message

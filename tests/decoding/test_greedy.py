@@ -6,13 +6,11 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -73,29 +71,6 @@ def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_
     found = greedy_search(model, src, decoder=decoder)
     assert (found != PAD_ID).sum(dim=1).tolist() == [2 + EXTRA_TOKENS, 5 + EXTRA_TOKENS]
     assert EXTRA_TOKENS == 50  # the paper's
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_law_dropout_is_off_during_search_and_the_mode_is_restored(model, sources, training):
-    model.train(training)
-    first, again = (greedy_search(model, pad(sources)) for _ in range(2))
-    assert torch.equal(first, again)
-    assert not first.is_inference()  # so that a model can be trained on it
-    scores, same = (beam_search(model, pad(sources)).log_probs for _ in range(2))
-    assert torch.equal(scores, same)
-    assert model.training is training
-    with evaluating(model):
-        assert not model.training
-        assert not model.encode(pad(sources)).requires_grad
-    assert model.training is training
-
-
-@pytest.mark.parametrize(
-    "search", [greedy_search, partial(sample, generator=torch.Generator())], ids=["greedy", "sample"]
-)
-def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Tensor]):
-    found = search(model, torch.tensor([[4, EOS_ID]], dtype=torch.int32))
-    assert found.dtype == torch.int64
 
 
 @pytest.mark.message

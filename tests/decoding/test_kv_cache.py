@@ -21,18 +21,8 @@ def test_oracle_cached_steps_give_the_logits_of_one_full_pass(stirred, sources, 
     assert found.std(dim=(0, 1)).min() > 1e-3  # the logits differ between rows and steps
 
 
-@pytest.mark.parametrize("changes", [{}, {"attention_bias": True}])
-@pytest.mark.parametrize("decoder", CACHES[1:])
-def test_law_attention_to_a_source_of_padding_alone_is_zero(stirred, decoder, changes):
-    """The searches reject such a source, but a decoder must not compute NaN from it."""
-    model, tgt = stirred(**changes), some_targets(2)
-    src = torch.tensor([[4, 5, 2], [0, 0, 0]])
-    expected = decode(KeyValueCache, model, src, tgt)
-    torch.testing.assert_close(decode(decoder, model, src, tgt), expected, rtol=0, atol=1e-10)
-
-
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
-@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], []])
+@pytest.mark.parametrize("rows", [[1, 1, 1, 3, 3, 0, 4], []])
 def test_law_rows_can_be_reordered_repeated_and_omitted(stirred, sources, decoder, rows):
     model, src, tgt = stirred(), pad(sources), some_targets(len(sources))
     chosen = torch.tensor(rows, dtype=torch.long)

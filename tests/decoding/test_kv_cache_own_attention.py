@@ -7,10 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer import registry
-from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache, cached_or_not
-from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import NotPlain
@@ -19,10 +16,6 @@ from annotated_transformer.registry import register_attention
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import decode, some_targets
 from tests.own_models import RelativeAttention, grouped, relative
-
-WITHOUT = (
-    "decoding without a cache, which is slower: decoder.layers.0.self_attention.* or decode with NoCache"
-)
 
 
 class Outside(nn.Module):
@@ -73,19 +66,6 @@ def test_law_the_default_decoder_gives_the_logits_of_one_full_pass(own, sources,
     assert found.std(dim=(0, 1)).min() > 1e-6
 
 
-def test_law_the_searches_take_any_attention_by_default(own, sources):
-    model, src = own("relative"), pad(sources)
-    searches = (
-        lambda **decoder: greedy_search(model, src, **decoder),
-        lambda **decoder: beam_search(model, src, beam_size=3, **decoder).ids,
-        lambda **decoder: sample(model, src, generator=torch.Generator().manual_seed(0), **decoder),
-    )
-    for search in searches:
-        with pytest.warns(UserWarning, match=f"^{WITHOUT}"):
-            found = search()
-        assert torch.equal(found, search(decoder=NoCache))
-
-
 @pytest.mark.message
 def test_message_the_cache_refuses_an_attention_that_one_query_would_change(own):
     """With the attribute, it decodes, and gives other logits: the refusal is needed."""
@@ -112,11 +92,3 @@ def test_message_the_fast_cache_refuses_any_attention_that_is_not_ours(own, atte
     )
     with pytest.raises(NotPlain, match=message):
         FastKeyValueCache(own(attention), torch.tensor([[4, 2]]))
-
-
-@pytest.mark.message
-def test_message_a_model_that_nothing_decodes_is_refused_without_a_warning(stirred):
-    model = stirred()
-    model.register_forward_hook(lambda module, args, output: -output)
-    with pytest.raises(NotPlain, match=r"^model has hooks, which decoding would not call"):
-        cached_or_not(model, torch.tensor([[4, 2]]))

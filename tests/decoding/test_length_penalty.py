@@ -23,12 +23,6 @@ def test_oracle_plain_penalties_are_powers_of_the_length():
     assert PlainLength(0.75)(LENGTHS)[2].item() == pytest.approx(5.62, abs=5e-3)
 
 
-@pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
-def test_law_alpha_0_is_no_penalty_and_a_positive_alpha_grows_with_length(kind: type):
-    assert (kind(0.0)(LENGTHS) == 1).all()
-    assert (kind(0.3)(LENGTHS).diff() > 0).all()
-
-
 @pytest.mark.message
 @pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
 def test_message_an_alpha_that_would_reward_short_targets_or_is_infinite(kind: type):

@@ -126,31 +126,23 @@ def test_message_a_generator_elsewhere_than_the_model(stirred):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("tau", [0.0, -1.0, math.nan, math.inf])
-def test_message_a_temperature_that_is_not_positive(tau: float):
-    with pytest.raises(ValueError, match=rf"^tau={tau} is not a temperature, .* positive number; as tau → 0"):
-        Temperature(tau)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("k", [0, -2, 2.5])
-def test_message_a_top_k_below_1(k: int):
-    with pytest.raises(ValueError, match=rf"^k={k} keeps no token; for top-k, give a positive whole number"):
-        TopK(k)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("p", [0.0, -0.1, 1.1, math.nan])
-def test_message_a_top_p_out_of_range(p: float):
-    with pytest.raises(ValueError, match=rf"^p={p} is not in \(0, 1\], as top-p needs it; 1 keeps every"):
-        TopP(p)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("tau", [1e-310, 1e-38, 1e39, 1e300])
-def test_message_a_temperature_that_overflows(tau: float):
-    with pytest.raises(ValueError, match=rf"^tau={re.escape(str(tau))} is too extreme; give a temp"):
-        Temperature(tau)
+@pytest.mark.parametrize(
+    ("kind", "values", "sentence"),
+    [
+        (
+            Temperature,
+            (0.0, -1.0, math.nan, math.inf),
+            "tau={} is not a temperature, .* positive number; as tau",
+        ),
+        (Temperature, (1e-310, 1e-38, 1e39, 1e300), "tau={} is too extreme; give a temp"),
+        (TopK, (0, -2, 2.5), "k={} keeps no token; for top-k, give a positive whole number"),
+        (TopP, (0.0, -0.1, 1.1, math.nan), r"p={} is not in \(0, 1\], as top-p needs it; 1 keeps every"),
+    ],
+)
+def test_message_a_parameter_out_of_range(kind: type, values: tuple[float, ...], sentence: str):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{sentence.format(re.escape(str(value)))}"):
+            kind(value)
 
 
 @pytest.mark.parametrize("tau", [1e-30, 1e30])

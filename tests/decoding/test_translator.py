@@ -16,12 +16,12 @@ from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
+from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 TEXTS = [
@@ -56,12 +56,6 @@ def test_law_translations_have_the_order_of_the_texts(translator: Translator, ba
     assert len(set(expected)) == 4  # otherwise the order would not be tested
     assert translator.translate(TEXTS, batch_size=batch_size) == expected
     assert translator.translate([], batch_size=batch_size) == []
-
-
-def test_law_samples_have_the_order_of_the_texts(translator: Translator):
-    rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
-    found = translator.sample(TEXTS, generator=rng, logits_processors=[surest], batch_size=3)
-    assert found == translator.translate(TEXTS)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -108,22 +102,6 @@ def test_law_explain_describes_the_translation_that_translate_returns(translator
     torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
 
 
-def test_law_the_length_penalty_chooses_between_short_and_long(translator, script):
-    """EOS alone has 0.5, a letter and EOS 0.45 · 0.9: more per token, less in total."""
-    (letter,) = translator.tokenizer.encode_source(["h"])[0][1:2]
-    vocab = translator.tokenizer.vocab_size
-
-    def scores(said: list[int]) -> list[float]:
-        likely = {EOS_ID: 0.9, UNK_ID: 0.1} if said else {EOS_ID: 0.5, letter: 0.45, UNK_ID: 0.05}
-        return [math.log(likely[token]) if token in likely else -math.inf for token in range(vocab)]
-
-    scripted = Translator(translator.model, translator.tokenizer, decoder=script(scores))
-    for penalty, text in ((GnmtLength(0.0), ""), (PlainLength(), "h")):
-        options = {"beam_size": 2, "length_penalty": penalty}
-        assert scripted.translate(["A man"], **options) == [text]
-        assert [one.text for one in scripted.explain(["A man"], **options)] == [text]
-
-
 def test_law_the_nbest_are_those_of_beam_search(translator: Translator):
     penalty = PlainLength()
     found = translator.nbest(TEXTS, 2, batch_size=2, beam_size=3, length_penalty=penalty)
@@ -144,21 +122,6 @@ def test_law_without_a_beam_size_nbest_takes_one_that_is_large_enough(translator
         assert found == translator.nbest(TEXTS, nbest, beam_size=beam_size)
         assert [len(ranked) for ranked in found] == [nbest] * len(TEXTS)
     assert translator.nbest(TEXTS, 2) != translator.nbest(TEXTS, 2, beam_size=2)  # so the size counts
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("sizes", "sentence"),
-    [
-        ({"nbest": 5, "beam_size": 3}, "nbest=5 hypotheses are more than beam_size=3 finds; give beam_size="),
-        ({"nbest": 0}, "nbest=0 is not a number of hypotheses; give a whole number from 1 on"),
-        ({"nbest": 7.5}, "nbest=7.5 is not a number of hypotheses; give a whole number from 1 on"),
-    ],
-)
-def test_message_a_number_of_translations_that_beam_search_does_not_find(translator, sizes, sentence):
-    for texts in (TEXTS, []):
-        with pytest.raises(ValueError, match=f"^{sentence}"):
-            translator.nbest(texts, **sizes)
 
 
 def test_law_fast_is_off_unless_asked_for(translator: Translator, monkeypatch: pytest.MonkeyPatch):
@@ -195,12 +158,6 @@ def test_message_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
             Translator.from_pretrained(device=device)
 
 
-@pytest.mark.message
-def test_message_two_answers_to_how_to_decode(translator: Translator):
-    with pytest.raises(ValueError, match=r"^fast=True and a decoder both say how to decode; give one"):
-        Translator(translator.model, translator.tokenizer, fast=True, decoder=KeyValueCache)
-
-
 def test_law_missing_translations_are_left_out(translator: Translator, script: Callable[..., MakeDecoder]):
     vocab = translator.tokenizer.vocab_size
 
@@ -210,21 +167,6 @@ def test_law_missing_translations_are_left_out(translator: Translator, script: C
     scripted = Translator(translator.model, translator.tokenizer, decoder=script(scores))
     (found,) = scripted.nbest(["A man"], 2, beam_size=2)
     assert [(one.text, one.log_prob) for one in found] == [("", 0.0)]
-
-
-def test_law_any_text_is_translated(translator: Translator):
-    odd = ["<script>alert(1)</script>", "<eos><pad>", "a\tb", "漢字 ☂", "\u202eabc"]
-    for text, one in zip(odd, translator.explain(odd), strict=True):
-        read = "".join(one.source_tokens)
-        assert read == f" {text}<eos>" or ("�" in read and not text.isascii())
-        assert one.text == translator.translate([text])[0]
-
-
-def test_law_a_text_that_fills_the_positions_is_translated(translator: Translator):
-    text = "b" * 27  # 29 tokens with the leading space and EOS
-    (one,) = translator.explain([text])
-    assert len(one.source_tokens) == translator.model.config.max_length
-    assert [one.text] == translator.translate([text])
 
 
 @pytest.mark.message
@@ -261,29 +203,18 @@ def test_message_arguments_of_other_types(translator: Translator):
     [
         (["A man", "", "A child"], ValueError, r"text 1 of 3 has nothing to translate \(''\); leave it out"),
         (["A man", " \n"], ValueError, r"text 1 of 2 has nothing to translate \(' \\n'\); leave it out"),
-        (
-            ["A man", "b" * 28],
-            ValueError,
-            r"text 1 of 2 \('b{28}'…\) has 30 tokens .* positions for 29; split",
-        ),
+        (["A man", "b" * 28], ValueError, r"text 1 of 2 \('b{28}'…\) has 30 tokens .* for 29; split"),
         (["a\ud800"], ValueError, r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
-        (
-            [b"Zw\xc3\xb6lf \xe4".decode("utf-8", "surrogateescape")],
-            ValueError,
-            r"text 0 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$",
-        ),
+        (["Zwölf \udce4"], ValueError, r"text 0 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"),
         (
             ["A man", " Two dogs.\nA child\n"],
             ValueError,
-            r"text 1 of 2 has a line break, character 11 of ' Two dogs\.\\nA child\\n'; give each sentence",
+            r"text 1 of 2 has a line break, character 11 of ' Two",
         ),
         (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
         (["Two\x00 dogs"], ValueError, r"text 0 of 1 has the control character U\+0000, character 4 of"),
-        (["Two dogs\x7f"], ValueError, r"has the control character U\+007F, character 9 of .*; remove it$"),
-        (["Two\x85 dogs\x9f"], ValueError, r"has the control character U\+0085, character 4 of"),
+        (["Two dogs\x7f"], ValueError, r"the control character U\+007F, character 9 of .*; remove it$"),
         ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),
-        (b"A man", TypeError, r"a Translator takes a list of texts, not one text"),
-        (None, TypeError, "a Translator takes a list of texts, not NoneType"),
         (["A man", 7], TypeError, "text 1 of 2 is of type int; give strings"),
         ([b"A man"], TypeError, r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
     ],

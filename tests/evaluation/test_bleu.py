@@ -2,7 +2,6 @@
 
 # ruff: noqa: RUF001 (sentences of several languages)
 
-import html
 import math
 import re
 import sys
@@ -56,14 +55,6 @@ def test_law_case_and_quotation_marks_count_in_13a_only():
         assert sacrebleu_13a(hypotheses, references).bleu < 95
 
 
-def test_law_spaces_before_punctuation_never_matter_and_wrong_words_always_do():
-    hypotheses = [text.replace(",", " ,").replace(".", " .") for text in REFERENCES]
-    worse = [text.replace("Park", "Wald") for text in REFERENCES]
-    for protocol in (sacrebleu_13a, multi30k_bleu):
-        assert protocol(hypotheses, REFERENCES).bleu == pytest.approx(100, abs=1e-9)
-        assert protocol(worse, REFERENCES).bleu < 95
-
-
 def test_law_processed_hypotheses_are_not_processed_again():
     references = ["The dog's ball is on the grass.", "A man is at a kid's table."]
     prepared = [moses_lowercase(text, "en") for text in references]
@@ -71,18 +62,6 @@ def test_law_processed_hypotheses_are_not_processed_again():
     assert score == multi30k_bleu(references, references, "en")
     assert score.bleu == pytest.approx(100, abs=1e-9)
     assert multi30k_bleu(prepared, references, "en").bleu < 95
-
-
-def test_law_escaping_on_both_sides_does_not_change_bleu():
-    hypotheses = ['Ein Schild: "Jack & Jill\'s" [neu]', "Zwei Hunde spielen <dort> im Gras"]
-    references = ['Das Schild: "Jack & Jill\'s" [neu]', "Zwei Hunde spielen <hier> im Gras"]
-    ours, theirs = (
-        [html.escape(moses_lowercase(text, "de")) for text in side] for side in (hypotheses, references)
-    )
-    assert "&quot; jack &amp; jill &#x27; s &quot;" in ours[0]
-    as_published = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(ours, [theirs]).score
-    assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(as_published, abs=1e-9)
-    assert 10 < as_published < 95
 
 
 def test_law_a_signature_describes_the_computation():

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 
 from annotated_transformer.fast import linear
 from annotated_transformer.fast.linear import OutputProjection, onednn_linear
-from tests.decoder_steps import Operations
 
 ROWS, INPUTS, OUTPUTS = 5, 7, 11
 DTYPES = [torch.float32, torch.float64, torch.bfloat16]
@@ -66,19 +65,6 @@ def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_cou
             found.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
         )
         assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
-
-
-@pytest.mark.parametrize(("rows", "copied_in"), [(1, 1), (2, 0)])
-def test_law_a_large_matrix_is_copied_once(monkeypatch: pytest.MonkeyPatch, rows: int, copied_in: int):
-    """A single product with one row, such as a beam's first step, would not be worth a copy."""
-    monkeypatch.setattr(linear, "CACHED", 0)
-    x, weight, _ = operands(torch.float32, across=False)
-    projection, operations = OutputProjection(weight), []
-    for _ in range(4):
-        with Operations() as counted:
-            projection(x[:rows])
-        operations.append(counted.count)
-    assert operations == [2 if step == copied_in else 1 for step in range(4)]
 
 
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from annotated_transformer.interop.formats import DTYPES, FORMATS, READ, WRITTEN
+from annotated_transformer.interop.formats import FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -20,10 +20,3 @@ def test_law_the_functions_of_a_format_have_the_common_shape(name: str):
         path, *options = inspect.signature(known.reader()).parameters.values()
         assert path.name == "path"
         assert all(option.default is not option.empty for option in options)
-
-
-def test_law_the_lists_are_those_of_the_table():
-    assert set(WRITTEN) == {name for name, known in FORMATS.items() if known.to}
-    assert set(READ) == {name for name, known in FORMATS.items() if known.from_}
-    assert set(DTYPES) == {dtype for known in FORMATS.values() for dtype in known.dtypes}
-    assert "marian" in {*WRITTEN} & {*READ}

@@ -1,20 +1,13 @@
 """Libraries that are missing: one line that says which, what for, and how to install it."""
 
-import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.interop import libraries
 from annotated_transformer.interop.marian import from_marian
 from annotated_transformer.interop.spm_files import read_spm
-
-
-def test_law_a_library_or_a_module_of_it_is_imported():
-    assert libraries.needed("json", "a test") is json
-    assert libraries.needed("json.decoder", "a test") is json.decoder
 
 
 @pytest.mark.message

@@ -10,8 +10,6 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.marian import from_marian, to_marian
 from annotated_transformer.model.transformer import Transformer
@@ -73,16 +71,6 @@ def test_oracle_transformers_translates_the_same_greedily(translator, shipped, s
     assert generate(shipped, texts) == translator.translate(texts)
 
 
-@pytest.mark.slow
-def test_oracle_a_beam_that_does_not_stop_early_translates_the_same(translator, shipped, sentences):
-    """With `early_stopping=True`, a search ends when 4 hypotheses have, while a better one may still grow."""
-    texts = sentences[0]
-    expected = translator.translate(texts, beam_size=4, length_penalty=PlainLength())
-    assert generate(shipped, texts, num_beams=4, early_stopping=False) == expected
-    early = generate(shipped, texts, num_beams=4, early_stopping=True)
-    assert 0 < sum(one != other for one, other in zip(early, expected, strict=True)) < 10
-
-
 def test_oracle_their_tokenizer_gives_the_same_ids_and_texts(translator, shipped, sentences):
     ours, (_, theirs) = translator.tokenizer, load_theirs(shipped)
     texts = [*sentences[0], *ODD, " A <eos> b </s> <pad>."]
@@ -126,15 +114,6 @@ def test_law_weights_can_be_stored_in_half_precision(tmp_path: Path):
     back, _, languages = from_marian(tmp_path)
     assert same(back, ours.half())
     assert languages is None
-
-
-def test_law_an_export_is_the_same_bytes_and_replaces_an_older_one(tmp_path: Path):
-    to_marian(make_model(seed=1), make_tokenizer(), tmp_path / "one")
-    for name in ("one", "other"):
-        to_marian(make_model(), make_tokenizer(), tmp_path / name)
-    one, other = (sorted((tmp_path / name).iterdir()) for name in ("one", "other"))
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
-    assert len(one) == 5
 
 
 @pytest.mark.message
@@ -193,13 +172,6 @@ def test_oracle_an_imported_tokenizer_gives_the_ids_of_marians(make_marian, sent
     assert ours.decode([[ids[id_] for id_ in row] for row in known]) == decoded == targets[:many]
 
 
-def test_law_an_imported_tokenizer_does_not_read_special_tokens_in_a_text(make_marian):
-    _, tokenizer, _ = from_marian(make_marian())
-    ids = tokenizer.encode_source(["a </s> <unk> <pad> <bos> <eos>"])[0]
-    assert PAD_ID not in ids
-    assert ids.index(EOS_ID) == len(ids) - 1
-
-
 def share(model: Any) -> None:
     """Give encoder and decoder one embedding: without ties, `transformers` draws a matrix for each.
 
@@ -225,11 +197,9 @@ def test_oracle_logits_of_an_imported_model_are_those_of_transformers(
     theirs = MarianMTModel.from_pretrained(folder).eval()
     ours, tokenizer, languages = from_marian(folder)
     assert languages == ("eng", "deu")
-    assert (ours.config.activation, ours.config.output_bias, ours.config.attention_bias) == (
-        "swish",
-        True,
-        True,
-    )
+    assert ours.config.activation == "swish"
+    assert ours.config.output_bias
+    assert ours.config.attention_bias
     assert ours.config.tied_output == (not output)
     ids = our_ids(tokenizer, folder)
     theirs_of = {our_id: their_id for their_id, our_id in ids.items()} | {1: ids_of_padding(folder)}
@@ -248,80 +218,6 @@ def ids_of_padding(folder: Path) -> int:
     return json.loads((folder / "config.json").read_text())["pad_token_id"]
 
 
-def test_oracle_both_matrices_of_an_untied_model_have_the_gradients_of_transformers(tmp_path: Path):
-    from transformers import MarianMTModel
-
-    ours = stirred(make_model(num_layers=2, tied_output=False))
-    to_marian(ours, make_tokenizer(), tmp_path)
-    theirs, rng = MarianMTModel.from_pretrained(tmp_path).eval(), torch.Generator().manual_seed(2)
-    src, tgt = (torch.randint(3, 263, (2, tokens), generator=rng) for tokens in (7, 5))
-    copies = [getattr(theirs.model, stack).embed_tokens.weight for stack in ("encoder", "decoder")]
-    assert len({matrix.data_ptr() for matrix in [theirs.lm_head.weight, *copies]}) == 3
-    loss = theirs(input_ids=src, decoder_input_ids=tgt).logits.square().mean()
-    output, *embeddings = torch.autograd.grad(loss, [theirs.lm_head.weight, *copies])
-    found = torch.autograd.grad(ours(src, tgt).square().mean(), [ours.output.weight, ours.embedding.weight])
-    back = torch.arange(12).unflatten(0, (2, 6)).T.flatten()  # sines and cosines alternate again
-    torch.testing.assert_close(found, (output[:, back], sum(embeddings)[:, back]), **EXACT)
-    assert (found[0] - found[1]).abs().max() > 0.01
-
-
-def test_law_an_untied_model_without_copies_of_its_embedding_is_imported(make_marian):
-    """So wrote versions of `transformers` in which encoder and decoder shared a matrix even then."""
-    from safetensors.torch import load_file, save_file
-
-    folder = make_marian(share, **UNTIED)
-    wanted, tensors = from_marian(folder)[0], load_file(folder / "model.safetensors")
-    left = {name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}
-    assert len(left) == len(tensors) - 2
-    save_file(left, folder / "model.safetensors", {"format": "pt"})
-    assert same(from_marian(folder)[0], wanted)
-    del left["model.shared.weight"]
-    save_file(left, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ValueError, match=r"has no model\.decoder\.\S+, model\.encoder\.\S+, model\.shared\."):
-        from_marian(folder)
-
-
-def test_law_an_output_matrix_of_its_own_counts_although_the_settings_tie_it(make_marian):
-    """`transformers` does the same: it ties no matrices that differ."""
-    folder = make_marian(share, **UNTIED)
-    wanted, _, _ = from_marian(folder)
-    rewrite(folder, "config.json", lambda settings: settings | {"tie_word_embeddings": True})
-    assert same(from_marian(folder)[0], wanted)
-    assert not wanted.config.tied_output
-
-
-@OUTPUTS
-@pytest.mark.parametrize("many", HOW_MANY)
-def test_oracle_an_imported_model_generates_the_same_tokens(make_marian, sentences, many: int, output):
-    from transformers import MarianMTModel, MarianTokenizer
-
-    folder = make_marian(**output)
-    theirs, their_tokenizer = MarianMTModel.from_pretrained(folder), MarianTokenizer.from_pretrained(folder)
-    model, tokenizer, _ = from_marian(folder)
-    ids, texts, length = our_ids(tokenizer, folder), sentences[0][:many], 40
-    inputs = their_tokenizer(texts, return_tensors="pt", padding=True)
-    suppressed = {"suppress_tokens": [ids_of_padding(folder)], "forced_eos_token_id": None}
-    rows = theirs.generate(**inputs, num_beams=1, max_new_tokens=length, **suppressed)[:, 1:]
-    expected = [[ids[id_] for id_ in row if id_ != ids_of_padding(folder)] for row in rows.tolist()]
-    found = greedy_search(model, pad(tokenizer.encode_source(texts)))
-    assert [row[: len(wanted)] for row, wanted in zip(found.tolist(), expected, strict=True)] == expected
-    assert len({tuple(row) for row in expected}) > many / 2
-    assert sum(len(set(row)) for row in expected) > 5 * many
-    assert many / 4 < sum(len(row) < length for row in expected) < many  # some ended
-
-
-def test_law_an_imported_model_is_saved_trained_and_translates(make_marian, tmp_path: Path):
-    model, tokenizer, languages = from_marian(make_marian())
-    checkpoint.save(tmp_path / "ours", model, tokenizer, languages=languages)
-    loaded, its_tokenizer = checkpoint.load(tmp_path / "ours")
-    assert same(loaded, model)
-    texts = ["the dog sleeps", *ODD[:7]]
-    assert its_tokenizer.encode_source(texts) == tokenizer.encode_source(texts)
-    one, other = Translator(model, tokenizer), Translator.from_folder(tmp_path / "ours", fast=False)
-    assert one.translate(texts) == other.translate(texts)
-    assert other.languages == languages
-
-
 def test_law_a_start_token_of_its_own_becomes_bos(make_marian):
     start = 7
     folder = make_marian(decoder_start_token_id=start)
@@ -334,9 +230,7 @@ def test_law_a_start_token_of_its_own_becomes_bos(make_marian):
 
 
 def test_law_dropout_that_ours_lacks_is_reported(make_marian):
-    with pytest.warns(
-        UserWarning, match=r"has \{'attention_dropout': 0\.1\}, .* further training is different"
-    ):
+    with pytest.warns(UserWarning, match=r"has \{'attention_dropout': 0\.1\}, .* further training is di"):
         from_marian(make_marian(attention_dropout=0.1))
 
 
@@ -347,14 +241,8 @@ def rewrite(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
 
 REFUSED = {  # settings of the model, and the message
     "separate": (UNTIED, "has different embeddings in encoder and decoder, .* one for source and target"),
-    "two embeddings": (
-        {"share_encoder_decoder_embeddings": False},
-        "has share_encoder_decoder_embeddings=False",
-    ),
-    "scale": (
-        {"scale_embedding": False},
-        "has scale_embedding=False, which cannot be carried over: only True",
-    ),
+    "two embeddings": ({"share_encoder_decoder_embeddings": False}, "has share_encoder_decoder_embed"),
+    "scale": ({"scale_embedding": False}, "has scale_embedding=False, which cannot be carried over: only"),
     "pre-norm": ({"normalize_before": True}, "has normalize_before=True, which .*: only False can$"),
     "layers": ({"decoder_layers": 1}, "has encoder_layers=2 and decoder_layers=1, which .* they are equal$"),
     "heads": ({"decoder_attention_heads": 3}, "has encoder_attention_heads=2 and decoder_attention_heads=3"),
@@ -378,9 +266,7 @@ def test_message_positions_that_are_learned(make_marian):
     tensors = load_file(folder / "model.safetensors")
     tensors["model.decoder.embed_positions.weight"] = torch.ones(61, 24, dtype=torch.float64)
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(
-        ValueError, match="has positions of the decoder other than sinusoids, which cannot be"
-    ):
+    with pytest.raises(ValueError, match="has positions of the decoder other than sinusoids, which can"):
         from_marian(folder)
     save_file(tensors | {"odd": torch.ones(2)}, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError, match="has tensors that Marian models do not have odd, which cannot be"):
@@ -399,9 +285,7 @@ def test_message_a_vocabulary_that_cannot_be_carried_over(make_marian):
     folder = make_marian()
     rewrite(folder, "vocab.json", lambda ids: ids | {"more": len(ids)})
     size = len(json.loads((folder / "vocab.json").read_text()))
-    with pytest.raises(
-        ValueError, match=rf"a vocabulary of {size} entries, and an embedding of {size - 1}; give"
-    ):
+    with pytest.raises(ValueError, match=rf"a vocabulary of {size} entries, and an embedding of {size - 1};"):
         from_marian(folder)
     rewrite(folder, "vocab.json", lambda ids: ids | {"more": len(ids) + 1})
     with pytest.raises(ValueError, match=rf"does not give each id from 0 to {size - 1} once$"):
@@ -410,9 +294,7 @@ def test_message_a_vocabulary_that_cannot_be_carried_over(make_marian):
     with pytest.raises(ValueError, match=r"vocab\.json has no <unk>, which every Marian model has$"):
         from_marian(folder)
     (folder / "vocab.json").rename(folder / "target_vocab.json")
-    with pytest.raises(
-        ValueError, match=r"has no vocab\.json, which cannot be carried over: another tokenizer$"
-    ):
+    with pytest.raises(ValueError, match=r"has no vocab\.json, which cannot be carried over: another tok"):
         from_marian(folder)
     (folder / "vocab.json").write_text("{}")
     with pytest.raises(ValueError, match="has separate vocabularies for source and target, which cannot be"):
@@ -421,9 +303,7 @@ def test_message_a_vocabulary_that_cannot_be_carried_over(make_marian):
 
 @pytest.mark.message
 def test_message_a_folder_without_a_marian_model(tmp_path: Path):
-    with pytest.raises(
-        FileNotFoundError, match=r"there is no \S+config\.json; give the folder of a Marian model$"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"there is no \S+config\.json; give the folder of a Mari"):
         from_marian(tmp_path)
     for text, message in (
         ("{", r"config\.json is not JSON \(.*\); download it again$"),
@@ -438,7 +318,5 @@ def test_message_a_folder_without_a_marian_model(tmp_path: Path):
 @pytest.mark.message
 def test_message_an_imported_tokenizer_does_not_fit_into_one_of_transformers(make_marian, tmp_path: Path):
     model, tokenizer, _ = from_marian(make_marian())
-    with pytest.raises(
-        ValueError, match="two SentencePiece models, which cannot be carried over: use the folder"
-    ):
+    with pytest.raises(ValueError, match="two SentencePiece models, which cannot be carried over: use th"):
         to_marian(model, tokenizer, tmp_path / "back")

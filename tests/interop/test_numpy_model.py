@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder, save
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.interop.numpy_model import ACTIVATIONS, NumpyModel
+from annotated_transformer.interop.numpy_model import NumpyModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID
 from tests.explorer_sentences import sentences
-from tests.interop.varied_models import KINDS, SHAPE, tokenizer, varied_model
+from tests.interop.varied_models import KINDS, tokenizer, varied_model
 
 pytestmark = pytest.mark.usefixtures("unchecked", "one_thread")
 SRC, TGT = [4, 250, 6, 7, 11, EOS_ID], [1, 7, 8, 201, 10, 11, 9]
@@ -50,22 +49,6 @@ def test_oracle_in_float64_the_same_logits_up_to_its_rounding(kind: str, tmp_pat
             angle = place / 10_000 ** (feature // 2 * 2 / table.size(1))
             table[place, feature] = math.cos(angle) if feature % 2 else math.sin(angle)
     assert gap(model, NumpyModel(tmp_path, np.float64), SRC, TGT) < 1e-12
-
-
-def test_law_a_bias_of_the_logits_is_added(tmp_path: Path):
-    save(tmp_path, varied_model(), tokenizer())
-    in_numpy = NumpyModel(tmp_path)
-    before, bias = in_numpy(SRC, TGT), np.linspace(-3, 5, SHAPE.vocab_size, dtype=np.float32)
-    in_numpy.weights["output_bias"] = bias[: before.shape[1]]
-    assert np.abs(in_numpy(SRC, TGT) - before - bias[: before.shape[1]]).max() < 1e-5
-
-
-def test_oracle_activations_are_those_of_pytorch():
-    x = torch.linspace(-5, 5, 101)
-    for name, theirs in {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}.items():
-        ours = ACTIVATIONS[name](x.numpy())
-        assert ours.dtype == np.float32
-        assert np.abs(ours - theirs(x).numpy()).max() < 1e-6
 
 
 def test_oracle_greedy_search_in_numpy_finds_the_same_translations():

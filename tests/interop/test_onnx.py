@@ -1,9 +1,8 @@
-"""ONNX: exported files, and what cannot be exported. What the graphs compute is in `test_onnx_decoder`."""
+"""ONNX: exported files, and what cannot be exported. What the graphs compute is in `test_onnx_graphs`."""
 
 import copy
 import json
 import logging
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -53,29 +52,3 @@ def test_message_an_unknown_type_of_weights(tmp_path: Path):
         ValueError, match=r"dtype='bfloat16' is not a type of exported .* \('float32', 'float16'"
     ):
         to_onnx(varied_model(), tokenizer(), tmp_path, dtype="bfloat16")
-
-
-@pytest.mark.message
-def test_message_a_changed_part_cannot_be_exported(tmp_path: Path):
-    model = varied_model()
-    model.encoder.layers[0].add_norm_1.norm.eps = 1e-3
-    with pytest.raises(
-        ValueError, match=r"encoder\.layers\.0\.add_norm_1\.norm has eps=0\.001 and not 1e-05"
-    ):
-        to_onnx(model, tokenizer(), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.message
-def test_message_a_model_translates_between_two_languages(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"source and target are both 'de', .*; give two languages"):
-        to_onnx(varied_model(), tokenizer(), tmp_path, languages=("de", "de"))
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("missing", ["onnx", "onnxscript"])
-def test_message_a_missing_library_is_named_with_its_command(monkeypatch, tmp_path: Path, missing: str):
-    monkeypatch.setitem(sys.modules, missing, None)
-    words = rf"^exporting to ONNX needs {missing}, .*; run pip install '\.\[interop\]'"
-    with pytest.raises(ModuleNotFoundError, match=words):
-        to_onnx(varied_model(), tokenizer(), tmp_path)

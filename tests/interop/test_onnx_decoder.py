@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,15 @@ from torch import Tensor
 
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.onnx import to_onnx
 from annotated_transformer.interop.onnx_decoder import OnnxDecoder
-from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import Tokenizer
 from tests.decoder_steps import decode
 from tests.explorer_sentences import sentences
-from tests.interop.varied_models import KINDS, TEXTS, tokenizer, varied_model
+from tests.interop.varied_models import TEXTS, tokenizer, varied_model
 
 pytestmark = pytest.mark.usefixtures("unchecked", "one_thread")
 STEPS = 19  # more than there is space for at once
@@ -73,36 +70,6 @@ def test_oracle_steps_give_the_logits_of_one_full_pass(small, exported):
     assert found.std(dim=(0, 1)).min() > 1e-3  # the logits differ between rows and steps
 
 
-@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], [0, 1, 2, 3, 4]])
-def test_law_rows_can_be_reordered_repeated_and_omitted(small, exported, rows: list[int]):
-    model, src = small[0], sources(small[1])
-    tgt, chosen = some_targets(len(src), model.config.vocab_size), torch.tensor(rows)
-    with evaluating(model):
-        targets = exported(model, src)
-        for tokens in tgt[:, :17].unbind(1):
-            targets.step(tokens)
-        targets.select(chosen)
-        new = some_targets(len(rows), model.config.vocab_size)[:, 5]
-        found = targets.step(new)
-        expected = model(src[chosen], torch.cat([tgt[chosen, :17], new[:, None]], dim=1))[:, -1]
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
-
-
-def test_law_attention_to_a_source_of_padding_alone_is_zero(small, exported):
-    model, src = small[0], torch.tensor([[4, 5, 2], [0, 0, 0]])
-    tgt = some_targets(2, model.config.vocab_size)
-    expected = decode(KeyValueCache, model, src, tgt)
-    torch.testing.assert_close(decode(exported, model, src, tgt), expected, rtol=0, atol=1e-4)
-
-
-def test_law_a_search_without_open_targets_takes_no_step(small, exported):
-    with evaluating(small[0]):
-        targets = exported(small[0], sources(small[1]))
-        targets.step(torch.ones(5, dtype=torch.long))
-        targets.select(torch.tensor([], dtype=torch.long))
-    assert len(targets.memory_mask) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "least"), [("float32", 200), ("float16", 197), ("int8", 170)])
 def test_oracle_200_translations_are_the_same_or_nearly_so(dtype: str, least: int):
@@ -110,19 +77,6 @@ def test_oracle_200_translations_are_the_same_or_nearly_so(dtype: str, least: in
     texts, decoder = sentences("en-de", 200), OnnxDecoder.from_model(shipped[0], dtype=dtype)
     pairs = zip(*(Translator(*shipped, decoder=one).translate(texts) for one in (None, decoder)), strict=True)
     assert sum(ours == theirs for ours, theirs in pairs) >= least
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["everything", "unequal heads", "untied"])
-def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
-    model, src = varied_model(**KINDS.get(kind, {"d_k": 4, "d_v": 7})), sources(tokenizer())
-    decoder = OnnxDecoder.from_model(model)
-    assert decoder.vocabulary is None
-    for rows in (5, 1):
-        tgt = some_targets(rows, model.config.vocab_size)
-        found = decode(decoder, model, src[:rows], tgt)
-        with torch.no_grad():
-            torch.testing.assert_close(found, model(src[:rows], tgt), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.message
@@ -180,11 +134,3 @@ def test_message_an_id_outside_the_vocabulary(small, exported, id_: int):
         targets.step(torch.tensor([7, id_]))
     with pytest.raises(ValueError, match=r"tokens have shape \(1,\), and there are 2 targets"):
         targets.step(torch.tensor([7]))
-
-
-@pytest.mark.message
-def test_message_a_missing_library_is_named_with_its_command(folder: Path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    words = r"^OnnxDecoder needs onnxruntime, .*; run pip install '\.\[interop\]'"
-    with pytest.raises(ModuleNotFoundError, match=words):
-        OnnxDecoder(folder)

@@ -9,12 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.torch_nn import from_torch, to_torch, torch_masks
 from annotated_transformer.interop.torch_weights import parameter_pairs
 from annotated_transformer.model.transformer import Transformer
-from tests.checkpointing.small_models import make_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's, of its defaults
 
@@ -111,15 +109,6 @@ def test_oracle_a_module_as_pytorch_builds_it(ids, norm_first: bool, bias: bool)
     assert all(torch.equal(loaded[name], tensor) for name, tensor in ours.state_dict().items())
 
 
-def test_law_a_post_norm_module_keeps_its_final_norm_when_saved(tmp_path):
-    ours = from_torch(stirred(nn.Transformer(12, 3, 2, 2, 17)), torch.randn(263, 12).double())
-    assert ours.config.norm == "post"
-    checkpoint.save(tmp_path, ours, make_tokenizer())
-    loaded, _ = checkpoint.load(tmp_path)
-    assert torch.equal(loaded.decoder.final_norm.gain, ours.decoder.final_norm.gain)
-    assert loaded.config == ours.config
-
-
 def test_law_zero_biases_of_attention_are_left_out_unless_asked_for():
     theirs, embedding = nn.Transformer(12, 3, 1, 1, 17), nn.Embedding(23, 12)
     assert not from_torch(theirs, embedding).config.attention_bias
@@ -140,15 +129,6 @@ def test_law_dropout_is_where_ours_is(ids):
     assert not to_torch(ours.eval()).training
 
 
-def test_law_converting_draws_no_random_number():
-    ours = Transformer(SMALL)
-    torch.manual_seed(0)
-    expected = torch.rand(3)
-    torch.manual_seed(0)
-    from_torch(to_torch(ours), ours.embedding.weight)
-    assert torch.equal(torch.rand(3), expected)
-
-
 def with_norm(eps: float = 1e-5, **options: bool) -> nn.LayerNorm:
     return nn.LayerNorm(12, eps=eps, **options)
 
@@ -157,57 +137,46 @@ def attention(**options: Any) -> nn.MultiheadAttention:
     return nn.MultiheadAttention(12, 3, **options)
 
 
+def decoder_layer(d_ff: int = 17) -> nn.TransformerDecoderLayer:
+    return nn.TransformerDecoderLayer(12, 3, d_ff)
+
+
 class Own(nn.TransformerEncoderLayer):
     """A layer that somebody changed."""
 
 
+FIRST = "encoder.layers.0"
 REFUSED = {  # a part of the module, what replaces it, and the message
     "eps": (
         "encoder.layers.1.norm2",
         with_norm(1e-6),
-        r"^encoder\.layers\.1\.norm2 has eps=1e-06, .*eps=1e-05$",
+        r"^encoder\.layers\.1\.norm2 has eps=1e-06, .*=1e-05$",
     ),
-    "no weight": (
-        "decoder.norm",
-        with_norm(elementwise_affine=False),
-        r"^decoder\.norm has elementwise_affine=F",
-    ),
+    "no weight": ("decoder.norm", with_norm(elementwise_affine=False), r"norm has elementwise_affine=F"),
     "another norm": ("decoder.norm", nn.RMSNorm(12), r"^decoder\.norm is of type RMSNorm, .* nn\.LayerNorm$"),
-    "one norm": (
-        "encoder.norm",
-        None,
-        r"^encoder\.norm has nothing, and the other stack has a norm, .*neither$",
-    ),
+    "one norm": ("encoder.norm", None, r"norm has nothing, and the other stack has a norm, .*neither$"),
     "own layer": ("encoder.layers.0", Own(12, 3, 17), r"^encoder\.layers\.0 is of type Own, which cannot"),
     "activation": (
-        "encoder.layers.0.activation",
-        nn.GELU(approximate="tanh"),
-        r"^encoder\.layers\.0 has the activation GELU\(approximate='tanh'\), .* one of relu, gelu, swish$",
+        f"{FIRST}.activation",
+        nn.GELU("tanh"),
+        r"the activation GELU\(approximate='tanh'\), .*swish$",
     ),
-    "function": ("encoder.layers.0.activation", functools.partial(F.elu), "has the activation .*elu"),
+    "function": (f"{FIRST}.activation", functools.partial(F.elu), "has the activation .*elu"),
     "widths": ("decoder.layers.1.multihead_attn", attention(kdim=5, vdim=7), "has kdim=5 and vdim=7, .*=12"),
-    "bias_k": ("encoder.layers.0.self_attn", attention(add_bias_kv=True), "self_attn has add_bias_kv=True"),
-    "zero": ("encoder.layers.0.self_attn", attention(add_zero_attn=True), "self_attn has add_zero_attn=True"),
+    "bias_k": (f"{FIRST}.self_attn", attention(add_bias_kv=True), "self_attn has add_bias_kv=True"),
+    "zero": (f"{FIRST}.self_attn", attention(add_zero_attn=True), "self_attn has add_zero_attn=True"),
     "heads": (
         "decoder.layers.0.self_attn",
         nn.MultiheadAttention(12, 2),
-        r"^decoder\.layers\.0 has attentions with \[2, 3\] heads, .* same number in both$",
+        r"with \[2, 3\] heads, .* in both$",
     ),
-    "dropout": (
-        "decoder.layers.0.dropout2",
-        nn.Dropout(0.5),
-        r"^decoder\.layers\.0 has the dropouts \[0\.1, 0\.5\]",
-    ),
+    "dropout": ("decoder.layers.0.dropout2", nn.Dropout(0.5), r"layers\.0 has the dropouts \[0\.1, 0\.5\]"),
     "layers": (
         "decoder.layers",
-        nn.ModuleList([nn.TransformerDecoderLayer(12, 3, 17)]),
-        "^the decoder has 1 layers, and the encoder 2, which cannot be carried over: .* equal numbers$",
+        nn.ModuleList([decoder_layer()]),
+        "^the decoder has 1 layers, and the encoder 2",
     ),
-    "sizes": (
-        "decoder.layers.1",
-        nn.TransformerDecoderLayer(12, 3, 19),
-        r"^decoder\.layers\.1 has d_ff=19, and encoder\.layers\.0 17, .* the same in each layer$",
-    ),
+    "sizes": ("decoder.layers.1", decoder_layer(19), r"^decoder\.layers\.1 has d_ff=19, and encoder\.\S+ 17"),
 }
 
 

@@ -1,15 +1,13 @@
 """Inference: modules return to their modes afterwards, and targets contain no padding and no BOS."""
 
 import dataclasses
-from collections.abc import Callable
-from contextlib import ExitStack
 
 import pytest
 import torch
-from torch import fx, nn
+from torch import nn
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.inference import calling_hooks, evaluating, suppress_tokens
+from annotated_transformer.model.inference import evaluating, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
@@ -25,24 +23,6 @@ def test_law_each_submodule_is_switched_to_evaluation_and_restored_to_its_own_mo
         assert not torch.is_grad_enabled()
     assert [module.training for module in model.modules()] == [False, True, False, False]
     assert torch.is_grad_enabled()
-
-
-def test_law_compiled_code_runs_again_after_contexts_that_overlapped():
-    runs: list[str] = []
-
-    def collect(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
-        return lambda *given: runs.append("compiled") or graph(*given)
-
-    layer, x = torch.compile(nn.Linear(3, 2), backend=collect), torch.ones(3)
-    first, second = ExitStack(), ExitStack()
-    first.enter_context(calling_hooks())
-    second.enter_context(calling_hooks())
-    first.close()
-    layer(x)
-    assert runs == []
-    second.close()
-    layer(x)
-    assert runs == ["compiled"]
 
 
 def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):

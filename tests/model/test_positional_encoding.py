@@ -89,11 +89,23 @@ def test_law_learned_positions_are_one_table_that_starts_at_the_embeddings_scale
 
 @pytest.mark.message
 @both
-@pytest.mark.parametrize(("tokens", "start"), [(14, 0), (5, 9)])
-def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
-    sentence = "of 14 tokens is longer than the 13 positions .* shorten it, or .* max_length=14 or more"
+@pytest.mark.parametrize(
+    ("tokens", "width", "start", "sentence"),
+    [
+        (
+            14,
+            10,
+            0,
+            "of 14 tokens is longer than the 13 positions .* shorten it, or .* max_length=14 or more",
+        ),
+        (5, 10, 9, "of 14 tokens is longer than the 13 positions"),
+        (5, 10, -1, "start=-1, but positions count from 0; give 0 or more"),
+        (5, 1, 0, "tokens have 1 features, these positions d_model=10; give"),  # one would broadcast to ten
+    ],
+)
+def test_message_tokens_that_do_not_fit_the_positions(kind, tokens, width, start, sentence):
     with pytest.raises(ValueError, match=sentence):
-        kind(D_MODEL, LENGTH)(torch.zeros(BATCH, tokens, D_MODEL), start=start)
+        kind(D_MODEL, LENGTH)(torch.zeros(BATCH, tokens, width), start=start)
 
 
 @pytest.mark.message
@@ -101,21 +113,6 @@ def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
 def test_message_sinusoids_come_in_pairs(make):
     with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
         make(3, 7)
-
-
-@pytest.mark.message
-@both
-@pytest.mark.parametrize("width", [1, 4])  # a single feature would broadcast to six
-def test_message_positions_are_as_wide_as_the_tokens(kind, width):
-    with pytest.raises(ValueError, match=rf"tokens have {width} features, these positions d_model=6; give"):
-        kind(6, 11)(torch.zeros(2, 3, width))
-
-
-@pytest.mark.message
-@both
-def test_message_positions_count_from_zero(kind):
-    with pytest.raises(ValueError, match=r"start=-1, but positions count from 0; give 0 or more"):
-        kind(6, 11)(torch.zeros(2, 3, 6), start=-1)
 
 
 @pytest.mark.parametrize("default", [torch.float16, torch.bfloat16, torch.float64])

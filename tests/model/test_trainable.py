@@ -1,5 +1,6 @@
 """The protocol of models other than the Transformer, and what it refuses."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -31,15 +32,11 @@ def test_oracle_the_steps_give_the_logits_of_one_whole_pass():
 @pytest.mark.message
 def test_message_a_step_for_other_targets_or_beyond_the_positions():
     steps = DecodeAgain(make(LanguageModel, max_length=2), torch.tensor([[1], [1]]))
-    with pytest.raises(
-        ValueError, match=r"tokens have shape \(3,\), and there are 2 targets; give one token"
-    ):
+    with pytest.raises(ValueError, match=r"tokens have shape \(3,\), and there are 2 targets; give one to"):
         steps.step(torch.tensor([5, 6, 7]))
     steps.step(torch.tensor([1, 1]))
     steps.step(torch.tensor([5, 6]))
-    with pytest.raises(
-        ValueError, match="the targets have 2 tokens, and the model has 2 positions; end them"
-    ):
+    with pytest.raises(ValueError, match="the targets have 2 tokens, and the model has 2 positions; end"):
         steps.step(torch.tensor([5, 6]))
 
 
@@ -63,19 +60,12 @@ class Small(NoConfig):
 
 
 WRONG = [
-    (
-        nn.Linear(2, 3),
-        "save takes a Transformer or a TrainableModel, not Linear; derive Linear from annotated_",
-    ),
-    ("model", "save takes a Transformer or a TrainableModel, not str;"),
+    (nn.Linear(2, 3), "save takes a Transformer or a TrainableModel, not Linear; derive Linear from annot"),
     (
         NoConfig(),
         r"NoConfig\.config is None, and save needs a dataclass; set self\.config in NoConfig\.__init",
     ),
-    (
-        Small(SimpleNamespace(d_model=2)),
-        r"Small\.config is namespace\(d_model=2\), and save needs a dataclass",
-    ),
+    (Small(SimpleNamespace(d_model=2)), r"Small\.config is namespace\(d_model=2\), and save needs a datac"),
 ]
 
 
@@ -88,13 +78,9 @@ def test_message_what_is_no_model_of_the_protocol(model: object, message: str):
 
 @pytest.mark.message
 def test_message_a_config_without_a_setting():
-    import dataclasses
-
     fields = [(name, int, 2) for name in ("vocab_size", "max_length", "pad_id", "bos_id")]
     config = dataclasses.make_dataclass("TinyConfig", fields)()
-    expected = (
-        r"Small\.config has no d_model and no eos_id, which save needs; add these fields, or derive Tiny"
-    )
+    expected = r"Small\.config has no d_model and no eos_id, which save needs; add these fields, or derive"
     with pytest.raises(TypeError, match=expected):
         refuse_other_model(Small(config), "save")
     refuse_other_model(Small(ClassifierConfig()), "save")

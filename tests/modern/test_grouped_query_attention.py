@@ -1,8 +1,7 @@
-"""Grouped queries: multi-head attention with repeated keys and values, PyTorch's kernel, and the cache."""
+"""Grouped queries: multi-head attention with repeated keys and values, and the cache."""
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, cached_numbers
@@ -33,16 +32,6 @@ def test_law_it_equals_multi_head_attention_with_repeated_keys_and_values(
     layer = randomized(GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads))
     x = [draw(BATCH, n, D_MODEL) for n in TOKENS]
     torch.testing.assert_close(layer(*x, mask), repeated(layer)(*x, mask), **EXACT)
-
-
-@groups
-def test_oracle_pytorchs_kernel_groups_the_same_heads(draw, randomized, num_kv_heads):
-    layer = randomized(GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads))
-    query, key, value = (draw(BATCH, n, D_MODEL) for n in TOKENS)
-    heads = layer.project_query(query), *layer.project_memory(key, value)
-    expected = F.scaled_dot_product_attention(*heads, enable_gqa=True)
-    expected = layer.to_output(expected.transpose(1, 2).flatten(2))
-    torch.testing.assert_close(layer(query, key, value), expected, **EXACT)
 
 
 @pytest.mark.equation("eq-grouped-cache")

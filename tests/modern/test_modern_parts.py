@@ -76,24 +76,6 @@ def test_oracle_the_composed_model_is_hugging_faces_llama(randomized, num_kv_hea
     torch.testing.assert_close(ours(ids), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_law_without_positions_in_attention_either_a_decoder_cannot_tell_the_order_of_a_first_layer():
-    """So the rotation is what the composed model knows about order."""
-
-    class NoRotation(ModernParts):
-        def attention(self):
-            attention = super().attention()
-            attention.attention = attention.attention.attention
-            return attention
-
-    torch.manual_seed(0)
-    config = TransformerConfig(**SIZES | {"num_layers": 1}, dropout=0.0)
-    ids, swapped = torch.tensor([[1, 5, 6, 7]]), torch.tensor([[1, 6, 5, 7]])
-    for parts, alike in ((NoRotation, True), (ModernParts, False)):
-        model = DecoderOnly(config, parts(config)).double()
-        gap = (model(ids)[:, -1] - model(swapped)[:, -1]).abs().max()
-        assert (gap < 1e-12) == alike
-
-
 @pytest.mark.message
 def test_message_a_registered_attention_is_not_rotated(monkeypatch):
     monkeypatch.setattr("annotated_transformer.registry._attentions", {})

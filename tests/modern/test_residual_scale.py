@@ -1,4 +1,4 @@
-"""GPT-2's initialization: the factor, which matrices it scales, and the variance that it keeps."""
+"""GPT-2's initialization: the factor, and which matrices it scales."""
 
 import pytest
 import torch
@@ -7,23 +7,20 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.residual_scale import scale_residual_projections
 
-LAYERS = 8
+LAYERS = 3
 
 
-def new_model(num_layers: int = LAYERS) -> Transformer:
+def new_model() -> Transformer:
     torch.manual_seed(0)
-    return Transformer(
-        TransformerConfig(
-            vocab_size=11,
-            max_length=17,
-            num_layers=num_layers,
-            d_model=36,
-            d_ff=72,
-            num_heads=3,
-            dropout=0.0,
-            norm="pre",
-        )
-    )
+    shape = {
+        "vocab_size": 11,
+        "max_length": 17,
+        "num_layers": LAYERS,
+        "d_model": 6,
+        "d_ff": 7,
+        "num_heads": 3,
+    }
+    return Transformer(TransformerConfig(**shape))
 
 
 def test_law_only_the_last_matrix_of_each_sublayer_is_scaled():
@@ -35,24 +32,3 @@ def test_law_only_the_last_matrix_of_each_sublayer_is_scaled():
         additions = {"encoder": 2, "decoder": 3}.get(name.partition(".")[0], 1) * LAYERS
         expected = before[name] * additions**-0.5 if last else before[name]
         torch.testing.assert_close(weight, expected)
-
-
-def growth(model: Transformer) -> float:
-    """Return the variance that the encoder's layers add to the residual stream."""
-    x = torch.randn(64, 13, 36, generator=torch.Generator().manual_seed(1))
-    y = x
-    for layer in model.encoder.layers:
-        y = layer(y)
-    return (y - x).var().item()
-
-
-@torch.no_grad()
-def test_law_the_variance_that_is_added_no_longer_grows_with_the_depth():
-    plain, scaled = [], []
-    for layers in (2, 8, 32):
-        model = new_model(layers)
-        plain.append(growth(model))
-        scale_residual_projections(model.encoder)
-        scaled.append(growth(model))
-    assert plain[2] > 8 * plain[0]
-    assert max(scaled) < 1.5 * min(scaled)

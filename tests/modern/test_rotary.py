@@ -1,4 +1,4 @@
-"""Rotary positions: the chapter's rotation, Hugging Face's results, and scores by distance."""
+"""Rotary positions: the chapter's rotation, in both orders; `test_modern_parts` compares Hugging Face's."""
 
 import pytest
 import torch
@@ -12,7 +12,6 @@ from annotated_transformer.modern.rotary import RotaryAttention, RotaryHalves, R
 
 BATCH, HEADS, TOKENS, D_K = 2, 3, 11, 10
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
-both = pytest.mark.parametrize("kind", [RotaryPositions, RotaryHalves])
 
 
 def pairs_to_halves(x):
@@ -30,39 +29,11 @@ def test_oracle_each_token_is_multiplied_by_the_rotation_of_its_position(draw):
         torch.testing.assert_close(found[:, :, place], expected, **EXACT)
 
 
-def test_oracle_halves_match_hugging_face(draw):
-    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
-
-    query, key = draw(BATCH, HEADS, TOKENS, D_K), draw(BATCH, HEADS, TOKENS, D_K)
-    angle = RotaryHalves(D_K).angles(query, 0).repeat(1, 2)[None]
-    expected = apply_rotary_pos_emb(query, key, angle.cos(), angle.sin())
-    for x, theirs in zip((query, key), expected, strict=True):
-        torch.testing.assert_close(RotaryHalves(D_K)(x), theirs, **EXACT)
-
-
 def test_law_halves_are_pairs_in_another_order(draw):
     x = draw(BATCH, HEADS, TOKENS, D_K)
     expected = pairs_to_halves(RotaryPositions(D_K)(x))
     torch.testing.assert_close(RotaryHalves(D_K)(pairs_to_halves(x)), expected, **EXACT)
     assert (RotaryHalves(D_K)(x) - RotaryPositions(D_K)(x)).abs().max() > 0.1
-
-
-@pytest.mark.equation("eq-rotary")
-@both
-def test_law_scores_depend_on_the_distance_only(draw, kind):
-    query, key, rotary = draw(TOKENS, D_K), draw(TOKENS, D_K), kind(D_K)
-    scores = [rotary(query, start) @ rotary(key, start).T for start in (0, 1, 97)]
-    for moved in scores[1:]:
-        torch.testing.assert_close(moved, scores[0], rtol=1e-10, atol=1e-10)
-    apart = rotary(query, 1) @ rotary(key, 0).T
-    assert (apart - scores[0]).abs().max() > 0.1
-
-
-def test_law_a_larger_base_turns_all_pairs_but_the_first_more_slowly(draw):
-    x = draw(TOKENS, D_K)
-    slow, fast = RotaryPositions(D_K, 500_000.0).angles(x, 1), RotaryPositions(D_K).angles(x, 1)
-    assert torch.equal(slow[:, 0], fast[:, 0])
-    assert (slow[:, 1:] < fast[:, 1:]).all()
 
 
 def test_law_queries_and_keys_are_rotated_and_values_are_not(draw):

@@ -1,4 +1,4 @@
-"""Sliding windows: the band of the mask, how far layers reach, and what a cache must hold."""
+"""Sliding windows: the band of the mask, and what a cache must hold."""
 
 import torch
 
@@ -28,13 +28,6 @@ def test_law_the_module_is_attention_with_the_band_as_its_mask(draw):
     keys = torch.rand(BATCH, 1, 1, TOKENS) > 0.2
     expected = plain(query, key, value, band & keys)
     torch.testing.assert_close(window(query, key, value, causal & keys), expected, **EXACT)
-
-
-def test_law_a_stack_of_windows_reaches_further_by_one_window_per_layer():
-    band = sliding_window_mask(23, WINDOW).double()
-    for layers in (1, 2, 3):
-        reach = torch.linalg.matrix_power(band, layers)[-1] > 0
-        assert int(reach.sum()) == layers * (WINDOW - 1) + 1
 
 
 def test_law_only_the_last_keys_of_a_cache_are_needed(draw):

@@ -1,17 +1,15 @@
 """A figure keeps the house style outside of the book, and leaves the style of other figures alone."""
 
 import io
-from pathlib import Path
 
 import matplotlib
 import pytest
 import torch
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from annotated_transformer.plotting import draw_attention, draw_curves, new_plot, plot_curves, to_svg
-from annotated_transformer.plotting.palette import INK, KEY, PAPER
-from tests.run_reports import REPORTS, write_run
+from annotated_transformer.plotting import draw_attention, draw_curves, new_plot, to_svg
+from annotated_transformer.plotting.palette import INK, PAPER
+from tests.run_reports import REPORTS
 
 
 @pytest.fixture(autouse=True)
@@ -46,28 +44,3 @@ def test_law_an_image_has_plain_colors_and_a_notebook_shows_it():
     assert PAPER.lower() in image
     assert "var(" not in image  # which only browsers understand
     assert "at-cell" not in image
-
-
-def test_law_a_saved_figure_has_its_paper_and_letters(tmp_path: Path):
-    write_run(tmp_path)
-    plot_curves(tmp_path).savefig(tmp_path / "curves.svg")
-    image = (tmp_path / "curves.svg").read_text("utf-8")
-    assert ">training 3.5</text>" in image
-    assert f"fill: {PAPER.lower()}" in image
-
-
-def test_law_only_the_ground_of_a_hatching_is_pale():
-    fig, ax = new_plot()
-    ax.bar([0, 1], [1, 1], facecolor=to_rgba(KEY, 0.3), edgecolor=KEY, hatch="//")
-    image = to_svg(fig)
-    assert image.count("fill: url(#") == 2
-    assert image.count("fill-opacity") == image.count('<rect fill-opacity="0.3"') == 1
-
-
-def test_law_a_map_is_drawn_in_any_axes():
-    fig = Figure()
-    first, second = fig.subplots(1, 2)
-    draw_attention(second, torch.eye(3), list("abc"), list("def"))
-    assert len(second.patches) == 9
-    assert [text.get_text() for text in second.get_yticklabels()] == list("abc")
-    assert not first.patches

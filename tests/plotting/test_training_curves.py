@@ -1,26 +1,19 @@
-"""Training curves show each reported number at its step, in a figure and in words."""
+"""Training curves show each reported number at its step."""
 
 import dataclasses
-import json
 import math
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.checkpointing.training_state_file import STATE_FILE
 from annotated_transformer.plotting.training_curves import (
     describe_curves,
     draw_curves,
     headline,
-    plot_curves,
     summarize_curves,
 )
-from annotated_transformer.training.schedule import learning_rate
-from tests.run_reports import REPORTS, settings
+from tests.run_reports import REPORTS
 
 LABELS = {
     "training_loss": "training loss",
@@ -57,16 +50,6 @@ def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
         assert ax.get_xlim() == (0, 31)
 
 
-def test_law_a_folder_is_plotted_with_its_schedule(tmp_path: Path):
-    rate = partial(learning_rate, d_model=7, warmup_steps=5, max_lr=0.001)
-    reports = [dataclasses.replace(report, lr=rate(report.step)) for report in REPORTS]
-    lined = "".join(json.dumps(dataclasses.asdict(report)) + "\n" for report in reports)
-    (tmp_path / METRICS_FILE).write_text(lined)
-    assert lines(plot_curves(str(tmp_path))) == lines(draw_curves(reports))
-    (tmp_path / STATE_FILE).write_bytes(settings())
-    assert lines(plot_curves(tmp_path)) == lines(draw_curves(reports, rate))
-
-
 def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     blind = [
         dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
@@ -78,18 +61,6 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
     assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
-
-
-def test_law_the_description_states_the_first_last_lowest_and_highest_values():
-    words = describe_curves(REPORTS)
-    assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
-    assert (
-        "Validation loss: from 5.5 at step 11 to 3.25 at step 31, lowest 3 at step 23, highest 5.5" in words
-    )
-    assert "Encoder cosine: from 0.99 at step 11 to -0.25 at step 31, lowest -0.25 at step 31" in words
-    for label in LABELS.values():
-        assert f"{label.capitalize()}: " in words
-    assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
 
 
 @pytest.mark.message

@@ -33,15 +33,6 @@ def test_law_segmentations_depend_on_epoch_and_seed_only(tokenizer: Tokenizer):
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
 
 
-def test_law_each_group_has_its_own_tokenizer(tokenizer: Tokenizer):
-    pairs = BPEDropout(tokenizer, TEXTS[:1] * 97, p=0.3, seed=0, longest=99, groups=5)(0)
-    assert 1 < len({str(pair) for pair in pairs}) <= 5
-
-
-def test_law_without_dropout_segmentations_are_the_plain_ones(tokenizer: Tokenizer):
-    assert BPEDropout(tokenizer, TEXTS, p=0.0, seed=0, longest=99)(5) == encode_pairs(tokenizer, TEXTS)
-
-
 @pytest.mark.parametrize("texts", [TEXTS, [pair[::-1] for pair in TEXTS]], ids=["en-de", "de-en"])
 def test_law_a_pair_that_would_be_too_long_is_encoded_without_dropout(tokenizer: Tokenizer, texts: list):
     plain = encode_pairs(tokenizer, texts)

@@ -57,12 +57,9 @@ def test_law_a_clean_sentence_stays_as_it_is(text: str):
         ("1️⃣ ", " #️⃣"),
         ("✓ ★ ", " → \ue001"),
         ("> # ", " :)"),
-        ("— ", " (😊)"),
         ("1. ", " \u2639\ufe0f"),
-        ("(b) ", " ♪"),
         ("① ", " ;-) ~ \ufffc🫨"),
         ("\u2139\ufe0f ", " <3 xD :D 😀"),
-        ("[1] ", "[2][13]"),
     ],
 )
 @pytest.mark.parametrize("text", ["It is nice.", '"No!", he said ...', "20 %", "Wie ?", "Hi"])

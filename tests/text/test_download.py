@@ -5,7 +5,6 @@ import errno
 import hashlib
 import http.server
 import re
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,17 +96,21 @@ def test_law_a_download_leaves_one_complete_file_silently_and_happens_once(serve
 
 
 @pytest.mark.parametrize(
-    ("behavior", "error"),
+    ("behavior", "error", "reason"),
     [
-        ("breaks off", ConnectionError),
-        ("breaks off in a chunk", ConnectionError),
-        ("falls silent", TimeoutError),
+        (
+            "breaks off",
+            ConnectionError,
+            rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the netw",
+        ),
+        ("breaks off in a chunk", ConnectionError, "cannot download"),
+        ("falls silent", TimeoutError, "sent nothing for"),
     ],
 )
-def test_law_an_interrupted_download_is_resumed(server: Server, tmp_path: Path, behavior: str, error):
+def test_law_an_interrupted_download_is_resumed(server: Server, tmp_path: Path, behavior, error, reason: str):
     path = tmp_path / "file"
     server.behavior = behavior
-    with pytest.raises(error, match="try again to resume the download"):
+    with pytest.raises(error, match=f"{reason}.*try again to resume the download"):
         get(server, path, timeout=0.3)
     there = part(path).read_bytes()
     assert (path.exists(), there) == (False, DATA[: len(there)])
@@ -180,24 +183,6 @@ def test_message_the_server_sends_no_file(server: Server, tmp_path: Path, behavi
     with pytest.raises(kind, match=message):
         get(server, tmp_path / "file", timeout=0.2)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.message
-def test_message_the_connection_breaks(server: Server, tmp_path: Path):
-    server.behavior = "breaks off"
-    expected = rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the network and try again"
-    with pytest.raises(ConnectionError, match=expected):
-        get(server, tmp_path / "file")
-
-
-@pytest.mark.message
-def test_message_no_network(tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with socket.socket() as nobody:  # bound, but not listening
-        nobody.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/file"
-        with pytest.raises(ConnectionError, match=rf"cannot download {url} \(.*refused.*\); check the"):
-            fetch(url, tmp_path / "file", sha256=SHA256)
 
 
 @pytest.mark.message

@@ -1,7 +1,6 @@
 """Reading lines of plain and compressed text, and the error messages about invalid files."""
 
 import gzip
-import re
 import zipfile
 from pathlib import Path
 
@@ -59,31 +58,23 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
         read_lines(path, "inside")
 
 
-def unknown(archive: bytes) -> bytes:
-    number = (9).to_bytes(2, "little")  # Deflate64
-    central = archive.index(b"PK\x01\x02")
-    return archive[:8] + number + archive[10 : central + 10] + number + archive[central + 12 :]
-
-
 def encrypted(archive: bytes) -> bytes:
     central = archive.index(b"PK\x01\x02")
     return archive[:6] + b"\x01" + archive[7 : central + 8] + b"\x01" + archive[central + 9 :]
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [(unknown, "That compression method is not supported"), (encrypted, "File 'deu.txt' is encrypted, .*")],
-)
-def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path, change, reason: str):
+def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path):
     path = tmp_path / "text.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("deu.txt", "a")
     assert read_lines(path, "deu.txt") == ["a"]
     with pytest.raises(ValueError, match=r"text\.zip does not contain fra\.txt; download it again"):
         read_lines(path, "fra.txt")
-    path.write_bytes(change(path.read_bytes()))
-    message = rf"cannot unpack .*text\.zip \({reason}\); unpack it with another program, and replace it by"
+    path.write_bytes(encrypted(path.read_bytes()))
+    message = (
+        r"cannot unpack .*text\.zip \(File 'deu\.txt' is encrypted, .*\); unpack it with another program"
+    )
     with pytest.raises(ValueError, match=message):
         read_lines(path, "deu.txt")
 
@@ -128,14 +119,6 @@ def test_message_another_unicode_encoding(kind: str, text: str, errors: str):
 def test_message_not_a_text(raw: bytes, kind: str):
     with pytest.raises(ValueError, match=f"name is {kind}, not UTF-8; unpack it, or export its text"):
         decode_lines(raw, "name", errors="surrogateescape")
-
-
-@pytest.mark.message
-def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
-    (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")
-    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the text"
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        read_lines(tmp_path / "text")
 
 
 @pytest.mark.message

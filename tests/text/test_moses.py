@@ -1,7 +1,4 @@
-"""Moses preprocessing: the output of its scripts, processing twice, and recasing."""
-
-import gzip
-from pathlib import Path
+"""Moses preprocessing: the output of its scripts, and recasing."""
 
 import pytest
 
@@ -24,25 +21,6 @@ from annotated_transformer.text.moses import Recaser, moses_lowercase
 )
 def test_oracle_preprocessing_matches_the_scripts_of_moses(language: str, text: str, prepared: str):
     assert moses_lowercase(text, language) == prepared
-
-
-def test_law_text_is_lowercased_before_tokenization():
-    # Moses keeps the period of "Dr." and, before a lowercase letter, of any word.
-    assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
-
-
-def test_law_spaces_separate_tokens():
-    for text in ("", " ", ".", "  Zwei \t Katzen \u00a0. ' ", "On a motorcycle .'"):
-        prepared = moses_lowercase(text, "en")
-        assert prepared == " ".join(prepared.split())
-
-
-def test_law_processing_german_captions_twice_changes_nothing(shared_data: Path):
-    folder = shared_data / "multi30k"
-    captions = gzip.decompress((folder / "test_2017_mscoco.de.gz").read_bytes()).decode().splitlines()
-    once = [moses_lowercase(text, "de") for text in captions]
-    assert sum(text != caption for text, caption in zip(once, captions, strict=True)) > len(captions) / 2
-    assert [moses_lowercase(text, "de") for text in once] == once
 
 
 @pytest.mark.message

@@ -43,18 +43,9 @@ def test_law_each_pair_is_kept_or_counted_once():
 # In each pair of translations, words between spaces differ more than threefold, or say nothing.
 TRANSLATIONS = [
     ("Where there is a will, there is a way.", "有志者事竟成。"),
-    ("He has been living in Beijing since the spring of 2019.", "他从2019年春天起就一直住在北京。"),
-    ("Thank you very much.", "どうもありがとうございました。"),
     ("I would like to learn Python next year.", "来年はPythonを勉強したいと思っています。"),
     ("Our train leaves at half past seven tomorrow morning.", "รถไฟของเราออกพรุ่งนี้เช้าเวลาเจ็ดโมงครึ่ง"),
-    ("We are going to the market to buy some fresh fish.", "យើងកំពុងទៅផ្សារដើម្បីទិញត្រីស្រស់ៗ។"),
-    ("My older brother works at a hospital in the city.", "ອ້າຍຂອງຂ້ອຍເຮັດວຽກຢູ່ໂຮງໝໍໃນເມືອງ"),
-    ("I did not understand what the teacher said.", "ဆရာပြောတာကို ကျွန်တော်နားမလည်ခဲ့ဘူး။"),
-    ("See you later.", "နောက်မှတွေ့ကြတာပေါ့။"),
-    ("We will meet in front of the school tomorrow.", "སང་ཉིན་ང་ཚོ་སློབ་གྲྭའི་མདུན་ལ་ཐུག་གི་ཡིན།"),
     ("I read a book at the library yesterday.", "저는 어제 도서관에서 책을 읽었습니다."),
-    ("I want to become a good doctor.", "Tôi muốn trở thành một bác sĩ giỏi."),
-    ("I love you very much, my friend.", "أحبك كثيرًا يا صديقي."),
     ("My brother lives in a small village.", "मेरा भाई एक छोटे से गाँव में रहता है।"),
     ("他从去年春天起就一直住在北京。", "彼は去年の春からずっと北京に住んでいます。"),
 ]

@@ -73,11 +73,6 @@ def test_law_source_ends_with_eos_and_target_begins_with_bos_too(tokenizer: Toke
     assert tokenizer.decode([[*target, PAD_ID, PAD_ID]]) == CORPUS[:1]
 
 
-def test_law_names_of_special_tokens_in_a_text_are_text(tokenizer: Tokenizer):
-    (ids,) = tokenizer.encode_source(["<eos> <pad>"])
-    assert (ids.count(EOS_ID), ids.count(PAD_ID)) == (1, 0)
-
-
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_law_a_copy_encodes_as_the_original(tokenizer: Tokenizer, copied: Callable[[Tokenizer], Tokenizer]):
     texts, dropout = ["a <eos> b", "<pad><bos>", *CORPUS], torch.Generator().manual_seed(0)
@@ -171,11 +166,8 @@ def test_message_not_a_tokenizer(text: str):
 
 NO_TEXTS = [
     ("abc", r"takes a list of texts, not one text; give \['abc'\]"),
-    (b"abc", r"takes a list of texts, not one text; give \[b'abc'\]"),
-    (None, "takes a list of texts, not NoneType; give strings in a list"),
     (3, "takes a list of texts, not int; give strings in a list"),
     (["a", b"b"], r"text 1 of 2 is of type bytes; give strings, such as text\.decode"),
-    ([None], "text 0 of 1 is of type NoneType; give strings"),
 ]
 
 
@@ -192,11 +184,8 @@ def test_message_texts_that_are_not_a_list_of_strings(tokenizer: Tokenizer, text
     ("wrong", "error", "message"),
     [
         ([4, -1], ValueError, "ids -1 to 4 do not fit a vocabulary of 282, 0"),
-        ([4, 2**70], ValueError, f"ids 4 to {2**70} do not fit a vocabulary of 282, 0"),
-        ([282], ValueError, "to 282 do not fit"),
+        ([4, 282], ValueError, "ids 4 to 282 do not fit a vocabulary of 282, 0"),
         (torch.tensor([4]), TypeError, r"ids are of type Tensor, not a list of int; give tensor\.tolist"),
-        (None, TypeError, r"ids are of type NoneType, not a list of int; give tensor\.tolist"),
-        ([4.0], TypeError, r"ids are of type list of float, not a list of int; give tensor\.tolist"),
         ([4, True], TypeError, r"ids are of type list of bool, not a list of int; give tensor\.tolist"),
     ],
 )
@@ -210,9 +199,7 @@ def test_message_ids_of_another_tokenizer_or_type(tokenizer: Tokenizer, wrong: o
 @pytest.mark.parametrize(
     ("wrong", "kind", "way_out"),
     [
-        (None, "NoneType", "tensor.tolist()"),
         (4, "int", "[[id]] for one id"),
-        ([4, 5], "list of int", "[ids] for one sequence"),
         ((4, 5), "tuple of int", "[ids] for one sequence"),
         (torch.tensor(4), "Tensor", "[[tensor.tolist()]]"),
         (torch.tensor([4]), "Tensor", "[tensor.tolist()]"),

@@ -1,5 +1,6 @@
 """Training settings and seeds: which ones are taken, and the error messages about the others."""
 
+import itertools
 import math
 
 import pytest
@@ -10,46 +11,36 @@ pytestmark = pytest.mark.message
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("names", "values", "error", "message"),
     [
-        *(
-            (name, 0, "not a positive whole number; give one")
-            for name in ("steps", "batch_tokens", "patience")
+        (
+            ("steps", "batch_tokens", "patience", "warmup_steps", "accumulate"),
+            (0, 2.5),
+            ValueError,
+            "not a positive whole number; give one",
         ),
-        ("warmup_steps", 0, "not a positive whole number; give one"),
-        ("steps", 2.5, "not a positive whole number; give one"),
-        ("batch_tokens", 3.5, "not a positive whole number; give one"),
-        ("accumulate", 0, "not a positive whole number; give one"),
-        ("minutes", -1.0, "not a positive number; give one"),
-        ("minutes", math.nan, "not a positive number; give one"),
-        ("max_lr", 0.0, "not a positive number; give one"),
-        ("clip_norm", 0.0, "not a positive number; give one"),
-        *(
-            ("label_smoothing", x, "not a probability; give 0 or more, below 1")
-            for x in (1.0, -0.1, math.nan, "0.1")
+        (
+            ("minutes", "max_lr", "clip_norm"),
+            (-1.0, 0.0, math.nan),
+            ValueError,
+            "not a positive number; give",
         ),
-        *((name, 2**53, f"too large; give a number below {2**53:,}") for name in ("steps", "warmup_steps")),
-        ("batch_tokens", 10**400, f"too large; give a number below {2**53:,}"),
+        (("label_smoothing",), (1.0, -0.1, math.nan, "0.1"), ValueError, "not a probability; give 0 or more"),
+        (
+            ("steps", "warmup_steps"),
+            (2**53, 10**400),
+            ValueError,
+            f"too large; give a number below {2**53:,}",
+        ),
+        (("bf16", "fast"), ("no",), TypeError, "not a bool; give True or False"),
+        (("steps",), ("3",), TypeError, "not a number; give a positive whole number"),
+        (("max_lr", "minutes"), ("fast", True), TypeError, "not a number; give a positive number"),
     ],
 )
-def test_message_a_setting_that_is_invalid(name: str, value: object, message: str):
-    with pytest.raises(ValueError, match=f"^{name}={value!r} is {message}$"):
-        TrainingConfig(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("bf16", "no", "not a bool; give True or False"),
-        ("fast", "no", "not a bool; give True or False"),
-        ("steps", "3", "not a number; give a positive whole number"),
-        ("max_lr", "fast", "not a number; give a positive number"),
-        ("minutes", True, "not a number; give a positive number"),
-    ],
-)
-def test_message_a_setting_of_another_type(name: str, value: object, message: str):
-    with pytest.raises(TypeError, match=f"^{name}={value!r} is {message}"):
-        TrainingConfig(**{name: value})
+def test_message_a_setting_that_is_invalid(names, values, error, message: str):
+    for name, value in itertools.product(names, values):
+        with pytest.raises(error, match=f"^{name}={value!r} is {message}"):
+            TrainingConfig(**{name: value})
 
 
 def test_message_no_limit():

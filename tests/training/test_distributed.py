@@ -2,15 +2,13 @@
 
 import json
 import runpy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
 
-from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.batching import Batch, ClassBatch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import distributed as module
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
@@ -106,6 +104,10 @@ def test_law_the_shards_of_a_batch_make_up_the_whole_batch(copy_pairs):
     assert sum(weights) == pytest.approx(1)
     assert [len(share.rows) for share in shares] == [3, 2, 2]
     assert all((share.labels != PAD_ID).sum() == share.num_labels > 0 for share in shares)
+    classes = ClassBatch(**vars(batch))  # each pair has one label
+    assert [(type(share), weight) for share, weight in (group.shard(classes) for group in groups)] == [
+        *((ClassBatch, pytest.approx(rows / 7)) for rows in (3, 2, 2))
+    ]
     idle, weight = groups[2].shard(Batch(batch.rows[:2], batch.src[:2], batch.tgt[:2]))
     assert (weight, len(idle.rows)) == (0, 1)
 
@@ -117,31 +119,6 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.shard(batch) == (batch, 1.0)
         assert group.data_parallel(module := torch.nn.Linear(2, 2)) is module
         assert group.sum(0.1) == group.broadcast(0.1) == 0.1
-
-
-def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch):
-    monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
-    given = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    with join_process_group() as group:
-        assert (dist.is_initialized(), group.rank, group.world_size) == (True, 0, 1)
-    assert not dist.is_initialized()
-
-
-def test_law_gradients_are_synchronized_only_when_asked():
-    class Parallel(torch.nn.Linear):
-        local = 0
-
-        @contextmanager
-        def no_sync(self) -> Iterator[None]:
-            self.local += 1
-            yield
-
-    objective = Parallel(2, 2)
-    for now, local in ((False, 1), (True, 1), (False, 2)):
-        with group_of(1, 2).synchronized(objective, now):
-            assert objective.local == local
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""The progress bar shows the metrics of the training run, and only in a terminal."""
+"""The progress bar shows the metrics of the training run."""
 
 import dataclasses
 import functools
@@ -26,11 +26,3 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(monkeypatch, c
     share, left, step, note = screens[-1]
     assert (share, left, step) == ("100", "00:00", "4")
     assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
-
-
-def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch, copy_pairs):
-    monkeypatch.setattr(
-        progress_bar, "tqdm", functools.partial(progress_bar.tqdm, file=(file := io.StringIO()))
-    )
-    train(model(), copy_pairs(5, seed=0), BRIEF, generator=rng())
-    assert file.getvalue() == ""

@@ -15,7 +15,7 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import encode_pairs, make_batches
+from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe as module
@@ -128,19 +128,6 @@ def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_p
 def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     each = [weights(folder) for folder in folders]
     return {name: torch.stack([one[name].double() for one in each]).mean(dim=0).float() for name in each[0]}
-
-
-@pytest.mark.parametrize("epochs", [0, 1])
-def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(tmp_path, killed_at, epochs: int):
-    lessons = len(make_batches(encode_pairs(own_tokenizer(), corpus().splits["train"]), batch_tokens=499))
-    last, recipe = epochs * lessons + 2, dataclasses.replace(RECIPE, bpe_dropout=0.0)
-    assert lessons > 3
-    with killed_at(last):
-        train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=0.0)
-    for folder in ("killed", "told at first"):
-        train_from_recipe(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
-    assert_same_weights(tmp_path / "killed", tmp_path / "told at first")
-    assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
 
 
 TOO_FAST = dataclasses.replace(RECIPE.training, max_lr=0.1, steps=37)  # the third of four epochs is the best

@@ -19,11 +19,9 @@ from annotated_transformer.text.tokenizer import EOS_ID
 from annotated_transformer.training import stopwatch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.loss import mean_loss
-from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.trainer import TrainingStopped, train, train_steps
-from tests.small_training import BRIEF, VOCAB, model, rng
+from tests.small_training import BRIEF, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 
 
@@ -90,22 +88,6 @@ def test_message_patience_without_validation_pairs(copy_pairs):
     config = dataclasses.replace(BRIEF, patience=2)
     with pytest.raises(ValueError, match=r"^patience=2 compares validation losses, and there are no"):
         train(model(), copy_pairs(3), config, generator=rng())
-
-
-def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
-    seen: list[EpochMetrics] = []
-    one, pairs, validation = model(), copy_pairs(23, seed=0), copy_pairs(5, seed=1)
-    epoch = len(make_batches(pairs, batch_tokens=53))
-    config = dataclasses.replace(BRIEF, steps=2 * epoch + 1)
-    reports = train(one, pairs, config, generator=rng(), validation=validation, report=seen.append)
-    assert reports == seen
-    assert [report.step for report in reports] == [epoch, 2 * epoch, 2 * epoch + 1]
-    expected = mean_loss(one, make_batches(validation, batch_tokens=53))
-    assert reports[-1].validation_loss == pytest.approx(expected, rel=1e-6)
-    assert reports[1].training_loss < reports[0].training_loss < 2 * math.log(VOCAB)
-    assert reports[-1].encoder_cosine != reports[0].encoder_cosine
-    assert reports[-1].cross_attention_entropy != reports[0].cross_attention_entropy
-    assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
 def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):

@@ -37,6 +37,8 @@ def test_law_choices_are_the_cartesian_product():
 def test_law_pairs_are_distinct_and_english_determines_german(many: list[ToyPair]):
     assert count_toy_pairs() >= 20_000
     assert len({pair.source for pair in many}) == len({pair.target for pair in many}) == len(many)
+    kinds = [(" dass " in pair.target, " weil " in pair.target) for pair in many]
+    assert min(kinds.count(kind) for kind in ((False, False), (True, False), (False, True))) > len(many) / 4
     small = [pattern for pattern in grammar() if len(pattern) < 6000]
     every = [pattern[i] for pattern in small for i in range(len(pattern))]
     assert len({pair.source for pair in every}) == len(every) == sum(map(len, small)) > 1000
