@@ -10,15 +10,7 @@ from matplotlib.patches import Circle, Rectangle
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import draw_vector
-from annotated_transformer.plotting.palette import (
-    DECODER,
-    ENCODER,
-    FIRST,
-    INK,
-    MASKED,
-    NEUTRAL,
-    PAPER,
-)
+from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MASKED, NEUTRAL, PAPER
 
 SOURCE, TARGET, NEXT = ("the", "dog", "sleeps"), ("der", "Hund"), "schläft"
 SHADES = (0.15, 0.85, 0.5)  # of the features of a vector, for example

@@ -10,15 +10,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box
-from annotated_transformer.plotting.palette import (
-    INK,
-    KEY_TEXT,
-    MASKED,
-    MUTED,
-    PAPER,
-    QUERY_TEXT,
-    VALUE_TEXT,
-)
+from annotated_transformer.plotting.palette import INK, KEY_TEXT, MASKED, MUTED, PAPER, QUERY_TEXT, VALUE_TEXT
 
 AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}

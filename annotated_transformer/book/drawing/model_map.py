@@ -12,16 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.plotting.palette import (
-    DECODER,
-    ENCODER,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    PAPER,
-)
+from annotated_transformer.plotting.palette import DECODER, ENCODER, INK, KEY, MUTED, NEUTRAL, OUTPUT, PAPER
 
 CELL = 0.6
 FLAT = 1.7  # the height of a box without a mask

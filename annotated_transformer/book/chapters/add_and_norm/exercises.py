@@ -10,12 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    expect_no_mistake,
-    judge,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_no_mistake, judge
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]

@@ -16,14 +16,7 @@ from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
 from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import (
-    FIRST,
-    INK,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    SECOND,
-)
+from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
 Cosines = Float[Tensor, "words words"]
 ADDED = SECOND  # what a sub-layer adds to the stream

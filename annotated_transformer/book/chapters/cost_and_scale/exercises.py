@@ -170,10 +170,7 @@ def check_crossing(answer: Callable[[int, int], float | int]) -> str:
 @judge
 def check_days(answer: Callable[[float, float, int, float, float], float]) -> str:
     """Judge `answer(weights, tokens, cards, peak, utilization)`, exercise ex-days."""
-    for weights, tokens, cards, peak, share in (
-        (7e9, 1e12, 256, 312e12, 0.4),
-        (1e8, 3e9, 1, 1e12, 0.25),
-    ):
+    for weights, tokens, cards, peak, share in ((7e9, 1e12, 256, 312e12, 0.4), (1e8, 3e9, 1, 1e12, 0.25)):
         wanted = 6 * weights * tokens / (cards * peak * share) / 86_400
         mistakes = {
             "only the forward pass is counted": wanted / 3,

@@ -21,12 +21,7 @@ from annotated_transformer.book.exercises.verdict import (
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
-SHAPES = {
-    "weights": (2, 8, 4, 7),
-    "keys": (2, 8, 7, 64),
-    "mask": (2, 1, 1, 7),
-    "output": (2, 4, 512),
-}
+SHAPES = {"weights": (2, 8, 4, 7), "keys": (2, 8, 7, 64), "mask": (2, 1, 1, 7), "output": (2, 4, 512)}
 CLUES = {
     "weights": "There is a row for each query, which is a target token, and a column for each source token.",
     "keys": "Keys come from the source.",

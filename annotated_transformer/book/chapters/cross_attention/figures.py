@@ -44,10 +44,7 @@ def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[st
     rows = max(len(source), len(target))
     fig, ax = new_canvas(14.0, step * rows + 1.3)
     places = []
-    for x, words, color, title in (
-        (0.3, source, KEY, "keys, values"),
-        (9.7, target, QUERY, "queries"),
-    ):
+    for x, words, color, title in ((0.3, source, KEY, "keys, values"), (9.7, target, QUERY, "queries")):
         top = step * (rows + len(words)) / 2
         ys = [top - step * (number + 1) + 0.25 for number in range(len(words))]
         places.append(

@@ -41,10 +41,7 @@ def draw_cache(words: Sequence[str]) -> Figure:
     """Draw which positions each step computes without a cache, and with one."""
     count = len(words)
     fig, ax = new_canvas(2 * count + 4.4, count + 4.0)
-    for left, title, cached in (
-        (1.3, "without a cache", False),
-        (count + 3.2, "with a cache", True),
-    ):
+    for left, title, cached in ((1.3, "without a cache", False), (count + 3.2, "with a cache", True)):
         ax.text(left, count + 3.6, title, ha="left", va="center", weight="bold")
         filled = 0
         for step in range(count):

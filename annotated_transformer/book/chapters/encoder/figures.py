@@ -21,16 +21,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
-from annotated_transformer.plotting.palette import (
-    ENCODER,
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    QUERY,
-)
+from annotated_transformer.plotting.palette import ENCODER, FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY
 
 WIDE = r"$n \times d_\mathrm{model}$"
 LEFT = -0.35  # where a shape stands beside the stream

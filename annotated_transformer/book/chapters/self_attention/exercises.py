@@ -55,10 +55,7 @@ def check_sizes(answer: Mapping[str, Any]) -> str:
             prediction = as_number(prediction, what=repr(name))
         else:
             prediction = as_shape(prediction, what=repr(name))
-        expect(
-            prediction == right,
-            f"{name!r}: the answer is not {prediction}. {CLUES[name]}",
-        )
+        expect(prediction == right, f"{name!r}: the answer is not {prediction}. {CLUES[name]}")
     return "the weights grow with the sentence; the number of parameters does not."
 
 

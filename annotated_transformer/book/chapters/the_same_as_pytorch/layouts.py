@@ -10,16 +10,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import (
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    QUERY,
-    SECOND,
-    VALUE,
-)
+from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, QUERY, SECOND, VALUE
 
 
 def draw_fused(name: str, shape: Sequence[int], parts: Mapping[str, Sequence[int]]) -> Figure:

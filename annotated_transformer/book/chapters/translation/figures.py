@@ -189,13 +189,7 @@ def draw_lengths(rows: Sequence[Mapping[str, float | int]]) -> Figure:
     for place, row in zip(places, rows, strict=True):
         ends = [row["bleu"] - row["ci"], row["bleu"] + row["ci"]]
         ax.plot([place, place], ends, color=FIRST, ls="-", marker="_", lw=1.5)
-    ax.plot(
-        places,
-        exact,
-        color=SECOND,
-        ls="--",
-        marker="s",
-    )
+    ax.plot(places, exact, color=SECOND, ls="--", marker="s")
     ax.annotate("% equal to the reference", (1, exact[1]), (8, 5), textcoords="offset points", va="bottom")
     names = [f"{row['from']} to {row['to']}" if row["to"] < 100 else f"{row['from']} or more" for row in rows]
     ticks = [f"{name}\n({row['texts']:,})" for name, row in zip(names, rows, strict=True)]

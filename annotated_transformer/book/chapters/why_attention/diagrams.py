@@ -7,14 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
-from annotated_transformer.book.drawing.boxes import (
-    Box,
-    Point,
-    draw_arrow,
-    draw_box,
-    draw_line,
-    draw_weight,
-)
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import draw_tokens, draw_vector
 from annotated_transformer.plotting.figures import WIDE
