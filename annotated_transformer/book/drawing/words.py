@@ -1,6 +1,7 @@
 """Words in a row, vectors without digits, and names beside the rows and at the ends of lines."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,16 @@ from annotated_transformer.book.drawing.boxes import Box, draw_box
 from annotated_transformer.plotting.palette import INK, NEUTRAL
 
 LINE = 15.0  # points from one line of text to the next
+
+
+def write(ax: Axes, x: float, y: float, text: str, side: str = "center", **look: Any) -> None:
+    """Write a text at (x, y): around it, or from there to the right ("left") or to the left ("right")."""
+    ax.text(x, y, text, **{"ha": side, "va": "center", **look})
+
+
+def write_beside(ax: Axes, spot: Sequence[float], offset: Sequence[float], text: str, **look: Any) -> None:
+    """Write a text some points away from a spot of a chart; `offset` is how far to the right, and up."""
+    ax.annotate(text, (spot[0], spot[1]), offset, textcoords="offset points", **look)
 
 
 def draw_tokens(

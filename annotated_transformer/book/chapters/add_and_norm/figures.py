@@ -7,14 +7,14 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Polygon
 from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over, draw_stream
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
@@ -32,22 +32,29 @@ def draw_alike(
     side = min(0.52, 0.9 * pitch / len(words))
     for place, (name, maps) in enumerate(stacks.items()):
         y = 6.0 - 5.15 * place
-        ax.text(0.1, y + 5 * side + 1.2, name, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + 5 * side + 1.2, name, "left", weight="bold")
         for number, (cosines, depth) in enumerate(zip(maps, depths, strict=True)):
             x = 1.85 + pitch * number
             for i, line in enumerate(cosines.tolist()):
                 for j, alike in enumerate(line):
                     corner = x + j * side, y + (len(words) - 1 - i) * side
-                    face = to_rgba(FIRST, min(max(alike, 0.0), 1.0))
-                    edge = to_rgba(MUTED, 0.5)
-                    ax.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=edge, lw=0.6))
+                    draw_area(
+                        ax,
+                        corner,
+                        side,
+                        side,
+                        FIRST,
+                        min(max(alike, 0.0), 1.0),
+                        edgecolor=to_rgba(MUTED, 0.5),
+                        lw=0.6,
+                    )
             middle = x + len(words) * side / 2
-            ax.text(middle, y + len(words) * side + 0.15, depth, ha="center", va="bottom", color=MUTED)
-            ax.text(middle, y - 0.15, f"{mean_cosine(cosines):.2f}", ha="center", va="top")
+            write(ax, middle, y + len(words) * side + 0.15, depth, va="bottom", color=MUTED)
+            write(ax, middle, y - 0.15, f"{mean_cosine(cosines):.2f}", va="top")
         for i, word in enumerate(words):
             spot = 1.7, y + (len(words) - i - 0.5) * side
-            ax.text(*spot, word, ha="right", va="center")
-        ax.text(1.7, y - 0.15, "mean", ha="right", va="top", color=MUTED)
+            write(ax, *spot, word, "right")
+        write(ax, 1.7, y - 0.15, "mean", "right", va="top", color=MUTED)
     return fig
 
 
@@ -66,12 +73,12 @@ def draw_steps(steps: Mapping[str, Numbers], *, features: Sequence[str], notes: 
         y = pitch * (len(steps) - 1 - place) + 0.35
         columns = features if place == 0 else ()
         box = draw_matrix(ax, 3.65, y, numbers, color=color, size=(1.72, 0.95), columns=columns)
-        ax.text(3.5, box.center[1], name, ha="right", va="center", weight="bold")
-        ax.text(box.right[0] + 0.2, box.center[1], note, ha="left", va="center", color=MUTED)
+        write(ax, 3.5, box.center[1], name, "right", weight="bold")
+        write(ax, box.right[0] + 0.2, box.center[1], note, "left", color=MUTED)
         if place > 1:
             above = box.center[0], box.y + pitch
             draw_arrow(ax, above, box.top)
-    ax.text(7.09, pitch * (len(steps) - 1) + 0.35 - (pitch - 0.95) / 2, "+", ha="center", va="center")
+    write(ax, 7.09, pitch * (len(steps) - 1) + 0.35 - (pitch - 0.95) / 2, "+")
     return fig
 
 
@@ -79,8 +86,8 @@ def draw_wiring() -> Figure:
     """Draw one layer with post-norm and one with pre-norm, from the input at the bottom to the output."""
     fig, ax = new_canvas(14.0, 18.4)
     for x, title, post in ((1.3, "Post-norm (the paper)", True), (8.5, "Pre-norm", False)):
-        ax.text(x - 0.9, 18.0, title, ha="left", va="center", weight="bold")
-        ax.text(x, 0.35, "$x$", ha="center", va="center", fontsize=14)
+        write(ax, x - 0.9, 18.0, title, "left", weight="bold")
+        write(ax, x, 0.35, "$x$", fontsize=14)
         bottom = 0.75
         for name in ("attention", "feed-forward"):
             draw_stream(ax, x, bottom, bottom + 6.6)
@@ -166,8 +173,8 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
         across, up = zip(*way, (x, 1.85), strict=True)
         ax.plot(across, up, color=FIRST, lw=5, ls="-", marker="", zorder=2, solid_joinstyle="round")
         draw_arrow(ax, (x, 2.0), (x, 1.35), color=FIRST)
-        ax.text(x, 8.2, "$g$", ha="center", va="bottom")
-        ax.text(x - 0.2, 1.25, f"{name}\nsize {size:.2f}", ha="left", va="top")
+        write(ax, x, 8.2, "$g$", va="bottom")
+        write(ax, x - 0.2, 1.25, f"{name}\nsize {size:.2f}", "left", va="top")
     return fig
 
 
@@ -183,10 +190,10 @@ def draw_blocks(shape: tuple[int, int, int]) -> Figure:
     for x, (title, color, hatch, chosen) in zip((1.3, 11.3), shared, strict=True):
         _draw_block(ax, (x, 1.1), shape, chosen, color=color, hatch=hatch)
         right = x + 0.8 * features
-        ax.text(x - 0.9, top, title, ha="left", va="center", weight="bold")
-        ax.text((x + right) / 2, 0.9, "features", ha="center", va="top", color=MUTED)
-        ax.text(x - 0.2, 1.1 + 0.4 * tokens, "tokens", ha="right", va="center", rotation=90, color=MUTED)
-        ax.text(right + 0.25 * sentences + 0.25, 1.1, "sentences", ha="left", va="bottom", color=MUTED)
+        write(ax, x - 0.9, top, title, "left", weight="bold")
+        write(ax, (x + right) / 2, 0.9, "features", va="top", color=MUTED)
+        write(ax, x - 0.2, 1.1 + 0.4 * tokens, "tokens", "right", rotation=90, color=MUTED)
+        write(ax, right + 0.25 * sentences + 0.25, 1.1, "sentences", "left", va="bottom", color=MUTED)
     return fig
 
 
@@ -251,7 +258,7 @@ def draw_depth(
             ax.plot(range(len(values)), values, color=color, linestyle=style, marker="")
             place = range(len(values))[end], values[end]
             offset, align = ((6, 0), "left") if end else ((-6, 0), "right")
-            ax.annotate(name, place, offset, textcoords="offset points", ha=align, va="center")
+            write_beside(ax, place, offset, name, ha=align, va="center")
         ax.set_yscale("log")
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
@@ -279,7 +286,7 @@ def draw_neighbor(
     fig, ax = new_canvas(14.0, 9.4)
     size, last = (1.75, 0.9), len(words) - 1
     top = draw_matrix(ax, 5.0, 5.7, batch, color=NEUTRAL, rows=words, size=size, highlight=[row(last)])
-    ax.text(top.center[0], 8.55, "batch", ha="center", va="bottom", weight="bold")
+    write(ax, top.center[0], 8.55, "batch", va="bottom", weight="bold")
     for x, (name, result) in zip((2.0, 8.4), outputs.items(), strict=True):
         changed = (result - before[name]).abs() > 0.005
         lit = [cell(i, j) for i, j in changed.nonzero().tolist()]
@@ -310,7 +317,7 @@ def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: S
                 spot = leads.index(max(leads))
                 ha = "left" if spot == 0 else "right" if spot == len(values) - 1 else "center"
                 edge = {"left": -0.5, "right": 0.5, "center": 0.0}[ha] * width
-                ax.text(left[spot] + edge, values[spot] + 0.012, name, ha=ha, va="bottom", weight="bold")
+                write(ax, left[spot] + edge, values[spot] + 0.012, name, ha, va="bottom", weight="bold")
         count = len(next(iter(groups.values())))
         ax.set_xticks(range(count), ["in", *(str(number) for number in range(1, count))])
         ax.set_ylim(0, 0.36)

@@ -14,7 +14,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import draw_tokens, label_ends
+from annotated_transformer.book.drawing.words import draw_tokens, label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -50,7 +50,7 @@ def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[st
         places.append(
             [draw_box(ax, x, y, 4.0, 0.95, word, color=color) for y, word in zip(ys, words, strict=True)]
         )
-        ax.text(x + 2.0, step * rows + 0.75, title, ha="center", va="center", weight="bold")
+        write(ax, x + 2.0, step * rows + 0.75, title, weight="bold")
     for i, line in enumerate(weights.tolist()):
         for j, weight in enumerate(line):
             if weight >= LEAST:
@@ -71,7 +71,7 @@ def draw_two_sequences(
         (8.6, 5.3, DECODER, "Decoder: target"),
     ):
         ax.add_patch(Rectangle((x, 6.85), width, 10.6, facecolor=color, alpha=0.12, lw=0))
-        ax.text(x + 0.25, 17.0, title, ha="left", va="center", weight="bold")
+        write(ax, x + 0.25, 17.0, title, "left", weight="bold")
     ax.add_patch(Rectangle((8.6, 0.1), 5.3, 6.75, facecolor=DECODER, alpha=0.12, lw=0))
 
     def draw(x: float, y: float, part: str, color: str, rows: Sequence[str] = (), **look: Any) -> Box:
@@ -82,15 +82,15 @@ def draw_two_sequences(
     value, key = draw(0.7, 7.55, "V", VALUE), draw(4.3, 7.55, "K", KEY)
     query = draw(11.2, 8.4, "Q", QUERY)
     for box, name in ((z, "$z$"), (own, "$x$"), (value, "$V$"), (key, "$K$"), (query, "$Q$")):
-        ax.text(box.right[0] + 0.2, box.right[1], name, ha="left", va="center", fontsize=14)
+        write(ax, box.right[0] + 0.2, box.right[1], name, "left", fontsize=14)
     draw_arrow(ax, (z.bottom[0] - 0.5, z.y), (value.top[0], value.top[1] + 0.05))
     draw_arrow(ax, (z.bottom[0] + 0.5, z.y), (key.top[0], key.top[1] + 0.05))
     draw_arrow(ax, own.bottom, (query.top[0], query.top[1] + 0.05))
     for spot, text in (((1.75, 11.9), "$W^V$"), ((5.25, 11.5), "$W^K$"), ((12.4, 11.9), "$W^Q$")):
-        ax.text(*spot, text, ha="left", va="center", fontsize=14)
+        write(ax, *spot, text, "left", fontsize=14)
     weights = draw(3.9, 2.35, "weights", QUERY, target, columns=source)
     output = draw(11.2, 2.35, "output", OUTPUT, name="output")
-    ax.text(weights.center[0], weights.y - 0.15, "weights", ha="center", va="top", weight="bold")
+    write(ax, weights.center[0], weights.y - 0.15, "weights", va="top", weight="bold")
     meet = weights.top[1] + 1.95
     draw_arrow(ax, key.bottom, (key.bottom[0], meet))
     for start, across, low, high, color in (
@@ -99,7 +99,7 @@ def draw_two_sequences(
     ):
         draw_line(ax, start, (start[0], low), (across, low), color=color)
         draw_arrow(ax, (across, low), (across, high), color=color)
-    ax.text(8.9, weights.center[1], "×", ha="center", va="center", fontsize=17)
+    write(ax, 8.9, weights.center[1], "×", fontsize=17)
     draw_line(ax, weights.right, (8.55, weights.center[1]))
     draw_arrow(ax, (9.25, output.center[1]), output.left)
     return fig
@@ -112,7 +112,7 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
     fig, ax = new_canvas(14.0, top + 2.0)
     for x, color, title in ((0.1, ENCODER, "Encoder"), (8.5, DECODER, "Decoder")):
         ax.add_patch(Rectangle((x, 1.5), 5.4, top - 1.5, facecolor=color, alpha=0.12, lw=0))
-        ax.text(x + 0.25, top - 0.5, title, ha="left", va="center", weight="bold")
+        write(ax, x + 0.25, top - 0.5, title, "left", weight="bold")
     stack = draw_box(ax, 0.5, bottom, 4.6, 3.2, f"{layers} layers", color=ENCODER)
     draw_arrow(ax, draw_box(ax, 0.5, 0.15, 4.6, 0.95, " ".join(source), color=NEUTRAL), stack)
     width, memory = 4.6 / len(source), stack.top[1] + 1.6
@@ -129,10 +129,10 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
         draw_arrow(ax, own, cross)
         below = cross.top
         heights.append(cross.left[1])
-        ax.text(own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", ha="left", va="center", color=INK)
+        write(ax, own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", "left", color=INK)
         draw_arrow(ax, (bus, cross.left[1]), cross.left)
         names = f"$K^{{({layer})}}, V^{{({layer})}}$"
-        ax.text((bus + 8.5) / 2, cross.left[1] + 0.15, names, ha="center", va="bottom", color=INK)
+        write(ax, (bus + 8.5) / 2, cross.left[1] + 0.15, names, va="bottom", color=INK)
     draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5))
     draw_line(ax, (bus, min(heights)), (bus, max(heights)))
     out = draw_box(ax, 9.7, top + 0.85, 3.0, 0.95, f"{coming} ?", color=OUTPUT)
@@ -161,10 +161,7 @@ def draw_map(
             edge = Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False)
             edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
             ax.add_patch(edge)
-        ax.annotate(
-            bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}", (0, 0), (0, -14 - 16 * y),
-            xycoords="axes fraction", textcoords="offset points", ha="left", va="top", color=MUTED,
-        )  # fmt: skip
+        write_beside(ax, (0, 0), (0, -14 - 16 * y), bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}", xycoords="axes fraction", ha="left", va="top", color=MUTED)  # fmt: skip
     return fig
 
 
@@ -201,11 +198,11 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
                 ax.add_patch(
                     Rectangle(spot, cell, cell, edgecolor=MASKED if masked else color, lw=0.8, **look)  # type: ignore[arg-type]
                 )
-        ax.text(x + columns * cell / 2, high + 1.75, title, ha="center", va="bottom", weight="bold")
+        write(ax, x + columns * cell / 2, high + 1.75, title, va="bottom", weight="bold")
         ends = [r"$n_\mathrm{src}$" if n == n_src else r"$n_\mathrm{tgt}$" for n in (rows, columns)]
         ends = [f"{name} = {n}" for name, n in zip(ends, (rows, columns), strict=True)]
-        ax.text(x + columns * cell / 2, high + 0.75, ends[1], ha="center", va="bottom", color=INK)
-        ax.text(x - 0.15, 0.6 + high - rows * cell / 2, ends[0], ha="right", va="center", rotation=90)
+        write(ax, x + columns * cell / 2, high + 0.75, ends[1], va="bottom", color=INK)
+        write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
     return fig
 
@@ -233,7 +230,7 @@ def draw_two_layers(
         (11.9, "Last layer: the source of the word to write"),
         (0.65, "Layer 1: the source of the word just written"),
     ):
-        ax.text(0.1, y, text, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y, text, "left", weight="bold")
     return fig
 
 
@@ -246,7 +243,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
     fig, ax = new_canvas(21.0, 10.6, width=WIDE)
     for place, (title, share) in enumerate(shares.items()):
         x = 0.2 + 7.0 * place
-        ax.text(x + 3.2, 9.8, title, ha="center", va="center", weight="bold")
+        write(ax, x + 3.2, 9.8, title, weight="bold")
         sources = [
             draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word, color=NEUTRAL) for n, word in enumerate(words)
         ]
@@ -261,7 +258,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
             _cross_out(ax, carried)
         else:
             draw_arrow(ax, *carried, color=FIRST if place == 1 else NEUTRAL)
-        ax.text(x + 3.3, 8.5, f"{share:.0%} right", ha="center", va="center", fontsize=14)
+        write(ax, x + 3.3, 8.5, f"{share:.0%} right", fontsize=14)
     return fig
 
 
@@ -269,7 +266,7 @@ def _cross_out(ax: Axes, ends: tuple[Point, Point]) -> None:
     """Draw a dotted line with a cross: no way."""
     (a, b), (c, d) = ends
     ax.plot([a, c], [b, d], color=MASKED, ls=":", lw=2, marker="")
-    ax.text((a + c) / 2, (b + d) / 2, "×", ha="center", va="center", fontsize=22, color=INK)
+    write(ax, (a + c) / 2, (b + d) / 2, "×", fontsize=22, color=INK)
 
 
 def draw_once(source: Sequence[str], target: Sequence[str]) -> Figure:

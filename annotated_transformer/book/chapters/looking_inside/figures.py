@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -51,14 +51,12 @@ def draw_stripes(
     for ax, (title, weights), text in zip(fig.axes, maps.items(), below, strict=True):
         draw_attention(ax, weights, list(symbols), list(symbols))
         for query in range(period, len(symbols)):
-            edge = Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
-            ax.add_patch(edge)
+            ax.add_patch(
+                Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
+            )
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, pad=22)
-        ax.annotate(
-            text, (0.5, 0), (0, -6), xycoords="axes fraction", textcoords="offset points", ha="center",
-            va="top", color=MUTED,
-        )  # fmt: skip
+        write_beside(ax, (0.5, 0), (0, -6), text, xycoords="axes fraction", ha="center", va="top", color=MUTED)  # fmt: skip
     return fig
 
 
@@ -109,7 +107,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
         across, up = zip(*own, strict=True)
         ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
         place, offset = NAMED_AT[kind]
-        ax.annotate(name, place(own), offset, textcoords="offset points", ha="center", va="center")
+        write_beside(ax, place(own), offset, name, ha="center", va="center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=0)
     ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost without the head", xlim=(0, None))
     needed, spare = alike(rows)
@@ -120,7 +118,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
     ax.add_patch(arrow)
     gap = f"equally sharp,\n{needed['lost'] - spare['lost']:.1f} BLEU apart"
     middle = sum(end[0] for end in ends) / 2, sum(end[1] for end in ends) / 2
-    ax.annotate(gap, middle, (-12, 10), textcoords="offset points", ha="right", va="center", weight="bold")
+    write_beside(ax, middle, (-12, 10), gap, ha="right", va="center", weight="bold")
     return fig
 
 
@@ -156,10 +154,7 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
             arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 1, "shrinkA": 2, "shrinkB": 4},
         )  # fmt: skip
     ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
-    ax.annotate(
-        "half of the heads off", (counts[half], 1), (6, -2), xycoords=("data", "axes fraction"),
-        textcoords="offset points", ha="left", va="top", color=MUTED,
-    )  # fmt: skip
+    write_beside(ax, (counts[half], 1), (6, -2), "half of the heads off", xycoords=("data", "axes fraction"), ha="left", va="top", color=MUTED)  # fmt: skip
     ax.set_xlabel(f"heads switched off, of {counts[-1]}")
     return fig
 
@@ -187,15 +182,12 @@ def draw_restored(
                 ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
                 if shown:
                     text = f"{shown:.1f}".replace("-", "−")
-                    ax.text(token + 0.5, depth + 0.5, text, ha="center", va="center", color=ink)
+                    write(ax, token + 0.5, depth + 0.5, text, color=ink)
         start, end = int(shares[0].argmax()), int(shares[-1].argmax())
         ax.set(xlim=(0, tokens), ylim=(0, depths + 0.1))
         ax.set_title(title, loc="left", pad=26)
         stays = f"stays at “{names[end]}”" if start == end else f"from “{names[start]}” to “{names[end]}”"
-        ax.annotate(
-            stays, (0, 1), (0, 10), xycoords="axes fraction", textcoords="offset points", ha="left",
-            va="center", color=MUTED,
-        )  # fmt: skip
+        write_beside(ax, (0, 1), (0, 10), stays, xycoords="axes fraction", ha="left", va="center", color=MUTED)  # fmt: skip
         if start != end:
             ends = (end + 0.5, 1.0), (start + (0.05 if end < start else 0.95), 0.4)
             bend = -0.4 if end < start else 0.4
@@ -228,12 +220,12 @@ def draw_readers(
         box = Box(4.7 + pitch * place, y, pitch - 0.2, 1.5)
         ax.add_patch(Rectangle(box[:2], *box[2:], facecolor=PAPER, edgecolor=NEUTRAL, lw=1, zorder=3))
         weight = "bold" if lit else "normal"
-        ax.text(*box.center, words[place], ha="center", va="center", weight=weight, zorder=4)
+        write(ax, *box.center, words[place], weight=weight, zorder=4)
 
     top = sum(heights)
     for (name, maps), height in zip(readers.items(), heights, strict=True):
         low = top - height + 0.6
-        ax.text(0.1, top - 0.8, name, ha="left", va="center", weight="bold")
+        write(ax, 0.1, top - 0.8, name, "left", weight="bold")
         read = {0}
         for layer in reversed(range(len(maps))):
             y = low + 4.6 * layer + 0.7
@@ -245,7 +237,7 @@ def draw_readers(
                         draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
                 draw_token(query, y + 3.9, lit=True)
-            ax.text(4.3, y + 2.3, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
+            write(ax, 4.3, y + 2.3, f"layer {layer + 1}", "right", color=MUTED)
             read = seen
         for place in range(len(words)):
             draw_token(place, low, lit=place in read)
