@@ -259,8 +259,7 @@ def draw_depth(
             place = range(len(values))[end], values[end]
             offset, align = ((6, 0), "left") if end else ((-6, 0), "right")
             write_beside(ax, place, offset, name, ha=align, va="center")
-        ax.set_yscale("log")
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set(yscale="log", yticks=ticks, yticklabels=[f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
         ax.set_title(title, loc="left")
         ax.set_xticks([0, 4, 8, 12])
@@ -320,8 +319,7 @@ def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: S
                 write(ax, left[spot] + edge, values[spot] + 0.012, name, ha, va="bottom", weight="bold")
         count = len(next(iter(groups.values())))
         ax.set_xticks(range(count), ["in", *(str(number) for number in range(1, count))])
-        ax.set_ylim(0, 0.36)
-        ax.set_yticks([0, 0.25], ["0", "¼"])
+        ax.set(ylim=(0, 0.36), yticks=[0, 0.25], yticklabels=["0", "¼"])
         ax.set_title(title, loc="left")
         ax.set_xlabel(part)
     return fig

@@ -130,8 +130,7 @@ def draw_errors(errors: Mapping[str, Mapping[str, Number]]) -> Figure:
     for (name, by_layer), (color, style, mark) in zip(errors.items(), LOOKS, strict=False):
         shown = [round(100 * by_layer[layer], 2) for layer in layers]
         ax.plot(range(len(layers)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
-    ax.set_xticks(range(len(layers)), layers)
-    ax.set(yscale="log", ylabel="error of the output, %")
+    ax.set(xticks=range(len(layers)), xticklabels=layers, yscale="log", ylabel="error of the output, %")
     ax.minorticks_off()
     label_ends(ax)
     return fig

@@ -171,8 +171,7 @@ def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
     for (name, values), (color, style, mark) in zip(shares.items(), cycle(LOOKS), strict=False):
         layers = range(1, len(values) + 1)
         ax.plot(layers, [round(v, 2) for v in values], color=color, linestyle=style, marker=mark, label=name)
-    ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1))
-    ax.set_xticks(list(layers))
+    ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1), xticks=list(layers))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
     label_ends(ax, gap=10)
     return fig

@@ -105,8 +105,7 @@ def draw_scales(
         write(ax, x if within else max(widths), y, name, "right")
     write(ax, widths[0], 0.5, "positions", "left", color=MUTED)
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set_xticks(list(widths), [f"{width}" for width in widths])
+    ax.set(yscale="log", xticks=list(widths), xticklabels=[f"{width}" for width in widths])
     ax.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     ax.minorticks_off()
     ax.set(xlabel="$d_\\mathrm{model}$", ylabel="root mean square")
@@ -162,9 +161,7 @@ def draw_turned(
             write(ax, x + outward, y - drop, "English", ha, weight="bold")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
-    ax.set(xlim=limits[:2], ylim=limits[2:])
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=limits[:2], ylim=limits[2:], xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     return fig
 
@@ -206,9 +203,7 @@ def draw_languages(
             ax.plot(places.tolist(), [1 - line] * len(places), color=color, marker="|", ls="", markersize=16)
         ax.axvline(border, color=INK, ls="--", lw=1.5, marker="")
         write_beside(ax, (border, 1.45), (6, 0), f"{right:.0%} on their own side", ha="left", va="bottom")  # fmt: skip
-        ax.set(ylim=(-0.5, 1.5), xlabel=name)
-        ax.set_yticks([1, 0], ["English", "German"])
-        ax.set_xticks([])
+        ax.set(ylim=(-0.5, 1.5), xlabel=name, yticks=[1, 0], yticklabels=["English", "German"], xticks=[])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
     return fig

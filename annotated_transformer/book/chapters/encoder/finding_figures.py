@@ -214,8 +214,7 @@ def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequenc
             write(ax, 0, 0.15, f"the same point\n{len(points)} times", va="bottom")
         ax.set(xlim=(-1, 1), ylim=(-1.45, 1))
         ax.set_title(title, loc="left")
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color=NEUTRAL)
     return fig
 
@@ -232,8 +231,7 @@ def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: 
             )  # fmt: skip
         ax.set_title(title, loc="left")
         ax.set(ylim=(0, 1.05), xlim=(0, len(labels) - 1), xlabel="layers passed")
-        ax.set_xticks(range(len(labels)), labels)
-        ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+        ax.set(xticks=range(len(labels)), xticklabels=labels, yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     fig.draw_without_rendering()
     label_ends(fig.axes[-1], gap=10)
     return fig

@@ -106,8 +106,7 @@ def draw_stacks(rows: Mapping[str, Sequence[float]], *, reference: str, label: s
         shown = [round(value, 3) for value in values]
         ax.plot([min(shown), max(shown)], [place, place], color=color, lw=1.5, ls="-", marker="")
         ax.plot(shown, [place] * len(shown), color=color, ls="", marker=mark, markersize=7, clip_on=False)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(ylim=(len(rows) - 0.5, -0.5), xlabel=label)
+    ax.set(yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.5), xlabel=label)
     ax.spines["left"].set_visible(False)
     ax.tick_params(left=False)
     return fig

@@ -254,7 +254,6 @@ def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
         shown = [round(value, 2) for value in values]
         ax.plot(range(len(shown)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
     ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
-    ax.set_xticks(range(len(shown)))
-    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.set(xticks=range(len(shown)), yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     label_ends(ax)
     return fig

@@ -124,8 +124,7 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
         name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
         write(ax, -6, logs[0], name, "right")
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
-    ax.set_xlim(-90, max(len(values) for values in gaps.values()))
-    ax.set_xticks([0, mark, 300, 400])
+    ax.set(xlim=(-90, max(len(values) for values in gaps.values())), xticks=[0, mark, 300, 400])
     ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "$1$"])
     return fig
 

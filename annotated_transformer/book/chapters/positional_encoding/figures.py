@@ -116,8 +116,7 @@ def draw_windows(
             ax.plot(starts, shown, color=color, linestyle=style, marker=mark, markersize=4, lw=1.5)
         write(ax, *place, name, "left")
     ax.set(xlabel="first position of the window", ylabel="accuracy", ylim=(0, 1.08), xlim=(0, None))
-    ax.set_xticks(list(starts))
-    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.set(xticks=list(starts), yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     return fig
 
 
@@ -129,8 +128,7 @@ def draw_room(variances: Mapping[str, Sequence[float]]) -> Figure:
         color, style, mark = (NEUTRAL, "-", "^") if ax is below else LOOKS[len(ax.lines)]
         ax.plot(range(1, len(values) + 1), values, color=color, linestyle=style, marker=mark, label=name)
     for ax in (above, below):
-        ax.set_xticks(list(range(1, 9)))
-        ax.set_ylabel("variance")
+        ax.set(xticks=list(range(1, 9)), ylabel="variance")
     above.set_title("words", loc="left")
     label_ends(above)
     below.set_title("positions", loc="left")

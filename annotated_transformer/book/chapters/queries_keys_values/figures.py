@@ -123,8 +123,7 @@ def draw_smoother(
     answers = [round(answer, 1) for answer in answers]
     ax.plot(queries, answers, color=OUTPUT, linestyle="-", marker="")
     ax.plot(keys, values, color=VALUE, linestyle="", marker="o", markersize=9)
-    ax.set(xlabel="query, hour of the day", ylabel="answer, °C", ylim=(8, 24))
-    ax.set_xticks(list(keys))
+    ax.set(xlabel="query, hour of the day", ylabel="answer, °C", ylim=(8, 24), xticks=list(keys))
     ax.set_yticks([10, 15, 20])
     return fig
 

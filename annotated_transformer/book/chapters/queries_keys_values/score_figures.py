@@ -112,7 +112,6 @@ def draw_rivals(
                 write(ax, *spot, f"{number}", weight="bold", bbox=plate)
             left += share
     name_rows(ax, weights)
-    ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys")
-    ax.set_xticks([0, 1])
+    ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys", xticks=[0, 1])
     ax.spines["left"].set_visible(False)
     return fig

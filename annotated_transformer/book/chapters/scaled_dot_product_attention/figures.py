@@ -153,8 +153,7 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     places = range(1, len(divided) + 1)
     ax.bar([p - 0.2 for p in places], list(divided), 0.4, color=FIRST)
     ax.bar([p + 0.2 for p in places], list(undivided), 0.4, color=SECOND, hatch="///", edgecolor="#ffffff")
-    ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight")
-    ax.set_xticks([1, 4, 8, 12, 16])
+    ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight", xticks=[1, 4, 8, 12, 16])
     write(ax, 1.6, max(undivided[0], 0.3) - 0.03, "not divided", "left")
     write(ax, 7, max(divided[6:7], default=0.0) + 0.06, "divided by √$d_k$", "left")
     return fig

@@ -185,8 +185,7 @@ def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
         ax.plot(places, values, color=FIRST, marker="o", ls="", markersize=7)
     ax.set(xlabel="encoder layer", ylabel="factor", xlim=(0.45, layers + 0.5))
     ax.set_yscale("log", base=2)
-    ax.set_yticks([0.5, 1, 2], ["½", "1", "2"])
-    ax.set_ylim(0.4, 2.5)
+    ax.set(yticks=[0.5, 1, 2], yticklabels=["½", "1", "2"], ylim=(0.4, 2.5))
     ax.minorticks_off()
     ax.set_xticks(range(1, layers + 1))
     for text, place, ha in (

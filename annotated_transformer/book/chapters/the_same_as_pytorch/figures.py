@@ -44,8 +44,7 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     name_rows(ax, [label for label, _, _ in names])
     for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
         tick.set(weight=weight, color=ink)
-    ax.set_xticks(list(POWERS), list(POWERS.values()))
-    ax.set_xlabel("relative gap")
+    ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -86,8 +85,7 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
         ax.plot(across, [log_size(e) for e in errors], color=color, ls=style, marker=mark, label=name)
-    ax.set_xlabel("numbers in the sum")
-    ax.set_ylabel("relative error")
+    ax.set(xlabel="numbers in the sum", ylabel="relative error")
     shown = across[:: max(1, len(across) // 3)]
     ax.set_xticks(shown, [f"{2 ** round(a):,}" for a in shown])
     bottom, top = (edge(tick for tick in ax.get_ylim()) for edge in (min, max))
@@ -111,8 +109,7 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
         ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
         write(ax, log_size(size), -0.9, name, va="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
-    ax.set_xticks(list(POWERS), list(POWERS.values()))
-    ax.set_xlabel("relative gap of the logits")
+    ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -126,8 +123,7 @@ def draw_ulps(counts: Mapping[str, Mapping[str, int]]) -> Figure:
         total = sum(bins.values())
         shares = [100 * count / total for count in bins.values()]
         ax.bar(range(len(bins)), shares, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
-        ax.set_title(cause)
-        ax.set_xticks(range(len(bins)), list(bins))
+        ax.set(title=cause, xticks=range(len(bins)), xticklabels=list(bins))
         ax.set(ylabel="% of logits", ylim=(0, 100))
     axes[-1].set_xlabel("moved by (ulps)")
     return fig
@@ -143,8 +139,7 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
         write_beside(ax, middle, (10, 0), name, ha="left", va="center", color=INK)
     ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
-    ax.set_yticks(list(POWERS), list(POWERS.values()))
-    ax.set_ylabel("gap")
+    ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()), ylabel="gap")
     return fig
 
 

@@ -267,8 +267,7 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
         for row, share in enumerate(shares):
             write(ax, share + 1, row, f"{share:.0f}%" if share >= 0.5 else "<1%", "left")
         name_rows(ax, counts)
-        ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60))
-        ax.set_xticks([])
+        ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60), xticks=[])
         ax.set_title(title, loc="left")
         ax.spines["bottom"].set_visible(False)
     return fig

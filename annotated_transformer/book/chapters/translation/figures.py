@@ -202,8 +202,7 @@ def draw_sizes(values: Mapping[int, float]) -> Figure:
     ax.plot(pairs, [values[count] for count in pairs], color=FIRST, ls="-", marker="o")
     for count in pairs:
         write_beside(ax, (count, values[count]), (-5, 5), f"{values[count]:.1f}", ha="right", va="bottom")  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_xticks(pairs, [f"{count:,}" for count in pairs])
+    ax.set(xscale="log", xticks=pairs, xticklabels=[f"{count:,}" for count in pairs])
     ax.minorticks_off()
     ax.set(ylim=(0, 1.2 * max(values.values())), xlim=(pairs[0] / 2.3, pairs[-1] * 1.6))
     ax.set(xlabel="training pairs", ylabel="BLEU")

@@ -58,8 +58,7 @@ def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> 
     for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set(xlabel="words in the sentence", ylabel="operations in a row")
+    ax.set(yscale="log", xlabel="words in the sentence", ylabel="operations in a row")
     ax.set_xticks(list(lengths), [f"{length}" for length in lengths])
     ax.set_yticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
     ax.minorticks_off()
