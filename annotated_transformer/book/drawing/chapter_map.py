@@ -170,7 +170,7 @@ def _draw_memory(seen: Map, top: float) -> None:
     draw_arrow(ax, (across, level), (end, level))
     if lit:
         ax.lines[-1].set_linewidth(4)
-        write(ax, middle + 1.3, start[1] + 0.25, "all that passes", "left", va="bottom", weight="bold")
+        write(ax, middle + 1.3, start[1] + 0.25, "all that passes", "left", "bottom", weight="bold")
 
 
 def _draw_output(seen: Map, top: float) -> None:

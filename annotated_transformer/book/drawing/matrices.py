@@ -89,11 +89,11 @@ def draw_matrix(
     upright = any(LETTER * len(word) > width for word in columns)
     for j, word in enumerate(columns):
         spot = x + (j + 0.5) * width, y + box.height + 0.12
-        write(ax, *spot, word, va="bottom", rotation=90 if upright else 0)
+        write(ax, *spot, word, height="bottom", rotation=90 if upright else 0)
     above = max(map(len, columns), default=0) if upright else 2 * bool(columns)
     _name_axes(ax, box, axes, letters=(max(map(len, rows), default=0), above))
     if name:
-        write(ax, box.center[0], y - 0.15, name, va="top", weight="bold", color=INK)
+        write(ax, box.center[0], y - 0.15, name, height="top", weight="bold", color=INK)
     return box
 
 
@@ -151,4 +151,6 @@ def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int,
     ):
         if name:
             color = AXIS_COLORS.get(name, MUTED)
-            write_beside(ax, point, offset, AXIS_NAMES.get(name, name), rotation=rotation, ha=ha, va=va, color=color)  # fmt: skip
+            write_beside(
+                ax, point, offset, AXIS_NAMES.get(name, name), ha, va, rotation=rotation, color=color
+            )

@@ -32,7 +32,7 @@ def draw_layer_costs(parts: Mapping[str, Number], *, growing: str, most: Number)
         style = "--" if name == growing else "-"
         shown = round(flops / 1e6, 2)
         ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.4)
-        write(ax, 0, place - 0.26, f"{name}: {flops / total:.0%}", "left", va="bottom")
+        write(ax, 0, place - 0.26, f"{name}: {flops / total:.0%}", "left", "bottom")
     ax.set(xlim=(0, most / 1e6), ylim=(len(parts) - 0.4, -0.95), yticks=[], xlabel="million FLOPs per token")
     ax.spines["left"].set_visible(False)  # the words begin there
     return fig
@@ -64,7 +64,7 @@ def draw_paths(panels: Mapping[str, Sequence[Bool[Tensor, "tokens tokens"]]]) ->
         ax.plot(across, up, color=SECOND, lw=3, ls="-", marker="", zorder=3)
         steps = len(path) - 1
         words = f"{name}\n{steps} {'step' if steps == 1 else 'steps'}"
-        write(ax, left + step * (tokens - 1) / 2, rise * len(path) + 0.2, words, va="bottom")
+        write(ax, left + step * (tokens - 1) / 2, rise * len(path) + 0.2, words, height="bottom")
         left += step * (tokens + 0.6)
     return fig
 
@@ -113,7 +113,7 @@ def draw_spent(models: Mapping[str, tuple[Number, Number]]) -> Figure:
         ax.barh(place, 1, color="none", edgecolor=MUTED, ls="--", height=0.5)
         ax.barh(place, round(used / bought, 3), color=to_rgba(FIRST, 0.5), edgecolor=FIRST, height=0.5)
         words = f"{name}: {_power(used)} of {_power(bought)}, {used / bought:.0%}"
-        write(ax, 0, place - 0.3, words, "left", va="bottom")
+        write(ax, 0, place - 0.3, words, "left", "bottom")
     ax.set(xlim=(0, 1.02), ylim=(len(models) - 0.6, -0.8), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return fig
@@ -176,10 +176,10 @@ def draw_pass(scores: Sequence[Number], block: int, done: int, state: Mapping[st
         if read and not now:
             high = 9 * math.exp(score - before)
             ax.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=MUTED, ls="--", lw=1.2))
-    write(ax, 2, 22.6, "scores of one query", "left", va="bottom", color=MUTED)
+    write(ax, 2, 22.6, "scores of one query", "left", "bottom", color=MUTED)
     if start:
         words = f"$\\times\\,e^{{{before:g}-{largest:g}}} = {math.exp(before - largest):.2g}$"
-        write(ax, 2 + width * start / 2, 14.2, words, va="bottom", weight="bold")
+        write(ax, 2 + width * start / 2, 14.2, words, height="bottom", weight="bold")
     draw_line(ax, (2, 4.5), (38, 4.5))
     for x, (name, value) in zip((2, 25), state.items(), strict=True):
         write(ax, x, 1.8, f"{name} = {value:.4g}", "left")

@@ -46,8 +46,8 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
     ax.plot(
         [ends[0], roof / slope, ends[1]], [ends[0] * slope, roof, roof], color=INK, ls="-", marker="", lw=2
     )
-    write(ax, ends[1], 1.12 * roof, "limit: arithmetic", "right", va="bottom")
-    write(ax, 1.15 * ends[0], 16, "limit: memory", "left", va="bottom")
+    write(ax, ends[1], 1.12 * roof, "limit: arithmetic", "right", "bottom")
+    write(ax, 1.15 * ends[0], 16, "limit: memory", "left", "bottom")
     for name, point in result["points"].items():
         kind, _, size = name.partition(", ")
         color, mark = (SECOND, "s") if kind == "linear" else (FIRST, "o")
@@ -55,7 +55,7 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
         ax.plot([x], [y], marker=mark, ls="", color=color, markersize=7)
         right, up, side = PLACES.get(name, (6, -12, "left"))
         words = f"linear, {size} row" if name == "linear, 1" else size if kind == "linear" else name
-        write_beside(ax, (x, y), (right, up), words, ha=side, va="center", color=MUTED)
+        write_beside(ax, (x, y), (right, up), words, side, "center", color=MUTED)
     ax.set(xscale="log", yscale="log", xlim=(ends[0], 1.5 * ends[1]), ylim=(1, 3 * roof),
            xlabel="FLOPs per byte", ylabel="billion FLOPs per second")  # fmt: skip
     return fig
@@ -96,7 +96,7 @@ def draw_formats(formats: Mapping[str, tuple[int, int]]) -> Figure:
             draw_area(ax, corner, size, 2.4, color, 0.4, hatch=hatch)
         middles = (14 + size * (1 + exponent / 2), 14 + size * (1 + exponent + fraction / 2))
         for x, words in zip(middles, (f"{exponent}: range", f"{fraction}: precision"), strict=True):
-            write(ax, x, y + 2.7, words, va="bottom", color=MUTED)
+            write(ax, x, y + 2.7, words, height="bottom", color=MUTED)
     return fig
 
 
@@ -117,7 +117,7 @@ def draw_caches(users: Sequence[int], caches: Mapping[str, Sequence[Number]], *,
         shown = [round(size / 1e9, 2) for size in sizes]
         ax.plot(users, shown, color=color, ls=style, marker="", label=name, clip_on=False)
     ax.axhline(weights / 1e9, color=INK, lw=1.5, ls="-", marker="")
-    write(ax, users[-1], weights / 1e9, "the weights, once", "right", va="bottom")
+    write(ax, users[-1], weights / 1e9, "the weights, once", "right", "bottom")
     ax.set(xlim=(users[0], users[-1]), ylim=(0, None), xlabel="users", ylabel="GB of caches")
     label_ends(ax)
     return fig

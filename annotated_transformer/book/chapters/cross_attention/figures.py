@@ -1,6 +1,6 @@
 """The drawings of the chapter on cross-attention."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +14,14 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import draw_tokens, label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import (
+    Curves,
+    Words,
+    draw_tokens,
+    label_ends,
+    write,
+    write_beside,
+)
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -38,7 +45,7 @@ LEAST = 0.03  # thinner lines are left out
 SMALL = (0.95, 0.85)
 
 
-def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_reading(weights: Weights, *, source: Words, target: Words) -> Figure:
     """Draw source words at the left, target words at the right, and lines as wide as the weights."""
     step = 1.3
     rows = max(len(source), len(target))
@@ -59,7 +66,7 @@ def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[st
 
 
 def draw_two_sequences(
-    matrices: Mapping[str, Numbers], *, source: Sequence[str], target: Sequence[str], features: Sequence[str]
+    matrices: Mapping[str, Numbers], *, source: Words, target: Words, features: Words
 ) -> Figure:
     """Draw how keys and values come from one sequence, queries from another, and where they meet.
 
@@ -74,7 +81,7 @@ def draw_two_sequences(
         write(ax, x + 0.25, 17.0, title, "left", weight="bold")
     ax.add_patch(Rectangle((8.6, 0.1), 5.3, 6.75, facecolor=DECODER, alpha=0.12, lw=0))
 
-    def draw(x: float, y: float, part: str, color: str, rows: Sequence[str] = (), **look: Any) -> Box:
+    def draw(x: float, y: float, part: str, color: str, rows: Words = (), **look: Any) -> Box:
         return draw_matrix(ax, x, y, matrices[part], color=color, rows=rows, size=SMALL, **look)
 
     z = draw(3.6, 12.7, "z", NEUTRAL, source, columns=features)
@@ -90,7 +97,7 @@ def draw_two_sequences(
         write(ax, *spot, text, "left", fontsize=14)
     weights = draw(3.9, 2.35, "weights", QUERY, target, columns=source)
     output = draw(11.2, 2.35, "output", OUTPUT, name="output")
-    write(ax, weights.center[0], weights.y - 0.15, "weights", va="top", weight="bold")
+    write(ax, weights.center[0], weights.y - 0.15, "weights", height="top", weight="bold")
     meet = weights.top[1] + 1.95
     draw_arrow(ax, key.bottom, (key.bottom[0], meet))
     for start, across, low, high, color in (
@@ -105,7 +112,7 @@ def draw_two_sequences(
     return fig
 
 
-def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, layers: int = 3) -> Figure:
+def draw_layers(source: Words, written: Words, coming: str, *, layers: int = 3) -> Figure:
     """Draw an encoder's output z, which the cross-attention of each decoder layer reads."""
     step, bottom = 4.0, 2.4
     top = bottom + step * layers
@@ -132,7 +139,7 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
         write(ax, own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", "left", color=INK)
         draw_arrow(ax, (bus, cross.left[1]), cross.left)
         names = f"$K^{{({layer})}}, V^{{({layer})}}$"
-        write(ax, (bus + 8.5) / 2, cross.left[1] + 0.15, names, va="bottom", color=INK)
+        write(ax, (bus + 8.5) / 2, cross.left[1] + 0.15, names, height="bottom", color=INK)
     draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5))
     draw_line(ax, (bus, min(heights)), (bus, max(heights)))
     out = draw_box(ax, 9.7, top + 0.85, 3.0, 0.95, f"{coming} ?", color=OUTPUT)
@@ -143,8 +150,8 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
 def draw_map(
     weights: Weights,
     *,
-    source: Sequence[str],
-    target: Sequence[str],
+    source: Words,
+    target: Words,
     marks: Mapping[str, Bool[Tensor, "queries keys"]] | None = None,
     height: float = 5.2,
 ) -> Figure:
@@ -161,11 +168,13 @@ def draw_map(
             edge = Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False)
             edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
             ax.add_patch(edge)
-        write_beside(ax, (0, 0), (0, -14 - 16 * y), bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}", xycoords="axes fraction", ha="left", va="top", color=MUTED)  # fmt: skip
+        said = bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}"
+        look = {"xycoords": "axes fraction", "color": MUTED}
+        write_beside(ax, (0, 0), (0, -14 - 16 * y), said, "left", "top", **look)
     return fig
 
 
-def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
+def draw_shift(shares: Curves) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(width=WIDE, height=2.9)
     for (name, values), (color, style, mark) in zip(shares.items(), cycle(LOOKS), strict=False):
@@ -197,28 +206,23 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
                 ax.add_patch(
                     Rectangle(spot, cell, cell, edgecolor=MASKED if masked else color, lw=0.8, **look)  # type: ignore[arg-type]
                 )
-        write(ax, x + columns * cell / 2, high + 1.75, title, va="bottom", weight="bold")
+        write(ax, x + columns * cell / 2, high + 1.75, title, height="bottom", weight="bold")
         ends = [r"$n_\mathrm{src}$" if n == n_src else r"$n_\mathrm{tgt}$" for n in (rows, columns)]
         ends = [f"{name} = {n}" for name, n in zip(ends, (rows, columns), strict=True)]
-        write(ax, x + columns * cell / 2, high + 0.75, ends[1], va="bottom", color=INK)
+        write(ax, x + columns * cell / 2, high + 0.75, ends[1], height="bottom", color=INK)
         write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
     return fig
 
 
-def draw_two_layers(
-    below: Weights, above: Weights, *, source: Sequence[str], target: Sequence[str]
-) -> Figure:
+def draw_two_layers(below: Weights, above: Weights, *, source: Words, target: Words) -> Figure:
     """Draw source words between target words: the upper row reads by `above`, the lower by `below`."""
     fig, ax = new_canvas(24.0, 12.6, width=WIDE)
     rows = []
     for words, y, color in ((target, 10.0, QUERY), (source, 5.7, KEY), (target, 1.4, QUERY)):
         pitch = 24.0 / len(words)
-        rows.append(
-            draw_tokens(
-                ax, 0.03 * pitch, y, words, width=0.94 * pitch, gap=0.06 * pitch, height=1.2, color=color
-            )
-        )
+        size = {"width": 0.94 * pitch, "gap": 0.06 * pitch, "height": 1.2}
+        rows.append(draw_tokens(ax, 0.03 * pitch, y, words, color=color, **size))
     for weights, boxes, up in ((above, rows[0], True), (below, rows[2], False)):
         for box, line in zip(boxes, weights.tolist(), strict=True):
             for word, weight in zip(rows[1], line, strict=True):
@@ -268,7 +272,7 @@ def _cross_out(ax: Axes, ends: tuple[Point, Point]) -> None:
     write(ax, (a + c) / 2, (b + d) / 2, "×", fontsize=22, color=INK)
 
 
-def draw_once(source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_once(source: Words, target: Words) -> Figure:
     """Draw the steps of a translation, each with a query of its own to one store of keys and values."""
     fig, ax = new_canvas(24.0, 9.6, width=WIDE)
     words = draw_box(ax, 0.1, 0.3, 6.3, 1.2, " ".join(source), color=NEUTRAL)

@@ -23,7 +23,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
-from annotated_transformer.book.drawing.words import draw_tokens, label_ends, write
+from annotated_transformer.book.drawing.words import Words, draw_tokens, label_ends, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
@@ -44,7 +44,7 @@ SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
 
 
 def draw_step(
-    tokens: Sequence[str], step: int, candidates: Mapping[str, float], *, source: str, source_tokens: int
+    tokens: Words, step: int, candidates: Mapping[str, float], *, source: str, source_tokens: int
 ) -> Figure:
     """Draw one step of decoding: the input tokens, the rows of the mask in use, and the output.
 
@@ -126,23 +126,21 @@ def draw_decoder_block() -> Figure:
     return fig
 
 
-def _draw_sublayer(
-    ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Sequence[str]
-) -> Box:
+def _draw_sublayer(ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Words) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
     box = draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
     middle, end = box.center[0], y + 3.5
     write(ax, middle, box.y + 1.2, label, weight="bold")
     write(ax, middle, box.y + 0.5, inside, color=INK)
     draw_fork(ax, x, box, inputs, below=0.33)
-    write(ax, middle + 0.3, end + 0.1, TARGET, "left", va="bottom", color=MUTED)
+    write(ax, middle + 0.3, end + 0.1, TARGET, "left", "bottom", color=MUTED)
     draw_add(ax, box, (x, end))
     draw_over(ax, Box(x - 1.65, end + 0.75, 3.3, 0.95), "LayerNorm")
     write_shape(ax, x, y + 2.0, TARGET)
     return box
 
 
-def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
+def draw_inputs_and_labels(targets: Sequence[Words]) -> Figure:
     """Draw a padded batch of targets twice: without its last column as input, without its first as labels."""
     count, width = len(targets), len(targets[0])
     size = (13.8 / width, 0.95)
@@ -176,7 +174,7 @@ def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     return fig
 
 
-def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Figure:
+def draw_two_modes(target: Words, table: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw the predictions from the correct words, and below them those from the model's own words.
 
     `table` holds the probabilities of the next word after each beginning; `target` starts with `<s>`.
@@ -210,7 +208,7 @@ def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float
     return fig
 
 
-def draw_top_words(inputs: Sequence[str], tops: Sequence[Mapping[str, float]]) -> Figure:
+def draw_top_words(inputs: Words, tops: Sequence[Mapping[str, float]]) -> Figure:
     """Draw for each slot its input word, at the left, and the most likely next words as bars."""
     count = max(map(len, tops))
     fig, ax = new_canvas(22.0, 1.25 * len(inputs) + 1.3, width=WIDE)
@@ -252,8 +250,8 @@ def draw_leaks(grids: Mapping[str, Bool[Tensor, "rows slots"]], slot: int) -> Fi
             Rectangle((x + slot * size, y), size, size * count, fill=False, edgecolor=INK, lw=2.5, zorder=5)
         )
         write(ax, x, y + size * count + 1.2, title, "left", weight="bold")
-        write(ax, x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", va="top")
+        write(ax, x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", height="top")
         if place == 0:
             write(ax, x - 0.3, y + size * count / 2, "predictions", "right", rotation=90)
-        write(ax, x + size * count / 2, y + size * count + 0.15, "slots", va="bottom", color=MUTED)
+        write(ax, x + size * count / 2, y + size * count + 0.15, "slots", height="bottom", color=MUTED)
     return fig

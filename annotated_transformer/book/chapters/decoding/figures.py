@@ -49,7 +49,8 @@ def draw_tree(
     best = max((text for text in kept if text.endswith(end)), key=computed.__getitem__, default=None)
     boxes = {"": Box(0.6, below + _height("", leaves), 0.0, HIGH)}
     for number in range(depth):
-        write(ax, 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5, f"step {number + 1}", color=MUTED)  # fmt: skip
+        spot = 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5
+        write(ax, *spot, f"step {number + 1}", color=MUTED)
     for text in nodes:
         words = text.split()
         kind = "kept" if text in kept else "dropped" if text in computed else "not reached"
@@ -160,7 +161,8 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
     top = 4.0 * len(rows) + 1.0
     draw_arrow(ax, (left, top), (left + width * found, top))
     draw_arrow(ax, (left + width * found, top), (left, top))
-    write(ax, left + width * found + 1, top, f"$p^\\star$ = {found:g}: what is narrower than this can't win", "left")  # fmt: skip
+    said = f"$p^\\star$ = {found:g}: what is narrower than this can't win"
+    write(ax, left + width * found + 1, top, said, "left")
     return fig
 
 
@@ -202,7 +204,7 @@ def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
     write(ax, 5, middle, "start", "right")
     write(ax, end + 0.5, middle, "end", "left")
     ways = rows**count
-    write(ax, 32, 1.2, f"{ways:,} right ways, equally likely: at most 1/{ways:,} = {1 / ways:.2g} for each")  # fmt: skip
+    write(ax, 32, 1.2, f"{ways:,} right ways, equally likely: at most 1/{ways:,} = {1 / ways:.2g} for each")
     top = 3.2 * rows + 4.5
     ax.plot([2.5, 2.5, end + 2], [middle + 1.2, top, top], color=SECOND, lw=3, ls="--", marker="")
     draw_arrow(ax, (end + 2, top), (end + 2, middle + 1.2), color=SECOND)
@@ -228,9 +230,7 @@ def draw_outputs(
         ax.plot(range(len(beams)), shares, color=color, ls=style, marker=mark, label=word, clip_on=False)
     label_ends(ax)
     if others:
-        write(
-            ax, len(beams) - 1, 105, f"{words[0]}, in each other setting", "right", va="bottom", color=MUTED
-        )
+        write(ax, len(beams) - 1, 105, f"{words[0]}, in each other setting", "right", "bottom", color=MUTED)
     ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
     ax.set(yticks=[0, 50, 100], ylabel="percent of the outputs", xlabel="beam size")
     return fig
@@ -247,8 +247,7 @@ def draw_beams(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> F
             ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, markersize=5)
         ax.set_title(title, loc="left")
         ax.set_xlabel("beam size")
-        ax.set_xticks(
-            range(len(rows)), [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
-        )
+        beams = [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
+        ax.set_xticks(range(len(rows)), beams)
         label_ends(ax)
     return fig

@@ -51,7 +51,7 @@ def draw_cache(words: Sequence[str]) -> Figure:
                 filled += computed
                 _draw_state(ax, left + position, y, computed)
         for position, word in enumerate(words):
-            write(ax, left + position + 0.5, count + 1.2, word, va="bottom", rotation=90)
+            write(ax, left + position + 0.5, count + 1.2, word, height="bottom", rotation=90)
         write(ax, left, 0.45, f"{filled} computed", "left")
     return fig
 
@@ -69,7 +69,7 @@ def draw_loop(word: str, other: str, again: float, *, steps: int) -> Figure:
     out = draw_box(ax, 3.5, 0.3, 8, 3.4, other)
     ax.annotate("", (10.5, 10), (4.5, 10), arrowprops={
         "arrowstyle": "-|>", "connectionstyle": "arc3,rad=-1.4", "color": FIRST, "lw": 3})  # fmt: skip
-    write(ax, 7.5, 15.0, f"{again:g} (greedy)", va="bottom", weight="bold")
+    write(ax, 7.5, 15.0, f"{again:g} (greedy)", height="bottom", weight="bold")
     draw_arrow(ax, start, out, f"{1 - again:g}")
     left, base, high = 18.0, 3.5, 19.0
     shares = [again**step for step in range(1, steps + 1)]
@@ -77,11 +77,11 @@ def draw_loop(word: str, other: str, again: float, *, steps: int) -> Figure:
     for place, share in enumerate(shares):
         x = left + wide * place
         draw_area(ax, (x, base), 0.75 * wide, high * round(share, 4), FIRST, 0.5)
-        write(ax, x + 0.38 * wide, base - 0.5, str(place + 1), va="top")
+        write(ax, x + 0.38 * wide, base - 0.5, str(place + 1), height="top")
     rival = again * (1 - again)
     ax.plot([left, left + 26], [base + high * round(rival, 4)] * 2, color=SECOND, ls="--", marker="")
-    write(ax, left + 26, base + high * rival + 0.5, f"{word} {other}: {rival:.2f}", "right", va="bottom")
-    write(ax, left, base + high * shares[0] + 0.6, f"{shares[0]:g}", "left", va="bottom")
+    write(ax, left + 26, base + high * rival + 0.5, f"{word} {other}: {rival:.2f}", "right", "bottom")
+    write(ax, left, base + high * shares[0] + 0.6, f"{shares[0]:g}", "left", "bottom")
     write(ax, left + 26, 18.3, f"probability of n times {word}", "right", color=MUTED)
     return fig
 
@@ -96,7 +96,7 @@ def draw_rows(lengths: Sequence[int]) -> Figure:
         write(ax, 6.5, y + 0.8, str(row + 1), "right", color=MUTED)
         for step in range(most):
             look = (FIRST, "", 0.5) if step < length else (MASKED, "////", 0.0)
-            draw_area(ax, (8 + cell * step, y), cell, 1.6, look[0], look[2], hatch=look[1], lw=0.8)  # fmt: skip
+            draw_area(ax, (8 + cell * step, y), cell, 1.6, look[0], look[2], hatch=look[1], lw=0.8)
     write(ax, 8, 1.8 * len(lengths) + 4.2, "step 1", "left", color=MUTED)
     write(ax, 44, 1.8 * len(lengths) + 4.2, f"step {most}", "right", color=MUTED)
     total = sum(lengths)

@@ -129,7 +129,7 @@ def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> F
             ax, left, y, numbers, color=OUTPUT if last else KEY, rows=words, columns=names, size=size,
             highlight=[row(len(words) - 1)],
         )  # fmt: skip
-        write(ax, box.center[0], y - 0.15, name, va="top", weight="bold" if last else "normal")
+        write(ax, box.center[0], y - 0.15, name, height="top", weight="bold" if last else "normal")
         if not last:
             sign = "+" if place < len(stop.inputs) - 1 else "↓"
             draw_operator(ax, left - 1.0, y - 0.75, sign)

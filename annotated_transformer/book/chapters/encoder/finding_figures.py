@@ -12,6 +12,8 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import (
+    Curves,
+    Words,
     draw_tokens,
     draw_vector,
     label_ends,
@@ -35,9 +37,7 @@ from annotated_transformer.plotting.palette import (
 Vectors = Float[Tensor, "words features"]
 
 
-def draw_contributions(
-    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int]
-) -> Figure:
+def draw_contributions(heads: Mapping[str, Curves], ratings: Mapping[str, int]) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum: heads across, reviews down."""
     longest = max(len(values) for reviews in heads.values() for values in reviews.values())
     fig, _ = new_figure(len(ratings), len(heads), width=WIDE, height=0.3 * (longest + 3) * len(ratings))
@@ -67,13 +67,13 @@ def _draw_parts(ax: Axes, values: Sequence[float], total: float, rating: int) ->
     write(ax, 0.15 * side, len(values), f"{total:.1f}".replace("-", "−"), text, weight="bold")
     ax.axvline(0, color=INK, lw=0.8, ls="-", marker="")
     ax.plot([rating] * 2, [-0.5, len(values) + 0.5], color=INK, lw=2, ls=":", marker="")
-    write(ax, rating, -0.6, f"rating {rating}".replace("-", "−"), va="bottom")
+    write(ax, rating, -0.6, f"rating {rating}".replace("-", "−"), height="bottom")
     ax.set_xticks([])
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def draw_mixing(
-    words: Sequence[str], x: Vectors, weights: Float[Tensor, "queries keys"], a: Vectors, z: Vectors
+    words: Words, x: Vectors, weights: Float[Tensor, "queries keys"], a: Vectors, z: Vectors
 ) -> Figure:
     """Draw a layer as three rows of vectors: attention links all words, the network each with itself."""
     fig, ax = new_canvas(20.0, 10.4, width=WIDE)
@@ -101,7 +101,7 @@ def draw_mixing(
     return fig
 
 
-def draw_means(rows: Sequence[tuple[str, Sequence[str], Vectors]]) -> Figure:
+def draw_means(rows: Sequence[tuple[str, Words, Vectors]]) -> Figure:
     """Draw pairs of sentences, each a row of vectors with their mean at the right, = or ≠ between the means.
 
     The rows are (what the vectors are, words, vectors); two rows each are compared.
@@ -157,7 +157,7 @@ def draw_opinions(scale: Mapping[str, int]) -> Figure:
     return fig
 
 
-def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[float]]) -> Figure:
+def draw_limits(limits: Mapping[str, float], reached: Curves) -> Figure:
     """Draw the errors that no head of a kind can have, hatched, and the errors that trained heads have.
 
     `limits` are the lowest possible errors, `reached` those of trained heads; rows keep their order.
@@ -178,16 +178,13 @@ def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[floa
         if values and name not in limits:
             write(ax, max(values) + 0.2, row, f"reached: {max(values):.2f} or less", "left", weight="bold")
     name_rows(ax, names)
-    ax.set(
-        ylim=(len(names) - 0.5, -0.5),
-        xlim=(0, most),
-        xlabel="squared error of the rating (hatched: impossible)",
-    )
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, most))
+    ax.set_xlabel("squared error of the rating (hatched: impossible)")
     ax.tick_params(axis="y", pad=10)
     return fig
 
 
-def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequence[str]) -> Figure:
+def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Words) -> Figure:
     """Draw points in a plane at some depths, one panel each, with each group's name at its middle."""
     fig, axes = new_figure(1, len(depths), width=WIDE, height=2.75)
     names = list(dict.fromkeys(groups))
@@ -199,19 +196,13 @@ def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequenc
         parts = [points[torch.tensor([each == name for each in groups])] for name in names]
         at = space_out([part[:, 0].mean().item() for part in parts], 0.6 * reach)
         for name, part, x, (color, _, mark) in zip(names, parts, at, looks, strict=True):
-            ax.plot(
-                *part.div(reach).T.mul(1e3).round().div(1e3).tolist(),
-                color=color,
-                marker=mark,
-                ls="",
-                mec=INK,
-                mew=0.5,
-            )
+            look = {"color": color, "marker": mark, "ls": "", "mec": INK, "mew": 0.5}
+            ax.plot(*part.div(reach).T.mul(1e3).round().div(1e3).tolist(), **look)
             if not together:
-                ax.plot([x / reach - 0.2], [-1.25], color=color, marker=mark, ls="", mec=INK, mew=0.5)
+                ax.plot([x / reach - 0.2], [-1.25], **look)
                 write(ax, x / reach - 0.08, -1.25, name, "left")
         if together:
-            write(ax, 0, 0.15, f"the same point\n{len(points)} times", va="bottom")
+            write(ax, 0, 0.15, f"the same point\n{len(points)} times", height="bottom")
         ax.set(xlim=(-1, 1), ylim=(-1.45, 1))
         ax.set_title(title, loc="left")
         ax.set(xticks=[], yticks=[])
@@ -219,16 +210,13 @@ def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequenc
     return fig
 
 
-def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
+def draw_probes(panels: Mapping[str, Curves], *, labels: Words) -> Figure:
     """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
     fig, _ = new_figure(1, len(panels), width=WIDE, height=3.0)
     for ax, (title, lines) in zip(fig.axes, panels.items(), strict=True):
         for (name, values), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
             shown = [round(value, 2) for value in values]
-            ax.plot(
-                range(len(values)), shown, color=color, ls=style, marker=mark, clip_on=False,
-                label=name,
-            )  # fmt: skip
+            ax.plot(range(len(values)), shown, color=color, ls=style, marker=mark, clip_on=False, label=name)
         ax.set_title(title, loc="left")
         ax.set(ylim=(0, 1.05), xlim=(0, len(labels) - 1), xlabel="layers passed")
         ax.set(xticks=range(len(labels)), xticklabels=labels, yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
-from annotated_transformer.book.drawing.words import name_rows, write, write_beside
+from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -69,7 +69,7 @@ def draw_lines(angle: float) -> Figure:
             if ax is one and word in wrong:
                 ax.plot(*x, color=INK, marker="x", ls="", markersize=15, markeredgewidth=2.5, zorder=4)
             side = "bottom" if x[1] > 0 else "top"  # away from the center, where the lines are
-            write_beside(ax, x, (0, 10 * x[1]), word, ha="center", va=side)
+            write_beside(ax, x, (0, 10 * x[1]), word, "center", side)
         ax.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xlabel="opinion", ylabel="polarity")
         for set_ticks in (ax.set_xticks, ax.set_yticks):
             set_ticks([-1, 1], ["−1", "1"])
@@ -87,11 +87,7 @@ def _shade_beyond(ax: Axes, angle: float, distance: float) -> None:
     ax.plot(*zip(*ends, strict=True), color=INK, lw=1.5, ls="--", marker="", zorder=2)
 
 
-def draw_positions(
-    x: Mapping[str, Sequence[float]],
-    hidden: Mapping[str, Sequence[float]],
-    output: Mapping[str, Sequence[float]],
-) -> Figure:
+def draw_positions(x: Curves, hidden: Curves, output: Curves) -> Figure:
     """Draw the words of a sentence on their way through the network, one row each, the last one lit."""
     words = list(x)
     fig, ax = new_canvas(14.0, 8.3)
@@ -123,17 +119,17 @@ def draw_squares() -> Figure:
     return fig
 
 
-def _draw_layer(ax: Axes, y: float, attentions: Sequence[str], title: str, count: str, share: str) -> None:
+def _draw_layer(ax: Axes, y: float, attentions: Words, title: str, count: str, share: str) -> None:
     """Draw the matrices of a layer below `y`."""
     unit, x = 1.3, 0.3
     write(ax, x, y, title, "left", weight="bold")
     top = y - 1.35
     for name in attentions:
-        write(ax, x, top + 0.1, name, "left", va="bottom", color=MUTED)
+        write(ax, x, top + 0.1, name, "left", "bottom", color=MUTED)
         for number, letter in enumerate("QKVO"):
             _draw_square(ax, (x + number * unit, top - unit), unit, NEUTRAL, f"$W^{letter}$")
         top -= unit + 0.85
-    write(ax, x, top + 0.1, "feed-forward", "left", va="bottom", color=MUTED)
+    write(ax, x, top + 0.1, "feed-forward", "left", "bottom", color=MUTED)
     upright = x + 4 * unit + 0.9, y - 1.35 - 4 * unit
     for number in range(4):
         _draw_square(ax, (x + number * unit, top - unit), unit, FIRST)
@@ -142,7 +138,7 @@ def _draw_layer(ax: Axes, y: float, attentions: Sequence[str], title: str, count
     for label, box in (("$W_1$", wide), ("$W_2$", tall)):
         ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=FIRST, lw=2.5))
         write(ax, *box.center, label, fontsize=14)
-    write(ax, tall.center[0], tall.top[1] + 0.1, "feed-forward", va="bottom", color=MUTED)
+    write(ax, tall.center[0], tall.top[1] + 0.1, "feed-forward", height="bottom", color=MUTED)
     write(ax, 11.4, tall.center[1] + 0.5, share, fontsize=34, color=INK)
     write(ax, 11.4, tall.center[1] - 1.1, f"{count} squares")
 
@@ -152,9 +148,7 @@ def _draw_square(ax: Axes, corner: tuple[float, float], unit: float, color: str,
     write(ax, corner[0] + unit / 2, corner[1] + unit / 2, label)
 
 
-def draw_kept(
-    losses: Mapping[str, Sequence[float]], counts: Sequence[int], *, none: Mapping[str, float]
-) -> Figure:
+def draw_kept(losses: Curves, counts: Sequence[int], *, none: Mapping[str, float]) -> Figure:
     """Draw how much the loss rises if each token keeps so many hidden units, one line for each model."""
     fig, ax = new_figure(height=3.4)
     places = list(range(1, len(counts) + 1))
@@ -165,15 +159,13 @@ def draw_kept(
     for number, (name, rises) in enumerate(losses.items()):
         spot, offset = (1, rises[0]), ((8, 12), (-8, -12))[number % 2]
         side = "left" if offset[0] > 0 else "right"
-        write_beside(ax, spot, offset, name, ha=side, va="center")
+        write_beside(ax, spot, offset, name, side, "center")
     ax.set(xlabel="hidden units kept for each token", ylabel="loss rises by", ylim=(-0.2, None))
     ax.set_xticks([0, *places], [str(count) for count in (0, *counts)])
     return fig
 
 
-def draw_genders(
-    activations: Mapping[str, Mapping[str, Sequence[float]]], *, named: Mapping[str, Sequence[str]]
-) -> Figure:
+def draw_genders(activations: Mapping[str, Curves], *, named: Mapping[str, Words]) -> Figure:
     """Draw the activation of each noun as a mark, one panel for each unit, one row for each article.
 
     Equal activations lie on top of each other; how many nouns are at 0 is written at the left. `named` lists
@@ -241,7 +233,7 @@ def draw_memory(
     return fig
 
 
-def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: float = 1.0) -> Figure:
+def draw_losses(losses: Mapping[str, Curves], *, coin: float = 1.0) -> Figure:
     """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
     fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
     for ax, (title, blocks) in zip(axes, losses.items(), strict=True):

@@ -26,7 +26,7 @@ def draw_activations(functions: Mapping[str, Callable[[Tensor], Tensor]]) -> Fig
         y = function(x)
         ax.plot(x, y, color=color, ls=style, marker="")
         spot = x[place].item(), y[place].item()
-        write_beside(ax, spot, offset, name, ha=side, va="center")
+        write_beside(ax, spot, offset, name, side, "center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.set(xlabel="before", ylabel="after", yticks=[0, 1, 2, 3])
@@ -51,9 +51,9 @@ def draw_fold(
         spots.setdefault((x, y), []).append(name)
     for spot, names in spots.items():
         side = "right" if len(names) > 1 else "center"
-        write_beside(ax, spot, (0, -10), ", ".join(names), ha=side, va="top")
-    write(ax, 2.2, 2.1, "verdict 1", "right", va="top", color=MUTED)
-    write(ax, -0.25, -2.7, "verdict −1", "right", va="top", color=MUTED)
+        write_beside(ax, spot, (0, -10), ", ".join(names), side, "top")
+    write(ax, 2.2, 2.1, "verdict 1", "right", "top", color=MUTED)
+    write(ax, -0.25, -2.7, "verdict −1", "right", "top", color=MUTED)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.plot([level - 2, level + 2], [2, -2], color=INK, lw=1.5, ls=":", marker="", zorder=2)

@@ -74,12 +74,8 @@ def turned(vector: Sequence[float | int], degrees: float | int) -> tuple[float |
 
 
 def _draw_tip(ax: Axes, x: float | int, y: float | int, color: str | tuple[float, ...]) -> None:
-    ax.annotate(
-        "",
-        (x, y),
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0},
-    )
+    look = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (x, y), (0, 0), arrowprops=look)
 
 
 def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
@@ -93,7 +89,7 @@ def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
             ax.bar(spot, shown, color=to_rgba(color, 0.5), edgecolor=color, hatch=hatch, width=0.8)
             edge = "bottom" if shown >= 0 else "top"
             text = f"{shown:g}".replace("-", "−")
-            write(ax, spot, shown + math.copysign(0.05 * high, shown), text, va=edge)
+            write(ax, spot, shown + math.copysign(0.05 * high, shown), text, height=edge)
         ax.axhline(0, color=INK, lw=1, ls="-", marker="")
         ax.set(ylim=(-1.45 * high, 1.45 * high), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
@@ -116,7 +112,7 @@ def draw_heads(num_heads: int, groupings: Mapping[str, int]) -> Figure:
             for spot in mine:
                 draw_line(ax, (spot, 9.6), (x, 6.2), color=NEUTRAL)
             for offset, color, hatch in ((-0.85, KEY, ""), (0.85, VALUE, "///")):
-                draw_area(ax, (x + offset - 0.7, 3.2), 1.4, 3.0, color, 0.45, hatch=hatch, zorder=2)  # fmt: skip
+                draw_area(ax, (x + offset - 0.7, 3.2), 1.4, 3.0, color, 0.45, hatch=hatch, zorder=2)
         for spot in spots:
             ax.add_patch(Circle((spot, 10.4), 0.85, facecolor=to_rgba(QUERY, 0.5), edgecolor=QUERY, zorder=2))
         middle = left + (width - 3) / 2
@@ -133,7 +129,7 @@ def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
     for x, names, d_ff, color in (
         (1.0, ("$W_1$", "$W_2$"), plain, SECOND),
         (2 * scale * plain + 8.4, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
-    ):  # fmt: skip
+    ):
         step = scale * d_ff + 1.2
         for place, name in enumerate(names):
             box = (x + place * step, 5.0), scale * d_ff, high
@@ -195,9 +191,8 @@ def draw_routes(
     count = shares.size(1)
     empty = [[""] * count for _ in words]
     size = 9.6 / count, 0.8
-    draw_matrix(
-        ax, 3.6, 0.9, empty, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size
-    )
+    names = [str(n + 1) for n in range(count)]
+    draw_matrix(ax, 3.6, 0.9, empty, color=FIRST, rows=words, columns=names, size=size)
     for row, picks in enumerate(chosen.tolist()):
         for pick in picks:
             spot = 3.6 + pick * size[0], 0.9 + (len(words) - 1 - row) * 0.8
@@ -235,12 +230,9 @@ def draw_patches(image: Float[Tensor, "height width"], patch: int) -> Figure:
         top, left = divmod(number, per_row)
         rows, columns = range(top * patch, (top + 1) * patch), range(left * patch, (left + 1) * patch)
         x = 22.5 + number * pitch
-        draw_part(rows, columns, x, 11.5 - patch * pixel / 2)
-        ax.add_patch(
-            Rectangle(
-                (x, 11.5 - patch * pixel / 2), patch * pixel, patch * pixel, fill=False, edgecolor=INK, lw=1
-            )
-        )
+        corner, edge = (x, 11.5 - patch * pixel / 2), patch * pixel
+        draw_part(rows, columns, *corner)
+        ax.add_patch(Rectangle(corner, edge, edge, fill=False, edgecolor=INK, lw=1))
         write(ax, x + patch * pixel / 2, 6.0, str(number), color=MUTED)
     write(ax, 8.5, 2.4, f"{side} × {side} pixels", color=MUTED)
     write(ax, 42.5, 2.4, f"{per_row**2} tokens of {patch * patch} numbers", color=MUTED)

@@ -43,9 +43,7 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
         for values in shown:
             ax.plot(places, values, color=color, ls="", marker=mark, markersize=5, clip_on=False)
     ax.axvspan(lengths.index(trained), len(lengths) - 1, color=NEUTRAL, alpha=0.15, linewidth=0)
-    write(
-        ax, lengths.index(trained) + 0.08, 0.03, "longer than in training", "left", va="bottom", color=MUTED
-    )
+    write(ax, lengths.index(trained) + 0.08, 0.03, "longer than in training", "left", "bottom", color=MUTED)
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set(xlim=(0, len(lengths) - 1), ylim=(0, 1.04), xlabel="tokens", ylabel="right answers")
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])

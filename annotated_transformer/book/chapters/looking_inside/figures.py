@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -41,7 +41,7 @@ NAMED_AT: Mapping[str, tuple[Callable[[Spots], tuple[float, float]], tuple[int, 
 
 
 def draw_stripes(
-    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Sequence[str]
+    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Words
 ) -> Figure:
     """Draw two maps of one sequence side by side, with the key after the earlier copy of each query outlined.
 
@@ -56,7 +56,7 @@ def draw_stripes(
             )
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, pad=22)
-        write_beside(ax, (0.5, 0), (0, -6), text, xycoords="axes fraction", ha="center", va="top", color=MUTED)  # fmt: skip
+        write_beside(ax, (0.5, 0), (0, -6), text, "center", "top", xycoords="axes fraction", color=MUTED)
     return fig
 
 
@@ -107,7 +107,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
         across, up = zip(*own, strict=True)
         ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
         place, offset = NAMED_AT[kind]
-        write_beside(ax, place(own), offset, name, ha="center", va="center")
+        write_beside(ax, place(own), offset, name, "center", "center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=0)
     ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost without the head", xlim=(0, None))
     needed, spare = alike(rows)
@@ -118,7 +118,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
     ax.add_patch(arrow)
     gap = f"equally sharp,\n{needed['lost'] - spare['lost']:.1f} BLEU apart"
     middle = sum(end[0] for end in ends) / 2, sum(end[1] for end in ends) / 2
-    write_beside(ax, middle, (-12, 10), gap, ha="right", va="center", weight="bold")
+    write_beside(ax, middle, (-12, 10), gap, "right", "center", weight="bold")
     return fig
 
 
@@ -154,14 +154,13 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
             arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 1, "shrinkA": 2, "shrinkB": 4},
         )  # fmt: skip
     ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
-    write_beside(ax, (counts[half], 1), (6, -2), "half of the heads off", xycoords=("data", "axes fraction"), ha="left", va="top", color=MUTED)  # fmt: skip
+    look = {"xycoords": ("data", "axes fraction"), "color": MUTED}
+    write_beside(ax, (counts[half], 1), (6, -2), "half of the heads off", "left", "top", **look)
     ax.set_xlabel(f"heads switched off, of {counts[-1]}")
     return fig
 
 
-def draw_restored(
-    panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
-) -> Figure:
+def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Words]) -> Figure:
     """Draw the fraction that each patch restores, for each pair of sentences: the lowest depth at the bottom.
 
     An arrow leads from the token that restores most at the bottom to the one that does at the top.
@@ -187,7 +186,7 @@ def draw_restored(
         ax.set(xlim=(0, tokens), ylim=(0, depths + 0.1))
         ax.set_title(title, loc="left", pad=26)
         stays = f"stays at “{names[end]}”" if start == end else f"from “{names[start]}” to “{names[end]}”"
-        write_beside(ax, (0, 1), (0, 10), stays, xycoords="axes fraction", ha="left", va="center", color=MUTED)  # fmt: skip
+        write_beside(ax, (0, 1), (0, 10), stays, "left", "center", xycoords="axes fraction", color=MUTED)
         if start != end:
             ends = (end + 0.5, 1.0), (start + (0.05 if end < start else 0.95), 0.4)
             bend = -0.4 if end < start else 0.4
@@ -203,10 +202,7 @@ def draw_restored(
 
 
 def draw_readers(
-    readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]],
-    words: Sequence[str],
-    *,
-    least: float = 0.05,
+    readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]], words: Words, *, least: float = 0.05
 ) -> Figure:
     """Draw what reaches the first token through the layers of each reader: lines as wide as the weights.
 
@@ -245,7 +241,7 @@ def draw_readers(
     return fig
 
 
-def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
+def draw_lens(shares: Curves) -> Figure:
     """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
     fig, ax = new_figure(width=WIDE, height=2.8)
     for (name, values), color, style, mark in zip(

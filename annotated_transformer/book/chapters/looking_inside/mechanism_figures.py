@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import write
+from annotated_transformer.book.drawing.words import Words, write
 from annotated_transformer.plotting.attention_map import SHADE, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -39,14 +39,14 @@ def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
         above = value >= 0
         y, va = (value + 0.15, "bottom") if above else (value - 0.15, "top")
         product = f"{weight:g} × {value:g}\n= {weight * value:g}".replace("-", "−")
-        write(ax, start + weight / 2, y, product, va=va)
+        write(ax, start + weight / 2, y, product, height=va)
         start += weight
     ax.axhline(0, color=INK, lw=1, ls="-", marker="")
     ax.set(xlim=(0, 1), ylim=(min(values) - 1.8, max(values) + 1.8), ylabel="value", xlabel="weight")
     return fig
 
 
-def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence[str], word: str) -> Figure:
+def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Words, word: str) -> Figure:
     """Draw where one word looks in each layer, the lowest at the bottom: a bar for each head."""
     layers, heads, tokens = maps.shape
     wide, high = 57.0 / tokens, 6.0 * layers
@@ -72,9 +72,7 @@ def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence
     return fig
 
 
-def draw_lens_words(
-    inputs: Sequence[str], words: Sequence[Sequence[str]], shares: Sequence[Sequence[float]]
-) -> Figure:
+def draw_lens_words(inputs: Words, words: Sequence[Words], shares: Sequence[Sequence[float]]) -> Figure:
     """Draw the likeliest word at each position and depth, the lowest at the bottom, darker if likelier."""
     wide = 55.5 / len(inputs)
     fig, ax = new_canvas(64, 3.4 * len(words) + 6.5, width=WIDE)
@@ -98,9 +96,7 @@ def draw_lens_words(
     return fig
 
 
-def draw_streams(
-    clean: Sequence[str], corrupted: Sequence[str], *, depths: int, depth: int, token: int
-) -> Figure:
+def draw_streams(clean: Words, corrupted: Words, *, depths: int, depth: int, token: int) -> Figure:
     """Draw the vectors of two runs, one column for each token, and one vector that is put into the other.
 
     What the second run computes again is outlined only. The arrow runs between two rows.
@@ -145,7 +141,7 @@ def _draw_cell(ax: Axes, spot: Point, width: float, *, first: bool, put: bool, a
     ax.add_patch(cell)
 
 
-def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
+def draw_induction(symbols: Words, copy: int) -> Figure:
     """Draw how two layers continue a repetition: the last symbol has an earlier copy at place `copy`."""
     wide, left, size = 37.5 / len(symbols), 9.3, 3.4
     fig, ax = new_canvas(47, 25.5)

@@ -94,7 +94,7 @@ def draw_batch(sentences: Sequence[Sequence[str]], real: Bool[Tensor, "batch tok
     draw_arrow(ax, (13.3, middle), (14.9, middle))
     blank = [[""] * tokens for _ in sentences]
     draw_matrix(ax, 15.2, 0.95, blank, color=KEY, name="padding mask", mask=real, size=(side, 1.1))
-    write(ax, 0.1 + pitch * tokens / 2, 0.8, "batch", va="top", weight="bold")
+    write(ax, 0.1 + pitch * tokens / 2, 0.8, "batch", height="top", weight="bold")
     return fig
 
 
@@ -199,8 +199,8 @@ def draw_reach(panels: Mapping[str, AnyMask]) -> Figure:
         }
         x = 1.35 + 4.3 * place
         box = draw_matrix(ax, x, 0.95, text, color=QUERY if leaks else KEY, **look)
-        write(ax, box.center[0], 5.7, title, va="bottom", linespacing=1.3)
-        write(ax, box.center[0], 0.75, "input $j$", va="top", color=MUTED)
+        write(ax, box.center[0], 5.7, title, height="bottom", linespacing=1.3)
+        write(ax, box.center[0], 0.75, "input $j$", height="top", color=MUTED)
     write(ax, 0.25, 0.95 + 3 * 0.65, "output $i$", rotation=90, color=MUTED)
     return fig
 

@@ -80,7 +80,7 @@ def draw_flow(
         i = number + 1
         ax.text(x0 + 0.25, 12.2, f"head {i}", va="top", weight="bold")
         maps = f"$W^Q_{i}, W^K_{i}, W^V_{i}$"
-        write(ax, x0 + 6.45, 12.2, maps, "right", va="top", color=INK)
+        write(ax, x0 + 6.45, 12.2, maps, "right", "top", color=INK)
         query = _titled(ax, x0 + 0.55, 10.0, parts["Q"], QUERY, f"$Q_{i}$", cell)
         key = _titled(ax, x0 + 2.0, 8.56, parts["K"], KEY, f"$K_{i}$", cell)
         value = _titled(ax, x0 + 4.6, 8.56, parts["V"], VALUE, f"$V_{i}$", cell)
@@ -103,7 +103,7 @@ def _draw_concat(
     halves = []
     for number, (parts, (color, _)) in enumerate(zip(heads, HEADS, strict=True)):
         halves.append(draw_matrix(ax, 0.4 + 1.44 * number, 2.3, parts["head"], color=color, size=size))
-    write(ax, halves[0].right[0], 2.15, "concat", va="top", weight="bold")
+    write(ax, halves[0].right[0], 2.15, "concat", height="top", weight="bold")
     for end, half, turn in zip(ends, halves, (5.1, 4.5), strict=True):
         draw_line(ax, (end.bottom[0], 6.0), (end.bottom[0], turn), (half.top[0], turn))
         draw_arrow(ax, (half.top[0], turn), half.top)
@@ -118,7 +118,7 @@ def _titled(
 ) -> Box:
     """Draw a matrix with its name above it, so that an arrow can leave below."""
     box = draw_matrix(ax, x, y, numbers, color=color, size=size)
-    write(ax, box.top[0], box.top[1] + 0.12, name, va="bottom", weight="bold")
+    write(ax, box.top[0], box.top[1] + 0.12, name, height="bottom", weight="bold")
     return box
 
 
@@ -132,7 +132,7 @@ def draw_sum_of_heads(
     for head, (color, _) in zip(heads, HEADS, strict=True):
         concat = draw_matrix(ax, left, 4.6, head[None], color=color, size=size)
         left = concat.right[0]
-    write(ax, 2.2, 4.45, "concat", va="top", weight="bold")
+    write(ax, 2.2, 4.45, "concat", height="top", weight="bold")
     draw_operator(ax, 4.35, 5.0, "×")
     for number, (block, (color, _)) in enumerate(zip(blocks, HEADS, strict=True)):
         stacked = draw_matrix(ax, 4.8, 5.0 - 1.6 * number, block, color=color, size=size)
@@ -183,7 +183,7 @@ def _draw_entries(
             write(ax, corner[0] + 0.6, corner[1] + 0.5, str(number), weight="bold")
         if rows:
             write(ax, x - 0.2, y - row - 0.5, rows[row], "right", color=MUTED)
-    write(ax, x + 0.6 * numbers.size(1), y + 0.2, title, va="bottom")
+    write(ax, x + 0.6 * numbers.size(1), y + 0.2, title, height="bottom")
 
 
 def draw_widths(d_model: int, heads: int) -> Figure:
@@ -215,8 +215,8 @@ def draw_widths(d_model: int, heads: int) -> Figure:
         (11.9, "concat", d_model),
         (18.05, "output", d_model),
     ):
-        write(ax, x, low + side + 0.3, title, va="bottom", weight="bold")
-        write(ax, x, low - 0.2, f"{width}", va="top", color=MUTED)
+        write(ax, x, low + side + 0.3, title, height="bottom", weight="bold")
+        write(ax, x, low - 0.2, f"{width}", height="top", color=MUTED)
     return fig
 
 
@@ -242,7 +242,7 @@ def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int])
         across = x + (places[-1][0] + wide) / 2
         write(ax, across, 0.5, " × ".join(map(str, shape)), weight="bold")
     write(ax, 0.6, middle, f"{tokens} tokens", "right", rotation=90, color=MUTED)
-    write(ax, 0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", va="top", color=MUTED)
+    write(ax, 0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", height="top", color=MUTED)
     ax.text(0.8, middle + high / 2 + 0.4 + back * batch, f"{batch} sentences", va="bottom", color=MUTED)
     draw_arrow(ax, (5.6, middle), (8.0, middle), "unflatten")
     draw_arrow(ax, (13.5, middle), (15.9, middle), "transpose")
@@ -273,7 +273,7 @@ def draw_merges(
             color, mark, size = (SECOND, "s", 16) if count > 1 else (FIRST, "o", 9)
             ax.plot([x], [y], color=color, marker=mark, ls="", markersize=size)
             if count > 1:
-                write(ax, x, y, f"{count}", va="center_baseline", color=PAPER, weight="bold")
+                write(ax, x, y, f"{count}", height="center_baseline", color=PAPER, weight="bold")
         for word, (x, y) in corners.items():
             _label(ax, word, (x, y), color=MUTED)
         named: dict[tuple[float, ...], list[str]] = {}
@@ -291,4 +291,4 @@ def _label(ax: Axes, text: str, spot: Sequence[float | int], *, color: str = INK
     """Write a text above a point in the upper half, below one in the lower half."""
     up = spot[1] > 0.5
     offset, va = (0, 9 if up else -9), "bottom" if up else "top"
-    write_beside(ax, (spot[0], spot[1]), offset, text, ha="center", va=va, color=color)
+    write_beside(ax, (spot[0], spot[1]), offset, text, "center", va, color=color)

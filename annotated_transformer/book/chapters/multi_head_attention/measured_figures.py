@@ -17,7 +17,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_operator
-from annotated_transformer.book.drawing.words import write, write_beside
+from annotated_transformer.book.drawing.words import Curves, Words, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -52,19 +52,14 @@ def draw_error_law(measured: Mapping[float, tuple[float, float]]) -> Figure:
     ax.plot(list(measured), means, color=INK, linestyle="", marker="D", markersize=4, clip_on=False)
     ax.text(0.02, 0.86, "item a", ha="left")
     ax.text(0.98, 0.86, "item b", ha="right")
-    write(ax, 0.02, 0.53, "mean", "left", va="bottom")
+    write(ax, 0.02, 0.53, "mean", "left", "bottom")
     ax.set(xlabel=r"weight $\alpha$ on item a", ylabel="error of the best read-out", ylim=(-0.02, 1.05))
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
     return fig
 
 
-def draw_errors(
-    errors: Mapping[str, Sequence[float]],
-    heads: Mapping[str, Sequence[Sequence[int]]],
-    *,
-    cut: Sequence[str] = (),
-) -> Figure:
+def draw_errors(errors: Curves, heads: Mapping[str, Sequence[Sequence[int]]], *, cut: Words = ()) -> Figure:
     """Draw the errors of trained layers: for each kind a sketch, and a mark for each seed.
 
     `heads` gives the widths of the heads of each layer; the kinds in `cut` have no residual connection.
@@ -78,7 +73,7 @@ def draw_errors(
     note = "out of reach\nfor one head\nin one layer"
     write(ax, (left + half) / 2 - 0.2, high - 1.7, note, color=MUTED)
     for x, label in ((left, "0"), (half, "½"), (right, "1")):
-        write(ax, x, low - 0.25, label, va="top")
+        write(ax, x, low - 0.25, label, height="top")
     write(ax, half, 0.35, "share of the variance lost")
     for row, (name, values) in enumerate(errors.items()):
         y = high - 1.7 * (row + 0.5)
@@ -156,8 +151,8 @@ def draw_cost(
         (3.4, "$W^Q$ and its cuts", f"{d_model} × {d_model},\n{heads} × {width} columns"),
         (10.6, "weights", f"{heads} × {tokens} × {tokens}\n= {maps.numel()} numbers"),
     ):
-        write(ax, x, 9.0, title, va="bottom", weight="bold")
-        write(ax, x, 2.2, line, va="top", color=MUTED)
+        write(ax, x, 9.0, title, height="bottom", weight="bold")
+        write(ax, x, 2.2, line, height="top", color=MUTED)
     return fig
 
 
@@ -187,7 +182,7 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
     for place, (heads, bleu) in enumerate(rows.items()):
         weight = "bold" if heads == base else "normal"
         offset = (0, 8 if place else -18)
-        write_beside(ax, (place, bleu), offset, f"{bleu}", ha="center", weight=weight)
+        write_beside(ax, (place, bleu), offset, f"{bleu}", "center", weight=weight)
     ax.set_xticks(range(len(rows)), [f"{heads}\n{512 // heads}" for heads in rows])
     ax.set(
         xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3)
@@ -196,9 +191,7 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
     return fig
 
 
-def draw_learned(
-    weights: Float[Tensor, "rows items"], *, rows: Sequence[str], lines: Sequence[int]
-) -> Figure:
+def draw_learned(weights: Float[Tensor, "rows items"], *, rows: Words, lines: Sequence[int]) -> Figure:
     """Draw the learned weights on the items when the query names items 2 and 5, with lines between models."""
     fig, ax = new_figure(height=3.9)
     draw_attention(ax, weights, rows, [str(item + 1) for item in range(weights.size(1))])
@@ -208,7 +201,7 @@ def draw_learned(
     return fig
 
 
-def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Sequence[str]) -> Figure:
+def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Words) -> Figure:
     """Draw the weights of several heads on one sentence, one map under another."""
     fig, axes = new_figure(len(maps), 1, width=4.2, height=3.6 * len(maps) + 0.6)
     for place, (ax, (name, weights)) in enumerate(zip(axes, maps.items(), strict=True)):
@@ -218,7 +211,7 @@ def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: S
     return fig
 
 
-def draw_swap(weights: Mapping[str, Float[Tensor, " words"]], *, reader: str, lit: Sequence[str]) -> Figure:
+def draw_swap(weights: Mapping[str, Float[Tensor, " words"]], *, reader: str, lit: Words) -> Figure:
     """Draw how much `reader` reads from each word of two sentences, side by side, two words `lit`."""
     colors = dict(zip(lit, (FIRST, SECOND), strict=True))
     fig, ax = new_canvas(19.5, 5.9, width=WIDE)

@@ -130,11 +130,11 @@ def draw_unrolled(pair: Float[Tensor, "positions 2"], *, shown: int) -> Figure:
         write(ax, *outside, f"{place}", weight=weight)
         if place == shown:
             _draw_hand(ax, (x, y), (sine, cosine), color=INK, radius=radius)
-            write(ax, right + 0.35, tip[1] + 0.1, f"{cosine:.2f}", "left", va="bottom", weight="bold")
+            write(ax, right + 0.35, tip[1] + 0.1, f"{cosine:.2f}", "left", "bottom", weight="bold")
             write(ax, tip[0] + 0.35, below, f"{sine:.2f}", "left", weight="bold")
-    write(ax, 9.95, y + radius + 0.2, "cosine: height of the tip", va="bottom")
+    write(ax, 9.95, y + radius + 0.2, "cosine: height of the tip", height="bottom")
     write(ax, x + radius + 0.7, 2.2, "sine: how far the tip\nis to the right", "left")
-    write(ax, 13.7, y - radius - 0.2, "position →", "right", va="top", color=MUTED)
+    write(ax, 13.7, y - radius - 0.2, "position →", "right", "top", color=MUTED)
     write(ax, x + radius + 0.7, 0.45, "position ↓", "left", color=MUTED)
     return fig
 

@@ -109,7 +109,7 @@ def draw_windows(
     """Draw the accuracy on windows of text over where they start; training has seen `trained` positions."""
     fig, ax = new_figure(height=3.7)
     ax.axvspan(0, trained, color=NEUTRAL, alpha=0.25, linewidth=0)
-    write(ax, 0.4, 0.03, "trained", "left", va="bottom", color=MUTED)
+    write(ax, 0.4, 0.03, "trained", "left", "bottom", color=MUTED)
     for (name, lines), (color, style, mark), place in zip(runs.items(), LOOKS, places, strict=False):
         for line in lines:
             shown = [round(value, 2) for value in line]
@@ -152,7 +152,7 @@ def draw_sums(
         )
         for place, (name, numbers, color) in enumerate(columns):
             box = draw_matrix(ax, x + 3.0 * place, 0.3, numbers[:, None], color=color, size=size)
-            write(ax, box.center[0], box.top[1] + 0.2, name, va="bottom", color=MUTED)
+            write(ax, box.center[0], box.top[1] + 0.2, name, height="bottom", color=MUTED)
             if place < 2:
                 draw_operator(ax, box.right[0] + 0.62, box.right[1], "+="[place])
     return fig

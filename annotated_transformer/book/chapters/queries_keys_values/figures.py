@@ -108,7 +108,7 @@ def draw_dictionaries(panels: Mapping[str, Lookup]) -> Figure:
                 draw_weight(ax, asks.right, left.left, weight, color=QUERY)
                 draw_weight(ax, right.right, result.left, weight)
             place = 9.5, right.center[1] + 0.12
-            write(ax, *place, write_number(round(weight, 2)), "left", va="bottom", color=MUTED)
+            write(ax, *place, write_number(round(weight, 2)), "left", "bottom", color=MUTED)
         top -= height
         if top > 0.5:
             ax.plot([0.2, 13.8], [top - 0.1] * 2, color=NEUTRAL, lw=0.8, ls="-", marker="")

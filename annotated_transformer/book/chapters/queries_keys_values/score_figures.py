@@ -93,11 +93,8 @@ def draw_rivals(
             name, offset, ha, va = f"key {number} = query", (2, -6), "left", "top"
         else:
             name, offset, ha, va = f"key {number}", (0, 5), "center", "bottom"
-        write_beside(plane, key, offset, name, ha=ha, va=va)
-    plane.annotate(
-        "", query, (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2, "ls": "--"},
-    )  # fmt: skip
+        write_beside(plane, key, offset, name, ha, va)
+    plane.annotate("", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2, "ls": "--"})
     reach = max(max(key) for key in [*keys, query])
     plane.set(xlim=(-0.2, 1.2 * reach), ylim=(-0.2, 0.95 * reach), aspect="equal", xticks=[], yticks=[])
     plane.set_axis_off()

@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Highlight, Numbers, as_lists, draw_matrix
-from annotated_transformer.book.drawing.words import draw_vector, write
+from annotated_transformer.book.drawing.words import Words, draw_vector, write
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -38,11 +38,7 @@ SMALL = (1.4, 0.85)
 
 
 def draw_routes(
-    sentences: Sequence[Sequence[str]],
-    weights: Sequence[tuple[Weights, Weights]],
-    *,
-    asking: int,
-    answers: Sequence[str],
+    sentences: Sequence[Words], weights: Sequence[tuple[Weights, Weights]], *, asking: int, answers: Words
 ) -> Figure:
     """Draw, for each sentence, what the word `asking` reads in layer 2, and what all these read in layer 1.
 
@@ -76,7 +72,7 @@ def draw_routes(
     return fig
 
 
-def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: int) -> Figure:
+def draw_roles(matrices: Mapping[str, Numbers], *, words: Words, lit: int) -> Figure:
     """Draw the vectors of a sentence, their queries, keys and values, the weights and the output.
 
     `matrices` holds x, Q, K, V, weights and output; the word `lit` is lit in each of its roles.
@@ -115,7 +111,7 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
     draw_arrow(ax, boxes["K"].bottom, (weights.top[0] + 0.4, above), color=KEY)
     draw_arrow(ax, boxes["V"].bottom, (output.top[0], output.top[1] + 0.05), color=VALUE)
     draw_arrow(ax, weights, output)
-    write(ax, weights.center[0], weights.y - 0.2, "weights", va="top", weight="bold")
+    write(ax, weights.center[0], weights.y - 0.2, "weights", height="top", weight="bold")
     word = words[lit]
     for y, text, color in (
         (1.35, f"query of {word}: its row (solid)", QUERY_TEXT),
@@ -127,7 +123,7 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
     return fig
 
 
-def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
+def draw_own_map(weights: Weights, *, words: Words) -> Figure:
     """Draw the attention map of a sentence that reads itself."""
     fig, ax = new_figure(height=3.9)
     draw_attention(ax, weights, words, words)
@@ -143,7 +139,7 @@ def draw_word_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
     return fig
 
 
-def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
+def draw_circle(names: Words, scores: Words) -> Figure:
     """Draw words in a circle, each with an arrow to the next, which it reads most.
 
     Each arrow has a symmetric score, and each box shows what its word would require of its two scores.
@@ -199,7 +195,7 @@ def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
     return fig
 
 
-def draw_maps(maps: Mapping[str, Weights], *, words: Sequence[str]) -> Figure:
+def draw_maps(maps: Mapping[str, Weights], *, words: Words) -> Figure:
     """Draw attention maps of the same sentence side by side, each under its name."""
     fig, panels = new_figure(1, len(maps), width=WIDE, height=2.9)
     for ax, (name, weights) in zip(panels, maps.items(), strict=True):
@@ -250,13 +246,13 @@ def draw_batch(sentences: int, words: int, width: int) -> Figure:
             continue
         across, up = ("words", "features") if "top" in name else ("features", "words")
         write(ax, box.x - 0.15, box.left[1], up, "right", rotation=90, color=MUTED)
-        write(ax, box.top[0] + shift, box.top[1] + shift + 0.1, across, va="bottom", color=MUTED)
-    write(ax, boxes["weights"].bottom[0], low - 0.1, "softmax of each row", va="top", color=MUTED)
-    write(ax, boxes["output"].bottom[0], low - 0.1, "output", va="top")
+        write(ax, box.top[0] + shift, box.top[1] + shift + 0.1, across, height="bottom", color=MUTED)
+    write(ax, boxes["weights"].bottom[0], low - 0.1, "softmax of each row", height="top", color=MUTED)
+    write(ax, boxes["output"].bottom[0], low - 0.1, "output", height="top")
     return fig
 
 
-def draw_needs(orders: Sequence[str], adjectives: Sequence[str]) -> Figure:
+def draw_needs(orders: Words, adjectives: Words) -> Figure:
     """Draw which sign one sum needs in four sentences: two orders of two nouns, with two adjectives.
 
     The sum is the first noun's logit minus the second's, times a positive number.
@@ -276,9 +272,7 @@ def draw_needs(orders: Sequence[str], adjectives: Sequence[str]) -> Figure:
     return fig
 
 
-def draw_shuffle(
-    orders: Sequence[Sequence[str]], inputs: Sequence[Numbers], outputs: Sequence[Numbers]
-) -> Figure:
+def draw_shuffle(orders: Sequence[Words], inputs: Sequence[Numbers], outputs: Sequence[Numbers]) -> Figure:
     """Draw the vectors of the same words in several orders, before and after self-attention."""
     fig, ax = new_canvas(14.0, 8.4, width=WIDE)
     panel = 14.0 / len(orders)
@@ -290,9 +284,9 @@ def draw_shuffle(
                     ax, left + step * (place + 0.5) - 0.35, y, row, color=color, size=(0.7, 0.4)
                 )
                 if y < 5:
-                    write(ax, box.bottom[0], 0.55, words[place], va="top")
+                    write(ax, box.bottom[0], 0.55, words[place], height="top")
                 else:
-                    write(ax, box.top[0], box.top[1] + 0.1, words[place], va="bottom")
+                    write(ax, box.top[0], box.top[1] + 0.1, words[place], height="bottom")
                     draw_arrow(ax, (box.bottom[0], 5.25), (box.bottom[0], 4.6))
                     draw_arrow(ax, (box.bottom[0], 3.7), (box.bottom[0], 3.15))
         draw_box(ax, left, 3.7, panel - 1.0, 0.9, "self-attention")
@@ -318,16 +312,14 @@ def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
             ax.add_patch(Rectangle((x, 1.7), scale * length, scale * height, **look))
             if length == max(lengths):
                 top = 1.8 + scale * height
-                write(ax, x + scale * length / 2, top, name, va="bottom")
+                write(ax, x + scale * length / 2, top, name, height="bottom")
             x += scale * length + gap * (0.3 if color == FIRST else 1.7)
         middle = (start + x - 1.7 * gap) / 2
-        write(ax, middle, 1.5, f"{length:,}\nwords", va="top")
+        write(ax, middle, 1.5, f"{length:,}\nwords", height="top")
     return fig
 
 
-def draw_pronouns(
-    said: Sequence[Sequence[str]], *, nouns: Sequence[str], adjectives: Sequence[str]
-) -> Figure:
+def draw_pronouns(said: Sequence[Words], *, nouns: Words, adjectives: Words) -> Figure:
     """Draw which pronoun a translation has for each noun (row) and adjective (column)."""
     fig, ax = new_canvas(14.0, 2.0 + 1.1 * len(nouns))
     size = 10.4 / len(adjectives), 1.1

@@ -53,11 +53,11 @@ def draw_tokens_per_word(
     ax.plot(list(pieces), list(pieces.values()), color=FIRST, label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
     ax.plot(*words, color=SECOND, marker="^", ls="", markersize=10)
-    write_beside(ax, letters, (-4, 10), "characters", va="bottom")
-    write_beside(ax, words, (-8, -3), "words", ha="right", va="top")
+    write_beside(ax, letters, (-4, 10), "characters", height="bottom")
+    write_beside(ax, words, (-8, -3), "words", "right", "top")
     middle = list(pieces)[len(pieces) // 2]
     place = (middle, pieces[middle])
-    write_beside(ax, place, (10, 8), "byte pairs", va="bottom")
+    write_beside(ax, place, (10, 8), "byte pairs", height="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
     return fig
 
@@ -89,7 +89,7 @@ def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
     ax.barh(range(len(shown)), values, color=colors, height=0.65, edgecolor="none")
     for place, count in enumerate(values):
         words = f"{count}, merged into {''.join(merged)}" if place == 0 else f"{count}"
-        write_beside(ax, (count, place), (4, 0), words, va="center")
+        write_beside(ax, (count, place), (4, 0), words, height="center")
     name_rows(ax, [" + ".join(pair) for pair in shown])
     ax.set(xticks=[], ylim=(6.6, -0.6), xlim=(0, 2.2 * max(values)))
     ax.spines[["bottom", "left"]].set_visible(False)
@@ -201,7 +201,7 @@ def draw_families(pairs: Sequence[Merge], panels: Mapping[str, Sequence[bool]]) 
         for pair, held_out in zip(pairs, test, strict=True):
             draw_line(ax, boxes[0][pair[0]].right, boxes[1][pair[1]].left, color=SECOND if held_out else INK)
             ax.lines[-1].set(ls="--" if held_out else "-", lw=2.5 if held_out else 1.5)
-    write(ax, 11.0, 0.15, "dashed: a pair for testing", va="bottom", color=MUTED)
+    write(ax, 11.0, 0.15, "dashed: a pair for testing", height="bottom", color=MUTED)
     return fig
 
 

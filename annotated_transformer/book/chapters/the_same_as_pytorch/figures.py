@@ -65,7 +65,7 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
             [at(number)] * 2, [5 - tall, 5 + tall], color=INK, lw=2.5 if whole else 1.5, ls="-", marker=""
         )
         if whole:
-            write(ax, at(number), 2.6, f"{number:g}", va="top")
+            write(ax, at(number), 2.6, f"{number:g}", height="top")
     start = low
     while start < high:
         step = next(number for number in numbers if number > start) - start
@@ -107,7 +107,7 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
     for place, (name, size) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
         ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
-        write(ax, log_size(size), -0.9, name, va="bottom")
+        write(ax, log_size(size), -0.9, name, height="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
     ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap of the logits")
     ax.spines["left"].set_visible(False)
@@ -136,7 +136,7 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
         ax.plot(range(len(sizes)), [log_size(size) for size in sizes], color=color, marker=mark, ls="",
                 markersize=4, label=name)  # fmt: skip
         middle = len(sizes) - 1, log_size(sorted(sizes)[len(sizes) // 2])
-        write_beside(ax, middle, (10, 0), name, ha="left", va="center", color=INK)
+        write_beside(ax, middle, (10, 0), name, "left", "center", color=INK)
     ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
     ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()), ylabel="gap")
@@ -167,7 +167,7 @@ def draw_grid(rows: Mapping[str, Sequence[bool]], columns: Sequence[str], *, gro
     top = height * (len(rows) + 1.4)
     for column, name in enumerate(columns):
         x = left + width * (column + 0.5)
-        write(ax, x, top + 0.6, name, va="bottom", rotation=90)
+        write(ax, x, top + 0.6, name, height="bottom", rotation=90)
         count = sum(caught[column] for caught in rows.values())
         write(ax, x, 0.8, str(count), weight="bold")
     write(ax, left - 0.8, 0.8, f"noticed, of {len(rows)}", "right", weight="bold")

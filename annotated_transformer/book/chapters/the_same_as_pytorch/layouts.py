@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas
-from annotated_transformer.book.drawing.words import write
+from annotated_transformer.book.drawing.words import Words, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, QUERY, SECOND, VALUE
 
@@ -21,7 +21,7 @@ def draw_fused(name: str, shape: Sequence[int], parts: Mapping[str, Sequence[int
         y = 14.2 - 5 * place
         draw_area(ax, (1, y), 8, 5, color, 0.25, lw=2, hatch=hatch)
         other = Box(18, 15.4 - 6.6 * place, 8, 5)
-        draw_area(ax, other[:2], 8, 5, color, 0.25, lw=2, hatch=hatch)  # fmt: skip
+        draw_area(ax, other[:2], 8, 5, color, 0.25, lw=2, hatch=hatch)
         draw_arrow(ax, (9.3, y + 2.5), (other.x - 0.4, other.y + 2.5))
         write(ax, 27.3, other.y + 3.3, part, "left", weight="bold")
         write(ax, 27.3, other.y + 1.2, _shape(size), "left", color=MUTED)
@@ -33,9 +33,7 @@ def _shape(size: Sequence[int]) -> str:
     return " × ".join(map(str, size))
 
 
-def draw_layouts(
-    rows: Mapping[str, tuple[Sequence[str], Sequence[str]]], *, names: tuple[str, str]
-) -> Figure:
+def draw_layouts(rows: Mapping[str, tuple[Words, Words]], *, names: tuple[str, str]) -> Figure:
     """Draw pairs of rows of cells, the same features in two orders, one shade for each kind."""
     fig, ax = new_canvas(46, 9.5 * len(rows) + 1)
     for place, (title, orders) in enumerate(rows.items()):

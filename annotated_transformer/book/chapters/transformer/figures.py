@@ -21,7 +21,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import name_rows, write
+from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -98,7 +98,7 @@ def draw_transformer() -> Figure:
     draw_arrow(ax, linear, softmax)
     write_shape(ax, 9.8, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$")
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
-    write(ax, softmax.top[0], softmax.top[1] + 1.0, "probabilities", va="bottom", weight="bold")
+    write(ax, softmax.top[0], softmax.top[1] + 1.0, "probabilities", height="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
     write(ax, 2.65, matrix.center[1], "one matrix,\nused three times", "left")
     return fig
@@ -160,7 +160,7 @@ def _write_inputs(ax: Axes, x: float, y: float, names: str) -> None:
         write(ax, *spot, f"${name}$", color=INPUTS[name])
 
 
-def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_encoding_decoding(source: Words, target: Words) -> Figure:
     """Draw how one encoder pass serves all steps of the decoder: each step reads z and one more token."""
     steps = len(target)
     pitch = 1.75
@@ -197,13 +197,13 @@ class RouteStop(NamedTuple):
     side: str  # "source" or "target"
     shape: str
     numbers: Numbers
-    rows: Sequence[str]
-    columns: Sequence[str] = ()  # only for attention weights
+    rows: Words
+    columns: Words = ()  # only for attention weights
     note: str = ""
 
 
 def make_stop(
-    name: str, side: str, values: Tensor, rows: Sequence[str], columns: Sequence[str] = (), note: str = ""
+    name: str, side: str, values: Tensor, rows: Words, columns: Words = (), note: str = ""
 ) -> RouteStop:
     """Return a stop for ids, for the weights of all heads if there are `columns`, or for a row per token."""
     shape = " × ".join(f"{size:,}" for size in values.shape)
@@ -233,7 +233,7 @@ def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
         write(ax, *boxes[-1].center, stop.name, weight=weight)
     here = stops[place]
     write(ax, 5.6, height - 0.6, here.shape, "left", weight="bold")
-    write(ax, 5.6, height - 1.2, here.note, "left", va="top", color=MUTED)
+    write(ax, 5.6, height - 1.2, here.note, "left", "top", color=MUTED)
     if here.columns:
         _draw_weights(fig, here, height)
         return fig
@@ -315,8 +315,8 @@ def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
     low, high = max((ends[0] for ends in above), default=0), min((ends[1] for ends in above), default=0)
     if low < high:
         ax.axvspan(low, high, color=NEUTRAL, alpha=0.5, lw=0, zorder=0)
-        write(ax, (low + high) / 2, -0.7, f"fits {len(above)}", va="bottom")
-    write(ax, stated, -0.7, f"stated: {stated:,}", va="bottom")
+        write(ax, (low + high) / 2, -0.7, f"fits {len(above)}", height="bottom")
+    write(ax, stated, -0.7, f"stated: {stated:,}", height="bottom")
     names = [re.sub(r"d_(\w+)", r"$d_\\mathrm{\1}$", name) for name in fits]
     name_rows(ax, names)
     ax.use_sticky_edges = False
@@ -327,9 +327,7 @@ def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
     return fig
 
 
-def draw_losses(
-    losses: Mapping[str, Sequence[float]], whole: Sequence[float], models: Sequence[str]
-) -> Figure:
+def draw_losses(losses: Curves, whole: Sequence[float], models: Words) -> Figure:
     """Draw the loss of two models after the removal of each part, and, as a line, that of the whole."""
     fig, axes = new_figure(1, len(models), width=WIDE, height=0.45 * len(losses) + 0.9)
     most = 1.2 * max(max(line) for line in losses.values())

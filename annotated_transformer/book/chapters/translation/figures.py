@@ -79,12 +79,12 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
             write(ax, of + 0.35, place, name, "left")
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
     ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.4], color=NEUTRAL, lw=1, ls="--", marker="", zorder=0)
-    write(ax, of / 2, len(kinds) - 0.3, "guessing", va="bottom", color=MUTED)
+    write(ax, of / 2, len(kinds) - 0.3, "guessing", height="bottom", color=MUTED)
     last = len(kinds) - 1
     if counts := others[kinds[-1]]:
         middle = sum(counts) / len(counts)
-        write(ax, middle, last + 0.25, "wrong source", va="bottom", color=INK)
-    write(ax, own[kinds[-1]], last + 0.25, "own source", "right", va="bottom", color=INK)
+        write(ax, middle, last + 0.25, "wrong source", height="bottom", color=INK)
+    write(ax, own[kinds[-1]], last + 0.25, "own source", "right", "bottom", color=INK)
     ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
     ax.set_xticks(range(0, of + 1, 2))
     name_rows(ax, kinds)
@@ -101,7 +101,9 @@ def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
             right = values[name][0] == "is right"
             color, mark = (FIRST, "o") if right else (SECOND, "X")
             ax.plot(values[name][panel], place, color=color, marker=mark, markersize=11, ls="")
-            write_beside(ax, (values[name][panel], place), (9, 0), f"{values[name][panel]:.0f}", va="center")  # fmt: skip
+            write_beside(
+                ax, (values[name][panel], place), (9, 0), f"{values[name][panel]:.0f}", height="center"
+            )
         ax.set(xlim=(0, 108), ylim=(-0.6, len(names) - 0.4), xticks=(0, 50, 100), title=measure)
         name_rows(ax, rows, shown=panel == 1)
     return fig
@@ -114,8 +116,10 @@ def draw_brevity(rates: Sequence[float]) -> Figure:
     ax.plot(lengths, [brevity(length) for length in lengths], color=FIRST, ls="-", marker="", lw=2.5)
     for rate in rates:
         ax.plot(rate, brevity(rate), color=FIRST, marker="o", ls="")
-        write_beside(ax, (rate, brevity(rate)), (10, -5), f"{rate:.0%} as long: × {brevity(rate):.2f}", va="center")  # fmt: skip
-    write_beside(ax, (1.25, 1), (0, 5), "longer: no bonus", ha="center", va="bottom")
+        write_beside(
+            ax, (rate, brevity(rate)), (10, -5), f"{rate:.0%} as long: × {brevity(rate):.2f}", height="center"
+        )
+    write_beside(ax, (1.25, 1), (0, 5), "longer: no bonus", "center", "bottom")
     ax.set(ylim=(0, 1.2), xlim=(0.2, 1.5), xticks=(0.5, 1, 1.5), yticks=(0, 0.5, 1))
     ax.set(xlabel=r"length of the hypotheses, $c / \ell$", ylabel="factor BP")
     return fig
@@ -141,7 +145,7 @@ def draw_places(sizes: Sequence[int]) -> Figure:
         bleus = [wrong_token(size, place - 1) for place in places]
         ax.plot(places, bleus, color=color, ls=style, marker=mark, markersize=5)
         name = f"{size} tokens: {min(bleus):.0f} to {max(bleus):.0f}"
-        write_beside(ax, (0.62 * size, min(bleus)), (0, -10), name, ha="center", va="top")  # fmt: skip
+        write_beside(ax, (0.62 * size, min(bleus)), (0, -10), name, "center", "top")
     ax.set(xlabel="place of the wrong token", ylabel="BLEU", ylim=(0, 103), xlim=(0.5, max(sizes) + 0.5))
     ax.xaxis.get_major_locator().set_params(integer=True)
     return fig
@@ -169,7 +173,7 @@ def draw_same_output(values: Mapping[str, float]) -> Figure:
     for place, name in enumerate(names):
         ax.plot([0, values[name]], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
         ax.plot(values[name], place, color=FIRST, marker="o", markersize=10, ls="")
-        write_beside(ax, (values[name], place), (10, 0), f"{values[name]:.1f}", va="center")  # fmt: skip
+        write_beside(ax, (values[name], place), (10, 0), f"{values[name]:.1f}", height="center")
     ax.set(xlim=(0, max(values.values()) * 1.14), ylim=(-0.6, len(names) - 0.4), xlabel="BLEU")
     name_rows(ax, names)
     return fig
@@ -186,7 +190,7 @@ def draw_lengths(rows: Sequence[Mapping[str, float | int]]) -> Figure:
         ends = [row["bleu"] - row["ci"], row["bleu"] + row["ci"]]
         ax.plot([place, place], ends, color=FIRST, ls="-", marker="_", lw=1.5)
     ax.plot(places, exact, color=SECOND, ls="--", marker="s")
-    write_beside(ax, (1, exact[1]), (8, 5), "% equal to the reference", va="bottom")
+    write_beside(ax, (1, exact[1]), (8, 5), "% equal to the reference", height="bottom")
     names = [f"{row['from']} to {row['to']}" if row["to"] < 100 else f"{row['from']} or more" for row in rows]
     ticks = [f"{name}\n({row['texts']:,})" for name, row in zip(names, rows, strict=True)]
     ax.set_xticks(places, ticks)
@@ -201,7 +205,7 @@ def draw_sizes(values: Mapping[int, float]) -> Figure:
     pairs = sorted(values)
     ax.plot(pairs, [values[count] for count in pairs], color=FIRST, ls="-", marker="o")
     for count in pairs:
-        write_beside(ax, (count, values[count]), (-5, 5), f"{values[count]:.1f}", ha="right", va="bottom")  # fmt: skip
+        write_beside(ax, (count, values[count]), (-5, 5), f"{values[count]:.1f}", "right", "bottom")
     ax.set(xscale="log", xticks=pairs, xticklabels=[f"{count:,}" for count in pairs])
     ax.minorticks_off()
     ax.set(ylim=(0, 1.2 * max(values.values())), xlim=(pairs[0] / 2.3, pairs[-1] * 1.6))
@@ -243,11 +247,11 @@ def draw_prices(prices: Mapping[str, tuple[float, float, float]]) -> Figure:
         ax.plot([bleu, chrf], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
         ax.plot(bleu, place, color=FIRST, marker="o", markersize=9, ls="")
         ax.plot(chrf, place, color=SECOND, marker="s", markersize=8, ls="")
-        write_beside(ax, (bleu, place), (-8, 0), f"{bleu:.0f}", ha="right", va="center")  # fmt: skip
-        write_beside(ax, (chrf, place), (8, 0), f"{chrf:.0f}", va="center")
+        write_beside(ax, (bleu, place), (-8, 0), f"{bleu:.0f}", "right", "center")
+        write_beside(ax, (chrf, place), (8, 0), f"{chrf:.0f}", height="center")
     top = prices[kinds[-1]]
     for value, name, ha in ((top[0], "BLEU", "right"), (top[1], "chrF", "left")):
-        write_beside(ax, (value, len(kinds) - 1), (0, 9), name, ha=ha, va="bottom")
+        write_beside(ax, (value, len(kinds) - 1), (0, 9), name, ha, "bottom")
     ax.set(xlim=(0, 103), ylim=(-0.6, len(kinds) + 0.1), xlabel="points")
     name_rows(ax, [f"{kind} ({prices[kind][2]:.1f} words)" for kind in kinds])
     return fig
@@ -262,7 +266,7 @@ def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: 
     ax.plot(layers, [100 * share for share in going_in], color=SECOND, ls="--", marker="s",
         label="row going in")  # fmt: skip
     ax.axhline(100 * diagonal, color=NEUTRAL, lw=1.2, ls=":", marker="")
-    write_beside(ax, (len(predicts), 100 * diagonal), (0, 3), "diagonal", ha="right", va="bottom")
+    write_beside(ax, (len(predicts), 100 * diagonal), (0, 3), "diagonal", "right", "bottom")
     ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
     label_ends(ax)
     return fig
@@ -279,7 +283,7 @@ def draw_stages(models: Mapping[str, Sequence[tuple[Sequence[float], str]]]) -> 
         for number, ((rates, reached), color) in enumerate(zip(stages, (FIRST, SECOND), strict=True), 1):
             steps = [start + step for step in range(1, len(rates) + 1)]
             ax.plot(steps, rates, color=color, ls="-" if number == 1 else "--", marker="")
-            write(ax, start + 0.98 * len(rates), top, f"stage {number}: {reached}", "right", va="top")
+            write(ax, start + 0.98 * len(rates), top, f"stage {number}: {reached}", "right", "top")
             start += len(rates)
             ax.axvline(start, color=NEUTRAL, lw=1.2, ls=":", marker="")
         ax.set(xlim=(0, 1.01 * end), ylim=(0, 1.05 * top), yticks=(0, top), ylabel="learning rate")

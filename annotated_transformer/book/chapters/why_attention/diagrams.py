@@ -121,7 +121,7 @@ def draw_paths(words: Sequence[str]) -> Figure:
         draw_line(ax, (x, 2.7), goal.top, color=NEUTRAL)
     draw_arrow(ax, (middles[0], 2.7), goal.left, color=FIRST)
     spot = middles[0] + 0.35 * (goal.x - middles[0]), 1.85
-    write(ax, *spot, "$w$", va="top", color=MUTED)
+    write(ax, *spot, "$w$", height="top", color=MUTED)
     write(ax, 0.1, 0.7, "All states kept: 1 factor", "left", weight="bold")
     return fig
 
@@ -146,8 +146,8 @@ def draw_layers() -> Figure:
     write(ax, 6.8, 3.8, "memory", "left", color=MUTED)
     for x, y, sign, gate in ((7.9, 3.0, "×", "keep"), (9.5, 1.9, "×", "write"), (11.6, 4.2, "×", "read")):
         _draw_sign(ax, x, y, sign)
-        under = gate == "keep"
-        write(ax, x + (0.0 if under else 0.5), y - (0.9 if under else 0.0), gate, "center" if under else "left", color=MUTED)  # fmt: skip
+        spot = (x, y - 0.9, gate) if gate == "keep" else (x + 0.5, y, gate, "left")
+        write(ax, *spot, color=MUTED)
     _draw_sign(ax, 9.5, 3.0, "+")
     goal = draw_box(ax, 15.0, 4.2, 3.0, 1.0, "output", color=OUTPUT)
     for x, weight, name in ((14.5, 0.15, "$x_1$"), (16.5, 0.6, "$x_2$"), (18.5, 0.25, "$x_3$")):

@@ -44,7 +44,7 @@ def draw_copies(
         for place, seeds in zip(places, shown, strict=True):
             ax.plot([place] * len(seeds), seeds, color=color, linestyle="", marker=mark, clip_on=False)
     ax.axhline(guess, color=NEUTRAL, linestyle="-", marker="", linewidth=1.0)
-    write(ax, 0, guess - 0.02, "a guess", "left", va="top")
+    write(ax, 0, guess - 0.02, "a guess", "left", "top")
     ax.set(xlabel="words in the sentence", ylabel="words repeated correctly", ylim=(0, 1.04))
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
@@ -79,7 +79,7 @@ def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least:
             )  # fmt: skip
     for place, name in ((guess, "a guess"), (least, "learned: above ¾")):
         ax.axvline(place, color=MUTED, lw=1, ls=":", marker="")
-        write(ax, place, -0.7, name, va="bottom", color=MUTED)
+        write(ax, place, -0.7, name, height="bottom", color=MUTED)
     name_rows(ax, shares)
     ax.set(xlim=(0, 1.02), ylim=(len(shares) - 0.5, -0.6), xlabel="names reported correctly")
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
@@ -100,7 +100,8 @@ def draw_work(parts: Mapping[str, Mapping[str, Sequence[float]]], lengths: Seque
                    edgecolor=color, hatch=hatch)  # fmt: skip
             last = number == len(parts) - 1  # its words stand at the right of its bars, the others' above
             spot = (places[-1] + width / 2, floor[-1] + counts[-1] / 2) if last else (places[-1], counts[-1])
-            write_beside(ax, spot, (8, 0) if last else (0, 4), f"{network}{name}", ha="left" if last else "center", va="center" if last else "bottom")  # fmt: skip
+            where = ((8, 0), "left", "center") if last else ((0, 4), "center", "bottom")
+            write_beside(ax, spot, where[0], f"{network}{name}", *where[1:])
             floor = [low + count for low, count in zip(floor, counts, strict=True)]
     ax.set(xlabel="words in the sentence", ylabel="operations per word")
     ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
