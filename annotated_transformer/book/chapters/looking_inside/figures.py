@@ -30,6 +30,7 @@ from annotated_transformer.plotting.palette import (
 
 SHARPLY = 0.05  # heads whose entropies differ by less are equally sharp
 LEAST = 0.03  # lighter cells of small maps are left out
+SEEN = 0.05  # the least weight of a line to the first token
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
 Spots = list[tuple[float, float]]
 # At which of its marks a kind's name stands, and how many points away.
@@ -201,12 +202,10 @@ def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: S
     return fig
 
 
-def draw_readers(
-    readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]], words: Words, *, least: float = 0.05
-) -> Figure:
+def draw_readers(readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]], words: Words) -> Figure:
     """Draw what reaches the first token through the layers of each reader: lines as wide as the weights.
 
-    Of a layer, the rows of those tokens are drawn that the layer above reads; weights below `least` are not.
+    Of a layer, the rows of those tokens are drawn that the layer above reads; lighter weights are not.
     """
     pitch = max(2.2, 0.42 * max(map(len, words)) + 0.6)
     heights = [4.6 * len(maps) + 3.6 for maps in readers.values()]
@@ -228,7 +227,7 @@ def draw_readers(
             rows, seen = maps[layer].tolist(), set()
             for query in sorted(read):
                 for key, weight in enumerate(rows[query]):
-                    if weight >= least:
+                    if weight >= SEEN:
                         ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
                         draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
