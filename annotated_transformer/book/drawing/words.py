@@ -24,10 +24,11 @@ def write(
 
 
 def write_beside(
-    ax: Axes, spot: Point, offset: Point, text: str, side: str = "left", height: str = "baseline", **look: Any
-) -> None:
+    ax: Axes, spot: Sequence[Any], offset: Point, text: str,
+    side: str = "left", height: str = "baseline", **look: Any,
+) -> None:  # fmt: skip
     """Write a text as many points to the right of a spot of a chart, and up, as `offset` says."""
-    ax.annotate(text, spot, offset, textcoords="offset points", ha=side, va=height, **look)
+    ax.annotate(text, (spot[0], spot[1]), offset, textcoords="offset points", ha=side, va=height, **look)
 
 
 def draw_tokens(

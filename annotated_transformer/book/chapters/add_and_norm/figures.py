@@ -42,8 +42,7 @@ def draw_alike(stacks: Mapping[str, Sequence[Cosines]], *, words: Words, depths:
             write(ax, middle, y + len(words) * side + 0.15, depth, height="bottom", color=MUTED)
             write(ax, middle, y - 0.15, f"{mean_cosine(cosines):.2f}", height="top")
         for i, word in enumerate(words):
-            spot = 1.7, y + (len(words) - i - 0.5) * side
-            write(ax, *spot, word, "right")
+            write(ax, 1.7, y + (len(words) - i - 0.5) * side, word, "right")
         write(ax, 1.7, y - 0.15, "mean", "right", "top", color=MUTED)
     return fig
 
@@ -155,8 +154,7 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
                 (x, middle - half),
             ]
             draw_line(ax, *branch, color=NEUTRAL)
-            box = Box(beyond - 1.0, middle - 0.5, 2.0, 1.0)
-            draw_over(ax, box, f"$F_{place + 1}$", color=NEUTRAL)
+            draw_over(ax, Box(beyond - 1.0, middle - 0.5, 2.0, 1.0), f"$F_{place + 1}$", color=NEUTRAL)
             way += branch if passed[place] else []
         across, up = zip(*way, (x, 1.85), strict=True)
         ax.plot(across, up, color=FIRST, lw=5, ls="-", marker="", zorder=2, solid_joinstyle="round")

@@ -92,8 +92,7 @@ def draw_formats(formats: Mapping[str, tuple[int, int]]) -> Figure:
         for bit in range(1 + exponent + fraction):
             kind = 0 if bit == 0 else 1 if bit <= exponent else 2
             color, hatch = ((NEUTRAL, ""), (FIRST, ""), (SECOND, "//"))[kind]
-            corner = (14 + size * bit, y)
-            draw_area(ax, corner, size, 2.4, color, 0.4, hatch=hatch)
+            draw_area(ax, (14 + size * bit, y), size, 2.4, color, 0.4, hatch=hatch)
         middles = (14 + size * (1 + exponent / 2), 14 + size * (1 + exponent + fraction / 2))
         for x, words in zip(middles, (f"{exponent}: range", f"{fraction}: precision"), strict=True):
             write(ax, x, y + 2.7, words, height="bottom", color=MUTED)

@@ -176,8 +176,7 @@ def draw_reach(reached: Int[Tensor, "depths tokens"], window: int) -> Figure:
             ax.add_patch(
                 Rectangle((11 + token * size, y), size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7)
             )
-        label = f"{depth + 1} layer" + "s" * (depth > 0)
-        write(ax, 10.4, y + 1.4, label, "right")
+        write(ax, 10.4, y + 1.4, f"{depth + 1} layer" + "s" * (depth > 0), "right")
         write(ax, 61.6, y + 1.4, f"{sum(line)}", "left", weight="bold")
     write(ax, 11, 1.2, f"tokens; each attends to {window}, itself included", "left", color=MUTED)
     return fig

@@ -181,8 +181,7 @@ def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: S
                 ax.add_patch(cell)
                 ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
                 if shown:
-                    text = f"{shown:.1f}".replace("-", "−")
-                    write(ax, token + 0.5, depth + 0.5, text, color=ink)
+                    write(ax, token + 0.5, depth + 0.5, f"{shown:.1f}".replace("-", "−"), color=ink)
         start, end = int(shares[0].argmax()), int(shares[-1].argmax())
         ax.set(xlim=(0, tokens), ylim=(0, depths + 0.1))
         ax.set_title(title, loc="left", pad=26)

@@ -87,8 +87,7 @@ def draw_lens_words(inputs: Words, words: Sequence[Words], shares: Sequence[Sequ
             cell.set_gid(f"{SHADE}|{share}")
             ax.add_patch(cell)
             ink = HEAT_INK_HIGH if share > HEAT_SWITCH else HEAT_INK_LOW
-            spot = 8 + wide * (place + 0.5), y + 1.7
-            write(ax, *spot, word[:7], color=ink)
+            write(ax, 8 + wide * (place + 0.5), y + 1.7, word[:7], color=ink)
     for place, word in enumerate(inputs):
         write(ax, 8 + wide * (place + 0.5), 1.5, word[:7], weight="bold")
     write(ax, 0.3, 1.5, "input", "left", weight="bold")

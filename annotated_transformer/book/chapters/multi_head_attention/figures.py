@@ -237,8 +237,7 @@ def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int])
                 corner = x + right + back * sentence, up - high / 2 + back * sentence
                 _draw_sheet(ax, corner, (wide, high), number)
         for number, (right, up) in enumerate(places):
-            spot = x + right + wide / 2, up
-            write(ax, *spot, f"head {number + 1}", bbox=PLATE, zorder=5)
+            write(ax, x + right + wide / 2, up, f"head {number + 1}", bbox=PLATE, zorder=5)
         across = x + (places[-1][0] + wide) / 2
         write(ax, across, 0.5, " × ".join(map(str, shape)), weight="bold")
     write(ax, 0.6, middle, f"{tokens} tokens", "right", rotation=90, color=MUTED)

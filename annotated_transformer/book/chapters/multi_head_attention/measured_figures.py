@@ -116,8 +116,7 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
     for (start, values), (color, style, _) in zip(gaps.items(), cycle(LOOKS), strict=False):
         logs = [round(math.log10(max(value, LEAST)), 1) for value in values]
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
-        name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
-        write(ax, -6, logs[0], name, "right")
+        write(ax, -6, logs[0], f"$10^{{{round(math.log10(start))}}}$" if start else "0", "right")
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
     ax.set(xlim=(-90, max(len(values) for values in gaps.values())), xticks=[0, mark, 300, 400])
     ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "$1$"])

@@ -95,8 +95,7 @@ def draw_turn(
                 ax.add_patch(arc)
     curve.plot(range(len(products)), products, color=NEUTRAL, linestyle="-", marker="")
     curve.plot([offset], [products[offset]], color=FIRST, linestyle="", marker="o", markersize=9)
-    label = f"{products[offset]:.1f}"
-    write_beside(curve, (offset, products[offset]), (8, 6), label, weight="bold")
+    write_beside(curve, (offset, products[offset]), (8, 6), f"{products[offset]:.1f}", weight="bold")
     curve.set(xlabel="offset", ylabel="dot product", ylim=(0, 1.2 * float(products.max())))
     return fig
 

@@ -73,8 +73,7 @@ def _draw_pair(ax: Axes, x: float, key_width: int) -> None:
 def _draw_inputs(ax: Axes, x: float, box: Box, key_width: int, *names: str) -> None:
     """Draw arrows from a query and a key to the box that compares them."""
     for place, start in enumerate(((x + 0.9, 1.5), (x + 2.7 + 0.3 * key_width, 1.5))):
-        end = box.x + box.width * (0.3 + 0.4 * place), box.y
-        draw_arrow(ax, start, end)
+        draw_arrow(ax, start, (box.x + box.width * (0.3 + 0.4 * place), box.y))
         if names:
             side = (start[0] - 0.25, "right") if place == 0 else (start[0] + 0.25, "left")
             write(ax, side[0], 2.05, names[place], side[1], color=MUTED)
@@ -105,8 +104,7 @@ def draw_rivals(
             ax.barh(row, share, 0.7, left, facecolor="none", edgecolor=KEY, hatch=hatch)
             if share > 0.16:
                 plate = {"boxstyle": "circle,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}
-                spot = left + share / 2, row
-                write(ax, *spot, f"{number}", weight="bold", bbox=plate)
+                write(ax, left + share / 2, row, f"{number}", weight="bold", bbox=plate)
             left += share
     name_rows(ax, weights)
     ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys", xticks=[0, 1])

@@ -51,8 +51,7 @@ def draw_routes(
         top = panel * (len(sentences) - number) - 1.5
         heights = [top - step * place for place in range(len(words))]
         for left, right, name in ((0, 1, "layer 1"), (1, 2, "layer 2")):
-            middle = (columns[left] + columns[right]) / 2
-            write(ax, middle, top + 0.75, name, color=MUTED)
+            write(ax, (columns[left] + columns[right]) / 2, top + 0.75, name, color=MUTED)
         for word, y in zip(words, heights, strict=True):
             bold = "bold" if word in (words[asking], words[-1], answer) else "normal"
             write(ax, columns[0] - 0.3, y, word, "right", weight=bold)
@@ -314,8 +313,7 @@ def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
                 top = 1.8 + scale * height
                 write(ax, x + scale * length / 2, top, name, height="bottom")
             x += scale * length + gap * (0.3 if color == FIRST else 1.7)
-        middle = (start + x - 1.7 * gap) / 2
-        write(ax, middle, 1.5, f"{length:,}\nwords", height="top")
+        write(ax, (start + x - 1.7 * gap) / 2, 1.5, f"{length:,}\nwords", height="top")
     return fig
 
 

@@ -56,8 +56,7 @@ def draw_tokens_per_word(
     write_beside(ax, letters, (-4, 10), "characters", height="bottom")
     write_beside(ax, words, (-8, -3), "words", "right", "top")
     middle = list(pieces)[len(pieces) // 2]
-    place = (middle, pieces[middle])
-    write_beside(ax, place, (10, 8), "byte pairs", height="bottom")
+    write_beside(ax, (middle, pieces[middle]), (10, 8), "byte pairs", height="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
     return fig
 

@@ -38,8 +38,7 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
         ink = INK if wrong or first is None else MUTED
         names.append((label, weight, ink))
     write(ax, (LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", color=MUTED)
-    said = "wrong from here" if first else "nothing is wrong"
-    write(ax, 1.0, -2.2, said, "right", weight="bold")
+    write(ax, 1.0, -2.2, "wrong from here" if first else "nothing is wrong", "right", weight="bold")
     ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
     name_rows(ax, [label for label, _, _ in names])
     for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
@@ -188,5 +187,4 @@ def _draw_hit(ax: Axes, corner: tuple[float, float], size: tuple[float, float], 
     face = to_rgba(FIRST, 0.5) if hit else "none"
     ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
     if hit:
-        spot = corner[0] + size[0] / 2, corner[1] + size[1] / 2
-        write(ax, *spot, "✓", weight="bold")
+        write(ax, corner[0] + size[0] / 2, corner[1] + size[1] / 2, "✓", weight="bold")

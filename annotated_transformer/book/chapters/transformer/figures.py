@@ -156,8 +156,7 @@ def _draw_stack(
 def _write_inputs(ax: Axes, x: float, y: float, names: str) -> None:
     """Write the names of queries, keys and values in their colors, from x on."""
     for place, name in enumerate(names):
-        spot = x + INPUT * place, y
-        write(ax, *spot, f"${name}$", color=INPUTS[name])
+        write(ax, x + INPUT * place, y, f"${name}$", color=INPUTS[name])
 
 
 def draw_encoding_decoding(source: Words, target: Words) -> Figure:

@@ -45,8 +45,7 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
             face = FIRST if match else "none"
             ax.plot(x, y, marker="o", markersize=11, color=FIRST if match else NEUTRAL, markerfacecolor=face,
                     markeredgewidth=1.5, ls="")  # fmt: skip
-        name = f"{sum(row)} of {len(row)}"
-        write(ax, 9.1, y, name, "left", color=INK)
+        write(ax, 9.1, y, f"{sum(row)} of {len(row)}", "left", color=INK)
         write(ax, 0.25, y, f"{n}", color=MUTED)
     for at, word in enumerate(words):
         color = INK if counted[0][at] else SECOND
@@ -75,15 +74,13 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
             if abs(own[kind] - mean) > 0.4:
                 draw_arrow(ax, (mean, float(place)), (float(own[kind]), float(place)), color=INK)
             ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9)
-            name = f"{own[kind] - mean:+.1f}".replace("-", "−")
-            write(ax, of + 0.35, place, name, "left")
+            write(ax, of + 0.35, place, f"{own[kind] - mean:+.1f}".replace("-", "−"), "left")
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
     ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.4], color=NEUTRAL, lw=1, ls="--", marker="", zorder=0)
     write(ax, of / 2, len(kinds) - 0.3, "guessing", height="bottom", color=MUTED)
     last = len(kinds) - 1
     if counts := others[kinds[-1]]:
-        middle = sum(counts) / len(counts)
-        write(ax, middle, last + 0.25, "wrong source", height="bottom", color=INK)
+        write(ax, sum(counts) / len(counts), last + 0.25, "wrong source", height="bottom", color=INK)
     write(ax, own[kinds[-1]], last + 0.25, "own source", "right", "bottom", color=INK)
     ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
     ax.set_xticks(range(0, of + 1, 2))

@@ -120,8 +120,7 @@ def draw_paths(words: Sequence[str]) -> Figure:
     for x in middles[1:]:
         draw_line(ax, (x, 2.7), goal.top, color=NEUTRAL)
     draw_arrow(ax, (middles[0], 2.7), goal.left, color=FIRST)
-    spot = middles[0] + 0.35 * (goal.x - middles[0]), 1.85
-    write(ax, *spot, "$w$", height="top", color=MUTED)
+    write(ax, middles[0] + 0.35 * (goal.x - middles[0]), 1.85, "$w$", height="top", color=MUTED)
     write(ax, 0.1, 0.7, "All states kept: 1 factor", "left", weight="bold")
     return fig
 
@@ -196,8 +195,7 @@ def draw_recall(tokens: int) -> Figure:
         color=FIRST, linewidth=2, shrinkA=2, shrinkB=2,
     )  # fmt: skip
     ax.add_patch(arrow)
-    said = f"from word 1 to word {tokens}"
-    write(ax, COLUMNS / 2, 3.0, said, color=INK)
+    write(ax, COLUMNS / 2, 3.0, f"from word 1 to word {tokens}", color=INK)
     return fig
 
 
