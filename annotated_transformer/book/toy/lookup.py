@@ -13,7 +13,13 @@ class LearnedLookup(nn.Module):
     """
 
     def __init__(
-        self, d_x: int, d_cell: int, *, d_k: int, d_v: int, attention: nn.Module | None = None
+        self,
+        d_x: int,
+        d_cell: int,
+        *,
+        d_k: int,
+        d_v: int,
+        attention: nn.Module | None = None,
     ) -> None:
         """Make the three matrices."""
         super().__init__()
@@ -23,7 +29,9 @@ class LearnedLookup(nn.Module):
         self.attention = attention or ScaledDotProductAttention()
 
     def forward(
-        self, x: Float[Tensor, "*batch queries d_x"], cells: Float[Tensor, "*batch keys d_cell"]
+        self,
+        x: Float[Tensor, "*batch queries d_x"],
+        cells: Float[Tensor, "*batch keys d_cell"],
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the cells' values for each row of `x`."""
         query = self.to_query(x)

@@ -40,7 +40,9 @@ class PooledHead(nn.Module):
         self.linear = nn.Linear(d_model, outputs)
 
     def forward(
-        self, z: Float[Tensor, "batch tokens d_model"], is_word: Bool[Tensor, "batch tokens"]
+        self,
+        z: Float[Tensor, "batch tokens d_model"],
+        is_word: Bool[Tensor, "batch tokens"],
     ) -> Float[Tensor, "batch outputs"]:
         """Return the predictions for each sequence; `is_word` is False on padding."""
         predicted: Tensor = self.linear(mean_pool(z, is_word))

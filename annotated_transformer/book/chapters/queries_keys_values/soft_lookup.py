@@ -49,7 +49,9 @@ class Captioner(nn.Module):
         self.to_words = nn.Linear(lookup.to_value.out_features, num_words)
 
     def forward(
-        self, last_words: Int[Tensor, "batch queries"], cells: Float[Tensor, "batch keys d_cell"]
+        self,
+        last_words: Int[Tensor, "batch queries"],
+        cells: Float[Tensor, "batch keys d_cell"],
     ) -> Float[Tensor, "batch queries vocab"]:
         """Return the logits of the word that follows each of `last_words`."""
         x = F.one_hot(last_words, self.num_words).to(cells.dtype)

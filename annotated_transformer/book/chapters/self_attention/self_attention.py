@@ -7,7 +7,9 @@ from torch import Tensor, nn
 from annotated_transformer.model.attention import ScaledDotProductAttention
 
 
-def plain_self_attention(x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens d_model"]:
+def plain_self_attention(
+    x: Float[Tensor, "batch tokens d_model"],
+) -> Float[Tensor, "batch tokens d_model"]:
     r"""Average the vectors of each sentence, $\mathrm{softmax}(XX^\top)\,X$.
 
     This is self-attention without parameters and without scaling. A wide random
@@ -33,7 +35,10 @@ class SelfAttention(nn.Module):
         self.to_value = nn.Linear(d_model, d_v, bias=False)
         self.attention = ScaledDotProductAttention()
 
-    def forward(self, x: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens d_v"]:
+    def forward(
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+    ) -> Float[Tensor, "batch tokens d_v"]:
         """Return one weighted mean of the values for each token."""
         query, key, value = self.to_query(x), self.to_key(x), self.to_value(x)
         output: Tensor = self.attention(query, key, value)

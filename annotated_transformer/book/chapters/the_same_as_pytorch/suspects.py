@@ -15,7 +15,13 @@ from annotated_transformer.model.transformer import Transformer
 class Unjoined(MultiHeadAttention):
     """Attention that joins its heads in one line too few."""
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    def attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         """Attend in every head, and mix the heads."""
         heads: Tensor = self.attention(query, key, value, mask)
         joined = heads.reshape(query.size(0), query.size(2), -1)

@@ -9,7 +9,12 @@ def parameter_counts(config: TransformerConfig) -> dict[str, int]:
     One matrix embeds source and target and scores the output, so it counts once, unless the config
     asks for an output matrix.
     """
-    d, h, d_ff, layers = (config.d_model, config.num_heads, config.d_ff, config.num_layers)
+    d, h, d_ff, layers = (
+        config.d_model,
+        config.num_heads,
+        config.d_ff,
+        config.num_layers,
+    )
     d_k = d // h if config.d_k is None else config.d_k
     d_v = d // h if config.d_v is None else config.d_v
     attention = 2 * d * h * d_k + 2 * d * h * d_v

@@ -79,7 +79,9 @@ def axis_sizes(config: TransformerConfig, *, n_src: int, n_tgt: int) -> dict[str
 
 
 def record_outputs(
-    model: Transformer, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    tgt: Int[Tensor, "batch tgt_tokens"],
 ) -> dict[str, list[Tensor]]:
     """Return the output of each call of each module in one pass, by its name in `model.named_modules()`.
 

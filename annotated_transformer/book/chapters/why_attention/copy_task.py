@@ -19,7 +19,10 @@ class VectorCopier(nn.Module):
         self.codes = nn.Parameter(torch.randn(tokens, vocab, size, generator=rng))
         self.to_words = nn.Parameter(torch.randn(tokens, size, vocab, generator=rng) / math.sqrt(size))
 
-    def forward(self, words: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+    def forward(
+        self,
+        words: Int[Tensor, "batch tokens"],
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return logits for each position of the sentence."""
         tokens = words.size(1)
         codes = self.codes[torch.arange(tokens), words]
@@ -44,7 +47,10 @@ class AverageCopier(nn.Module):
         """Return how much each output reads from each state; a row sums to 1."""
         return self.scores.softmax(dim=-1)
 
-    def forward(self, words: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+    def forward(
+        self,
+        words: Int[Tensor, "batch tokens"],
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return logits for each position of the sentence."""
         states = self.codes[words]
         averages = self.weights() @ states
