@@ -18,12 +18,8 @@ Table = Mapping[str, Mapping[str, float]]  # the next words of each text so far,
 Step = tuple[Mapping[str, float], Sequence[str]]  # all continuations with their probabilities, and those kept
 
 LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
-ROW, COLUMN, WORD, HIGH = (
-    5.2,
-    12.4,
-    8.8,
-    4.4,
-)  # of the tree, in tenths of an inch: distances, and a word's box
+# Of the tree, in tenths of an inch: distances, and a word's box.
+ROW, COLUMN, WORD, HIGH = 5.2, 12.4, 8.8, 4.4
 LOOK = {  # of a text that a search kept, or dropped, or did not compute
     "kept": {"edgecolor": FIRST, "facecolor": to_rgba(FIRST, 0.3), "lw": 2.0, "ls": "-"},
     "dropped": {"edgecolor": MUTED, "facecolor": "none", "lw": 1.2, "ls": "--"},

@@ -38,10 +38,8 @@ from annotated_transformer.plotting.palette import (
     VALUE_TEXT,
 )
 
-SOURCE_SHAPE, TARGET_SHAPE = (
-    r"$n_\mathrm{src} \times d_\mathrm{model}$",
-    r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
-)
+SOURCE_SHAPE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
+TARGET_SHAPE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
 
 INPUT = 0.6  # from one input's letter to the next
 INPUTS = {"Q": QUERY_TEXT, "K": KEY_TEXT, "V": VALUE_TEXT}
