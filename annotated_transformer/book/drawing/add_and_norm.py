@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, PAPER
 
 
@@ -21,7 +22,7 @@ def draw_fork(ax: Axes, x: float, box: Box, inputs: Sequence[str], *, below: flo
     places = [middle + 1.6 * (number - (len(inputs) - 1) / 2) for number in range(len(inputs))]
     for place, name in zip(places, inputs, strict=True):
         draw_arrow(ax, (place, y), (place, box.y))
-        ax.text(place + 0.15, box.y - below, name, ha="left", va="center")
+        write(ax, place + 0.15, box.y - below, name, "left")
     draw_line(ax, (min(x, *places), y), (max(x, *places), y))
 
 
@@ -37,7 +38,7 @@ def draw_add(ax: Axes, box: Box, spot: Point) -> None:
 def draw_plus(ax: Axes, spot: Point) -> None:
     """Draw the circle with a plus in which a residual connection ends."""
     ax.add_patch(Circle(spot, 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(*spot, "+", ha="center", va="center", zorder=4)
+    write(ax, *spot, "+", zorder=4)
 
 
 def draw_over(ax: Axes, box: Box, label: str, *, color: str = NEUTRAL, zorder: float = 3.0) -> None:
@@ -46,7 +47,7 @@ def draw_over(ax: Axes, box: Box, label: str, *, color: str = NEUTRAL, zorder: f
     ax.add_patch(Rectangle((x, y), width, height, facecolor=PAPER, lw=0, zorder=zorder - 0.5))
     draw_box(ax, x, y, width, height, "", color=color)
     ax.patches[-1].set_zorder(zorder)
-    ax.text(*box.center, label, ha="center", va="center", zorder=zorder + 1)
+    write(ax, *box.center, label, zorder=zorder + 1)
 
 
 def draw_stack_panel(ax: Axes, panel: Box, color: str, *, step: float) -> None:
@@ -56,9 +57,9 @@ def draw_stack_panel(ax: Axes, panel: Box, color: str, *, step: float) -> None:
         behind = x + offset, y + offset
         ax.add_patch(Rectangle(behind, width, height, facecolor=PAPER, edgecolor=to_rgba(color, 0.6), lw=1))
     ax.add_patch(Rectangle((x, y), width, height, facecolor=PAPER, lw=0))
-    ax.add_patch(Rectangle((x, y), width, height, facecolor=to_rgba(color, 0.14), edgecolor=color, lw=1.5))
+    draw_area(ax, (x, y), width, height, color, 0.14, lw=1.5)
 
 
 def write_shape(ax: Axes, x: float, y: float, shape: str, gap: float = 0.3) -> None:
     """Write the shape of what flows at `x`, at the right of it or, where `gap` is negative, at the left."""
-    ax.text(x + gap, y, shape, ha="left" if gap > 0 else "right", va="center", color=MUTED)
+    write(ax, x + gap, y, shape, "left" if gap > 0 else "right", color=MUTED)

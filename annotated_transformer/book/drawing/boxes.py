@@ -1,10 +1,10 @@
 """The shapes of the book's drawings: boxes, and the arrows and lines between them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from annotated_transformer.plotting.palette import INK, MUTED, NEUTRAL, VALUE
 
@@ -62,6 +62,14 @@ def draw_box(
     box = Box(x, y, width, height)
     ax.text(*box.center, label, ha="center", va="center")
     return box
+
+
+def draw_area(
+    ax: Axes, corner: Point, width: float | int, height: float | int, color: str, share: float, **look: Any
+) -> None:
+    """Draw a rectangle from its lower left corner, edged in a color, and filled by a share of it."""
+    look = {"facecolor": to_rgba(color, share), "edgecolor": color, **look}
+    ax.add_patch(Rectangle(corner, width, height, **look))
 
 
 def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", *, color: str = INK) -> None:

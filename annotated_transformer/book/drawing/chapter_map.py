@@ -9,16 +9,8 @@ from matplotlib.patches import Circle, Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
-from annotated_transformer.book.drawing.words import draw_vector
-from annotated_transformer.plotting.palette import (
-    DECODER,
-    ENCODER,
-    FIRST,
-    INK,
-    MASKED,
-    NEUTRAL,
-    PAPER,
-)
+from annotated_transformer.book.drawing.words import draw_vector, write
+from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MASKED, NEUTRAL, PAPER
 
 SOURCE, TARGET, NEXT = ("the", "dog", "sleeps"), ("der", "Hund"), "schläft"
 SHADES = (0.15, 0.85, 0.5)  # of the features of a vector, for example
@@ -56,7 +48,7 @@ class Map:
         face, edge = (INK, INK) if lit else (PAPER, NEUTRAL)
         self.ax.add_patch(Rectangle(box[:2], *box[2:], facecolor=face, edgecolor=edge, lw=1.5, zorder=3))
         color, weight = (PAPER, "bold") if lit else (INK, "normal")
-        self.ax.text(*box.center, label, ha="center", va="center", color=color, weight=weight, zorder=4)
+        write(self.ax, *box.center, label, color=color, weight=weight, zorder=4)
 
 
 def describe_chapter_map(chapter: int, here: Sequence[str]) -> str:
@@ -104,10 +96,10 @@ def _draw_stack(seen: Map, x: float, name: str, color: str, parts: tuple[str, ..
     panel = (x, LOW), WIDTH, high - LOW
     ax.add_patch(Rectangle(*panel, facecolor=PAPER, edgecolor=edge[0], lw=edge[1], zorder=1))
     ax.add_patch(Rectangle(*panel, facecolor=to_rgba(color, 0.14), lw=0, zorder=1))
-    ax.text(x + 0.25, high - 0.45, name.capitalize(), ha="left", va="center", weight="bold")
+    write(ax, x + 0.25, high - 0.45, name.capitalize(), "left", weight="bold")
     draw_arrow(ax, (middle, 0.95), (middle, LOW))
     if seen.knows("feed-forward"):
-        ax.text(x + WIDTH - 0.25, high - 0.45, r"$N\,\times$", ha="right", va="center")
+        write(ax, x + WIDTH - 0.25, high - 0.45, r"$N\,\times$", "right")
     for place, part in enumerate(parts):
         if seen.knows(part):
             box = Box(x + 0.35, LOW + 0.35 + PITCH * place, 2 * AXIS - 0.7, tall)
@@ -119,15 +111,7 @@ def _draw_stack(seen: Map, x: float, name: str, color: str, parts: tuple[str, ..
                 face = INK if named else to_rgba(NEUTRAL, 0.6)
                 ax.add_patch(Rectangle(bar[:2], *bar[2:], facecolor=face, edgecolor=NEUTRAL, lw=1, zorder=3))
                 if named:
-                    ax.text(
-                        *bar.center,
-                        "Add & Norm",
-                        ha="center",
-                        va="center",
-                        color=PAPER,
-                        weight="bold",
-                        zorder=4,
-                    )
+                    write(ax, *bar.center, "Add & Norm", color=PAPER, weight="bold", zorder=4)
     return high
 
 
@@ -166,9 +150,9 @@ def _draw_words(seen: Map) -> None:
             lit = "positions" in seen.here
             spot = middle, 2.33
             ax.add_patch(Circle(spot, 0.27, facecolor=INK if lit else PAPER, edgecolor=INK, lw=1.5, zorder=3))
-            ax.text(*spot, "+", ha="center", va="center", color=PAPER if lit else INK, zorder=4)
+            write(ax, *spot, "+", color=PAPER if lit else INK, zorder=4)
             weight = "bold" if lit else "normal"
-            ax.text(middle + 0.45, 2.33, "positions", ha="left", va="center", weight=weight)
+            write(ax, middle + 0.45, 2.33, "positions", "left", weight=weight)
 
 
 def _draw_memory(seen: Map, top: float) -> None:
@@ -186,7 +170,7 @@ def _draw_memory(seen: Map, top: float) -> None:
     draw_arrow(ax, (across, level), (end, level))
     if lit:
         ax.lines[-1].set_linewidth(4)
-        ax.text(middle + 1.3, start[1] + 0.25, "all that passes", ha="left", va="bottom", weight="bold")
+        write(ax, middle + 1.3, start[1] + 0.25, "all that passes", "left", "bottom", weight="bold")
 
 
 def _draw_output(seen: Map, top: float) -> None:

@@ -10,15 +10,8 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box
-from annotated_transformer.plotting.palette import (
-    INK,
-    KEY_TEXT,
-    MASKED,
-    MUTED,
-    PAPER,
-    QUERY_TEXT,
-    VALUE_TEXT,
-)
+from annotated_transformer.book.drawing.words import write, write_beside
+from annotated_transformer.plotting.palette import INK, KEY_TEXT, MASKED, MUTED, PAPER, QUERY_TEXT, VALUE_TEXT
 
 AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
@@ -89,19 +82,18 @@ def draw_matrix(
             hidden = mask is not None and not mask[i, j]
             corner = x + j * width, y + box.height - (i + 1) * height
             _draw_cell(ax, corner, size, write_number(number), color, lit=lit, hidden=hidden)
-    edge = Rectangle((x, y), box.width, box.height, fill=False, edgecolor=color, linewidth=2, zorder=4)
-    ax.add_patch(edge)
+    ax.add_patch(Rectangle((x, y), box.width, box.height, fill=False, edgecolor=color, linewidth=2, zorder=4))
     for i, word in enumerate(rows):
         spot = x - 0.15, y + box.height - (i + 0.5) * height
-        ax.text(*spot, word, ha="right", va="center")
+        write(ax, *spot, word, "right")
     upright = any(LETTER * len(word) > width for word in columns)
     for j, word in enumerate(columns):
         spot = x + (j + 0.5) * width, y + box.height + 0.12
-        ax.text(*spot, word, ha="center", va="bottom", rotation=90 if upright else 0)
+        write(ax, *spot, word, height="bottom", rotation=90 if upright else 0)
     above = max(map(len, columns), default=0) if upright else 2 * bool(columns)
     _name_axes(ax, box, axes, letters=(max(map(len, rows), default=0), above))
     if name:
-        ax.text(box.center[0], y - 0.15, name, ha="center", va="top", weight="bold", color=INK)
+        write(ax, box.center[0], y - 0.15, name, height="top", weight="bold", color=INK)
     return box
 
 
@@ -112,7 +104,7 @@ def as_lists(numbers: Numbers) -> list[list[Any]]:
 
 def draw_operator(ax: Axes, x: float, y: float, text: str) -> None:
     """Write what happens between two matrices, such as × or =, centered at (x, y)."""
-    ax.text(x, y, text, ha="center", va="center", fontsize=17 if len(text) == 1 else 12, color=INK)
+    write(ax, x, y, text, fontsize=17 if len(text) == 1 else 12, color=INK)
 
 
 def write_number(number: float | int | str) -> str:
@@ -159,7 +151,6 @@ def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int,
     ):
         if name:
             color = AXIS_COLORS.get(name, MUTED)
-            ax.annotate(
-                AXIS_NAMES.get(name, name), point, offset, textcoords="offset points", rotation=rotation,
-                ha=ha, va=va, color=color,
-            )  # fmt: skip
+            write_beside(
+                ax, point, offset, AXIS_NAMES.get(name, name), ha, va, rotation=rotation, color=color
+            )

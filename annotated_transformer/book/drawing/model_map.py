@@ -12,16 +12,8 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.plotting.palette import (
-    DECODER,
-    ENCODER,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    PAPER,
-)
+from annotated_transformer.book.drawing.words import write
+from annotated_transformer.plotting.palette import DECODER, ENCODER, INK, KEY, MUTED, NEUTRAL, OUTPUT, PAPER
 
 CELL = 0.6
 FLAT = 1.7  # the height of a box without a mask
@@ -76,7 +68,7 @@ def draw_model_map(
     for x, color, title in ((0.15, ENCODER, "Encoder"), (7.15, DECODER, "Decoder")):
         top = tops[title]
         ax.add_patch(Rectangle((x, 1.45), 6.7, top - 1.45, facecolor=color, alpha=0.12, lw=0))
-        ax.text(x + 0.3, top - 0.5, title, ha="left", va="center", weight="bold")
+        write(ax, x + 0.3, top - 0.5, title, "left", weight="bold")
     tokens = {"source": source, "target": target}
     boxes = {
         name: _draw_attention_box(
@@ -93,7 +85,7 @@ def draw_model_map(
     for token_box, reader, label in ((source_box, encoder, "source"), (target_box, decoder, "target so far")):
         draw_arrow(ax, token_box.top, (token_box.top[0], reader.y))
         if not masks:
-            ax.text(token_box.center[0], -0.25, label, ha="center", va="center", color=MUTED)
+            write(ax, token_box.center[0], -0.25, label, color=MUTED)
     draw_arrow(ax, (memory.center[0], encoder.y + encoder.height), memory.bottom)
     draw_arrow(ax, decoder, cross, "queries")
     draw_arrow(ax, memory.right, cross.left, "keys, values")
@@ -125,7 +117,7 @@ def _draw_attention_box(
     draw_box(ax, *box, "", color=place.color)
     title = name.split()[-1]  # the panel's title is the rest
     spot = (box.center[0], box.y + box.height - 0.5) if mask is not None else box.center
-    ax.text(*spot, title, ha="center", va="center", color=INK, weight="bold" if lit else "normal")
+    write(ax, *spot, title, color=INK, weight="bold" if lit else "normal")
     if lit:
         ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=INK, linewidth=3))
     if mask is not None:
@@ -136,5 +128,5 @@ def _draw_attention_box(
         ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, lw=0))
         cells = (CELL, CELL)
         draw_matrix(ax, *corner, blank, color=KEY, rows=queries, columns=keys, mask=mask, size=cells)
-        ax.text(box.center[0], box.y + 0.5, note, ha="center", va="center", color=INK)
+        write(ax, box.center[0], box.y + 0.5, note, color=INK)
     return box

@@ -1,16 +1,34 @@
 """Words in a row, vectors without digits, and names beside the rows and at the ends of lines."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, draw_box
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_box
 from annotated_transformer.plotting.palette import INK, NEUTRAL
 
+Words = Sequence[str]
+Curves = Mapping[str, Sequence[float]]  # by their names
 LINE = 15.0  # points from one line of text to the next
+
+
+def write(
+    ax: Axes, x: float, y: float, text: str, side: str = "center", height: str = "center", **look: Any
+) -> None:
+    """Write a text at (x, y): `side` and `height` say which part of it is there, such as "left", "top"."""
+    ax.text(x, y, text, ha=side, va=height, **look)
+
+
+def write_beside(
+    ax: Axes, spot: Sequence[Any], offset: Point, text: str,
+    side: str = "left", height: str = "baseline", **look: Any,
+) -> None:  # fmt: skip
+    """Write a text as many points to the right of a spot of a chart, and up, as `offset` says."""
+    ax.annotate(text, (spot[0], spot[1]), offset, textcoords="offset points", ha=side, va=height, **look)
 
 
 def draw_tokens(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from annotated_transformer.book.exercises.verdict import expect
+from annotated_transformer.book.exercises.verdict import as_number, as_shape, expect
 
 
 def predicted(answer: Any, count: int, *, put: str, give: str) -> list[Any]:
@@ -22,3 +22,19 @@ def predicted_for(answer: Mapping[str, Any], name: str, *, put: str) -> Any:
     given = answer.get(name)
     expect(given is not None and given is not ..., f"{name} is still empty; put {put} there.")
     return given
+
+
+def expect_predictions(
+    answer: Mapping[str, Any], right: Mapping[str, tuple[Any, str]], *, put: str, off: float = 0.0
+) -> None:
+    """Stop the check at the first shape or number that is not `right`, with the clue that stands beside it.
+
+    A number may be `off` by a share of it.
+    """
+    for name, (wanted, clue) in right.items():
+        given = predicted_for(answer, name, put=put)
+        if isinstance(wanted, tuple):
+            holds = (given := as_shape(given, what=repr(name))) == wanted
+        else:
+            holds = abs((given := as_number(given, what=repr(name))) - wanted) <= off * abs(wanted)
+        expect(holds, f"for {name!r} the answer is not {given}. {clue}")

@@ -10,12 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    expect_no_mistake,
-    judge,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_no_mistake, judge
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]
@@ -63,37 +58,24 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
         gain, bias = torch.randn(2, shape[-1], generator=rng, dtype=torch.float64)
         wanted = F.layer_norm(x + sublayer(x), shape[-1:], gain, bias, eps)
         result, total = answer(x, sublayer, gain, bias, eps), x + sublayer(x)
-        centered = total - total.mean(dim=-1, keepdim=True)
+        centered, one = total - total.mean(dim=-1, keepdim=True), shape[-1:]
+        sample, var = (total.var(dim=-1, correction=c, keepdim=True) for c in (1, 0))
+        alone, plain = F.layer_norm(sublayer(x), one, gain, bias, eps), F.layer_norm(total, one, eps=eps)
+        first, pooled = F.layer_norm(x, one, gain, bias, eps), F.layer_norm(total, shape, eps=eps)
         mistakes = {
-            "the variance is divided by d − 1 instead of d": gain
-            * centered
-            / (total.var(dim=-1, keepdim=True) + eps).sqrt()
-            + bias,
-            "ε is added to the root instead of the variance": gain
-            * centered
-            / (total.std(dim=-1, correction=0, keepdim=True) + eps)
-            + bias,
-            "x is not added to the sub-layer's output": F.layer_norm(
-                sublayer(x), shape[-1:], gain, bias, eps
+            "the variance is divided by d − 1 instead of d": gain * centered / (sample + eps).sqrt() + bias,
+            "ε is added to the root instead of the variance": gain * centered / (var.sqrt() + eps) + bias,
+            "x is not added to the sub-layer's output": alone,
+            "this is pre-norm: the norm comes before the sub-layer": x + sublayer(first),
+            "the gain and the bias are not used": plain,
+            "the gain scales the bias as well": gain * (plain + bias),
+            "ε is not used": gain * centered / var.sqrt() + bias,
+            "the mean is not subtracted": gain * total / (var + eps).sqrt() + bias,
+            "the root is missing: centered features are divided by the variance": (
+                gain * centered / (var + eps) + bias
             ),
-            "this is pre-norm: the norm comes before the sub-layer": x
-            + sublayer(F.layer_norm(x, shape[-1:], gain, bias, eps)),
-            "the gain and the bias are not used": F.layer_norm(total, shape[-1:], eps=eps),
-            "the gain scales the bias as well": gain * (F.layer_norm(total, shape[-1:], eps=eps) + bias),
-            "ε is not used": gain * centered / total.std(dim=-1, correction=0, keepdim=True) + bias,
-            "the mean is not subtracted": gain
-            * total
-            / (total.var(dim=-1, correction=0, keepdim=True) + eps).sqrt()
-            + bias,
-            "the root is missing: centered features are divided by the variance": gain
-            * centered
-            / (total.var(dim=-1, correction=0, keepdim=True) + eps)
-            + bias,
-            "the sub-layer's output is normalized alone, and x is added afterwards": x
-            + F.layer_norm(sublayer(x), shape[-1:], gain, bias, eps),
-            "the mean and the variance are those of all tokens; each token has its own": (
-                gain * F.layer_norm(total, shape, eps=eps) + bias
-            ),
+            "the sub-layer's output is normalized alone, and x is added afterwards": x + alone,
+            "the mean and the variance are those of all tokens; each token has its own": gain * pooled + bias,
         }
         what = f"the output for shape {shape}, eps={eps:g},"
         expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)

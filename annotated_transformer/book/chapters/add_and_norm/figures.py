@@ -7,54 +7,43 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Polygon
 from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over, draw_stream
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import (
-    FIRST,
-    INK,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    SECOND,
-)
+from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
 Cosines = Float[Tensor, "words words"]
 ADDED = SECOND  # what a sub-layer adds to the stream
 LOOKS = ((NEUTRAL, ":"), (MUTED, "-."), (FIRST, "-"), (SECOND, "--"))
 
 
-def draw_alike(
-    stacks: Mapping[str, Sequence[Cosines]], *, words: Sequence[str], depths: Sequence[str]
-) -> Figure:
+def draw_alike(stacks: Mapping[str, Sequence[Cosines]], *, words: Words, depths: Words) -> Figure:
     """Draw how similar the words of a sentence are at several depths: one row of squares for each stack."""
     fig, ax = new_canvas(14.0, 10.4)
     pitch = min(3.05, 12.2 / len(depths))
     side = min(0.52, 0.9 * pitch / len(words))
     for place, (name, maps) in enumerate(stacks.items()):
         y = 6.0 - 5.15 * place
-        ax.text(0.1, y + 5 * side + 1.2, name, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + 5 * side + 1.2, name, "left", weight="bold")
         for number, (cosines, depth) in enumerate(zip(maps, depths, strict=True)):
             x = 1.85 + pitch * number
             for i, line in enumerate(cosines.tolist()):
                 for j, alike in enumerate(line):
                     corner = x + j * side, y + (len(words) - 1 - i) * side
-                    face = to_rgba(FIRST, min(max(alike, 0.0), 1.0))
-                    edge = to_rgba(MUTED, 0.5)
-                    ax.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=edge, lw=0.6))
+                    share, edge = min(max(alike, 0.0), 1.0), to_rgba(MUTED, 0.5)
+                    draw_area(ax, corner, side, side, FIRST, share, edgecolor=edge, lw=0.6)
             middle = x + len(words) * side / 2
-            ax.text(middle, y + len(words) * side + 0.15, depth, ha="center", va="bottom", color=MUTED)
-            ax.text(middle, y - 0.15, f"{mean_cosine(cosines):.2f}", ha="center", va="top")
+            write(ax, middle, y + len(words) * side + 0.15, depth, height="bottom", color=MUTED)
+            write(ax, middle, y - 0.15, f"{mean_cosine(cosines):.2f}", height="top")
         for i, word in enumerate(words):
-            spot = 1.7, y + (len(words) - i - 0.5) * side
-            ax.text(*spot, word, ha="right", va="center")
-        ax.text(1.7, y - 0.15, "mean", ha="right", va="top", color=MUTED)
+            write(ax, 1.7, y + (len(words) - i - 0.5) * side, word, "right")
+        write(ax, 1.7, y - 0.15, "mean", "right", "top", color=MUTED)
     return fig
 
 
@@ -64,7 +53,7 @@ def mean_cosine(cosines: Cosines) -> float:
     return (cosines.sum() - cosines.trace()).item() / (count * (count - 1))
 
 
-def draw_steps(steps: Mapping[str, Numbers], *, features: Sequence[str], notes: Sequence[str]) -> Figure:
+def draw_steps(steps: Mapping[str, Numbers], *, features: Words, notes: Words) -> Figure:
     """Draw Add & Norm on one token, step by step from top to bottom, a note at the right of each."""
     pitch = 1.75
     fig, ax = new_canvas(14.0, pitch * len(steps) + 1.8)
@@ -73,12 +62,12 @@ def draw_steps(steps: Mapping[str, Numbers], *, features: Sequence[str], notes: 
         y = pitch * (len(steps) - 1 - place) + 0.35
         columns = features if place == 0 else ()
         box = draw_matrix(ax, 3.65, y, numbers, color=color, size=(1.72, 0.95), columns=columns)
-        ax.text(3.5, box.center[1], name, ha="right", va="center", weight="bold")
-        ax.text(box.right[0] + 0.2, box.center[1], note, ha="left", va="center", color=MUTED)
+        write(ax, 3.5, box.center[1], name, "right", weight="bold")
+        write(ax, box.right[0] + 0.2, box.center[1], note, "left", color=MUTED)
         if place > 1:
             above = box.center[0], box.y + pitch
             draw_arrow(ax, above, box.top)
-    ax.text(7.09, pitch * (len(steps) - 1) + 0.35 - (pitch - 0.95) / 2, "+", ha="center", va="center")
+    write(ax, 7.09, pitch * (len(steps) - 1) + 0.35 - (pitch - 0.95) / 2, "+")
     return fig
 
 
@@ -86,8 +75,8 @@ def draw_wiring() -> Figure:
     """Draw one layer with post-norm and one with pre-norm, from the input at the bottom to the output."""
     fig, ax = new_canvas(14.0, 18.4)
     for x, title, post in ((1.3, "Post-norm (the paper)", True), (8.5, "Pre-norm", False)):
-        ax.text(x - 0.9, 18.0, title, ha="left", va="center", weight="bold")
-        ax.text(x, 0.35, "$x$", ha="center", va="center", fontsize=14)
+        write(ax, x - 0.9, 18.0, title, "left", weight="bold")
+        write(ax, x, 0.35, "$x$", fontsize=14)
         bottom = 0.75
         for name in ("attention", "feed-forward"):
             draw_stream(ax, x, bottom, bottom + 6.6)
@@ -120,9 +109,7 @@ def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> No
         draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm", color=SECOND)
 
 
-def draw_normed(
-    before: Mapping[str, Sequence[float]], after: Sequence[Sequence[float]], *, features: Sequence[str]
-) -> Figure:
+def draw_normed(before: Curves, after: Sequence[Sequence[float]], *, features: Words) -> Figure:
     """Draw the features of several tokens as bars, and below each token what its normalization returns."""
     fig, axes = new_figure(2, len(before), width=WIDE, height=3.9)
     rows = list(before.values()), after
@@ -167,14 +154,13 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
                 (x, middle - half),
             ]
             draw_line(ax, *branch, color=NEUTRAL)
-            box = Box(beyond - 1.0, middle - 0.5, 2.0, 1.0)
-            draw_over(ax, box, f"$F_{place + 1}$", color=NEUTRAL)
+            draw_over(ax, Box(beyond - 1.0, middle - 0.5, 2.0, 1.0), f"$F_{place + 1}$", color=NEUTRAL)
             way += branch if passed[place] else []
         across, up = zip(*way, (x, 1.85), strict=True)
         ax.plot(across, up, color=FIRST, lw=5, ls="-", marker="", zorder=2, solid_joinstyle="round")
         draw_arrow(ax, (x, 2.0), (x, 1.35), color=FIRST)
-        ax.text(x, 8.2, "$g$", ha="center", va="bottom")
-        ax.text(x - 0.2, 1.25, f"{name}\nsize {size:.2f}", ha="left", va="top")
+        write(ax, x, 8.2, "$g$", height="bottom")
+        write(ax, x - 0.2, 1.25, f"{name}\nsize {size:.2f}", "left", "top")
     return fig
 
 
@@ -190,10 +176,10 @@ def draw_blocks(shape: tuple[int, int, int]) -> Figure:
     for x, (title, color, hatch, chosen) in zip((1.3, 11.3), shared, strict=True):
         _draw_block(ax, (x, 1.1), shape, chosen, color=color, hatch=hatch)
         right = x + 0.8 * features
-        ax.text(x - 0.9, top, title, ha="left", va="center", weight="bold")
-        ax.text((x + right) / 2, 0.9, "features", ha="center", va="top", color=MUTED)
-        ax.text(x - 0.2, 1.1 + 0.4 * tokens, "tokens", ha="right", va="center", rotation=90, color=MUTED)
-        ax.text(right + 0.25 * sentences + 0.25, 1.1, "sentences", ha="left", va="bottom", color=MUTED)
+        write(ax, x - 0.9, top, title, "left", weight="bold")
+        write(ax, (x + right) / 2, 0.9, "features", height="top", color=MUTED)
+        write(ax, x - 0.2, 1.1 + 0.4 * tokens, "tokens", "right", rotation=90, color=MUTED)
+        write(ax, right + 0.25 * sentences + 0.25, 1.1, "sentences", "left", "bottom", color=MUTED)
     return fig
 
 
@@ -242,12 +228,7 @@ def draw_step(moves: Mapping[str, Sequence[Sequence[float]]], depths: Sequence[i
     return fig
 
 
-def draw_depth(
-    sizes: Mapping[str, Sequence[float]],
-    gradients: Mapping[str, Sequence[float]],
-    *,
-    ticks: Sequence[float | int],
-) -> Figure:
+def draw_depth(sizes: Curves, gradients: Curves, *, ticks: Sequence[float | int]) -> Figure:
     """Draw, on logarithmic scales, the size of the stream after each sub-layer and the gradient before it."""
     fig, axes = new_figure(2, 1, height=6.0)
     for ax, lines, title in zip(
@@ -258,9 +239,8 @@ def draw_depth(
             ax.plot(range(len(values)), values, color=color, linestyle=style, marker="")
             place = range(len(values))[end], values[end]
             offset, align = ((6, 0), "left") if end else ((-6, 0), "right")
-            ax.annotate(name, place, offset, textcoords="offset points", ha=align, va="center")
-        ax.set_yscale("log")
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+            write_beside(ax, place, offset, name, align, "center")
+        ax.set(yscale="log", yticks=ticks, yticklabels=[f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
         ax.set_title(title, loc="left")
         ax.set_xticks([0, 4, 8, 12])
@@ -277,7 +257,7 @@ def draw_neighbor(
     outputs: Mapping[str, Float[Tensor, "tokens features"]],
     before: Mapping[str, Float[Tensor, "tokens features"]],
     *,
-    words: Sequence[str],
+    words: Words,
 ) -> Figure:
     """Draw a batch whose last token changes, and below it the output of each normalization.
 
@@ -286,7 +266,7 @@ def draw_neighbor(
     fig, ax = new_canvas(14.0, 9.4)
     size, last = (1.75, 0.9), len(words) - 1
     top = draw_matrix(ax, 5.0, 5.7, batch, color=NEUTRAL, rows=words, size=size, highlight=[row(last)])
-    ax.text(top.center[0], 8.55, "batch", ha="center", va="bottom", weight="bold")
+    write(ax, top.center[0], 8.55, "batch", height="bottom", weight="bold")
     for x, (name, result) in zip((2.0, 8.4), outputs.items(), strict=True):
         changed = (result - before[name]).abs() > 0.005
         lit = [cell(i, j) for i, j in changed.nonzero().tolist()]
@@ -296,7 +276,7 @@ def draw_neighbor(
     return fig
 
 
-def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: Sequence[str]) -> Figure:
+def draw_shares(stacks: Mapping[str, Curves], *, parts: Words) -> Figure:
     """Draw the share of a stack's output that each part contributes: a panel for each group of stacks.
 
     A panel's first group of bars belongs to the input; `parts` names the horizontal axes. The name of a stack
@@ -317,11 +297,10 @@ def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: S
                 spot = leads.index(max(leads))
                 ha = "left" if spot == 0 else "right" if spot == len(values) - 1 else "center"
                 edge = {"left": -0.5, "right": 0.5, "center": 0.0}[ha] * width
-                ax.text(left[spot] + edge, values[spot] + 0.012, name, ha=ha, va="bottom", weight="bold")
+                write(ax, left[spot] + edge, values[spot] + 0.012, name, ha, "bottom", weight="bold")
         count = len(next(iter(groups.values())))
         ax.set_xticks(range(count), ["in", *(str(number) for number in range(1, count))])
-        ax.set_ylim(0, 0.36)
-        ax.set_yticks([0, 0.25], ["0", "¼"])
+        ax.set(ylim=(0, 0.36), yticks=[0, 0.25], yticklabels=["0", "¼"])
         ax.set_title(title, loc="left")
         ax.set_xlabel(part)
     return fig

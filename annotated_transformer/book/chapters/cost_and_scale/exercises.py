@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
     expect_number,
@@ -34,10 +34,7 @@ GROWTH = {  # what a quantity is multiplied by, and why
 @judge
 def check_growth(answer: Mapping[str, Any]) -> str:
     """Judge by which factor each quantity is predicted to grow, exercise ex-predict-growth."""
-    for name, (factor, why) in GROWTH.items():
-        got = answer.get(name, ...)
-        expect(got is not ..., f"{name}: there is no prediction for it.")
-        expect(as_number(got, what=name) == factor, f"{name}: not {got}. {why}")
+    expect_predictions(answer, GROWTH, put="a factor")
     return "all six factors are right."
 
 
@@ -75,18 +72,16 @@ def check_fused(answer: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> str:
             query, key = query.abs(), key.abs()
         query = query * loud
         result = answer(query, key, value, block)
-        wanted = _attended(query, key, value)
+        wanted, unscaled = _attended(query, key, value), _attended(query, key, value, scale=False)
+
         names = {
             "total": "the sum is not rescaled when a larger score comes",
             "output": "the output is not rescaled when a larger score comes",
         }
         mistakes = {why: _in_blocks(query, key, value, block, mistake=name) for name, why in names.items()}
-        mistakes["the scores are not divided by the root of the width"] = _attended(
-            query, key, value, scale=False
-        )
-        mistakes["only the last block counts"] = _attended(
-            query, key.split(block)[-1], value.split(block)[-1]
-        )
+        mistakes["the scores are not divided by the root of the width"] = unscaled
+        last = key.split(block)[-1], value.split(block)[-1]
+        mistakes["only the last block counts"] = _attended(query, *last)
         loudly = ", with large scores" if loud > 1 else ", with scores far below 0" if loud < 0 else ""
         what = f"for {keys} keys in blocks of {block}{loudly}, the output"
         tensor = expect_tensor(result, what=what)
@@ -170,10 +165,7 @@ def check_crossing(answer: Callable[[int, int], float | int]) -> str:
 @judge
 def check_days(answer: Callable[[float, float, int, float, float], float]) -> str:
     """Judge `answer(weights, tokens, cards, peak, utilization)`, exercise ex-days."""
-    for weights, tokens, cards, peak, share in (
-        (7e9, 1e12, 256, 312e12, 0.4),
-        (1e8, 3e9, 1, 1e12, 0.25),
-    ):
+    for weights, tokens, cards, peak, share in ((7e9, 1e12, 256, 312e12, 0.4), (1e8, 3e9, 1, 1e12, 0.25)):
         wanted = 6 * weights * tokens / (cards * peak * share) / 86_400
         mistakes = {
             "only the forward pass is counted": wanted / 3,

@@ -11,9 +11,9 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.chapters.cost_and_scale.counting import shortest_path
-from annotated_transformer.book.drawing.boxes import Box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
@@ -32,7 +32,7 @@ def draw_layer_costs(parts: Mapping[str, Number], *, growing: str, most: Number)
         style = "--" if name == growing else "-"
         shown = round(flops / 1e6, 2)
         ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.4)
-        ax.text(0, place - 0.26, f"{name}: {flops / total:.0%}", ha="left", va="bottom")
+        write(ax, 0, place - 0.26, f"{name}: {flops / total:.0%}", "left", "bottom")
     ax.set(xlim=(0, most / 1e6), ylim=(len(parts) - 0.4, -0.95), yticks=[], xlabel="million FLOPs per token")
     ax.spines["left"].set_visible(False)  # the words begin there
     return fig
@@ -64,7 +64,7 @@ def draw_paths(panels: Mapping[str, Sequence[Bool[Tensor, "tokens tokens"]]]) ->
         ax.plot(across, up, color=SECOND, lw=3, ls="-", marker="", zorder=3)
         steps = len(path) - 1
         words = f"{name}\n{steps} {'step' if steps == 1 else 'steps'}"
-        ax.text(left + step * (tokens - 1) / 2, rise * len(path) + 0.2, words, ha="center", va="bottom")
+        write(ax, left + step * (tokens - 1) / 2, rise * len(path) + 0.2, words, height="bottom")
         left += step * (tokens + 0.6)
     return fig
 
@@ -91,7 +91,7 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
     )
     for place, (name, *matrices) in enumerate(rows):
         middle, x = 30.0 - 12 * place, 13.0
-        ax.text(1, middle, name, ha="left", va="center", color=MUTED)
+        write(ax, 1, middle, name, "left", color=MUTED)
         for sign, (label, down, across) in zip(("×", "=", ""), matrices, strict=True):
             box = Box(x, middle - unit * down / 2, unit * across, unit * down)
             color = SECOND if "d" in label else FIRST
@@ -99,10 +99,10 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
             ax.add_patch(
                 Rectangle(box[:2], box.width, box.height, facecolor=face, edgecolor=color, hatch=hatch)
             )
-            ax.text(x - 0.4, middle, label, ha="right", va="center")
-            ax.text(x + box.width + 1.2, middle, sign, ha="center", va="center")
+            write(ax, x - 0.4, middle, label, "right")
+            write(ax, x + box.width + 1.2, middle, sign)
             x += box.width + 6.4
-        ax.text(63, middle, "$2\\,n\\,d_1 d_2$", ha="right", va="center", color=MUTED)
+        write(ax, 63, middle, "$2\\,n\\,d_1 d_2$", "right", color=MUTED)
     return fig
 
 
@@ -113,7 +113,7 @@ def draw_spent(models: Mapping[str, tuple[Number, Number]]) -> Figure:
         ax.barh(place, 1, color="none", edgecolor=MUTED, ls="--", height=0.5)
         ax.barh(place, round(used / bought, 3), color=to_rgba(FIRST, 0.5), edgecolor=FIRST, height=0.5)
         words = f"{name}: {_power(used)} of {_power(bought)}, {used / bought:.0%}"
-        ax.text(0, place - 0.3, words, ha="left", va="bottom")
+        write(ax, 0, place - 0.3, words, "left", "bottom")
     ax.set(xlim=(0, 1.02), ylim=(len(models) - 0.6, -0.8), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return fig
@@ -133,7 +133,7 @@ def draw_memory(parts: Mapping[str, Number], *, kept: Sequence[str]) -> Figure:
         color, hatch = (SECOND, "//") if name in kept else (FIRST, "")
         shown = round(size / 1e9, 2)
         ax.barh(place, shown, color=to_rgba(color, 0.4), edgecolor=color, hatch=hatch, height=0.7)
-        ax.text(shown + 0.01 * most, place, f"{shown:.2f}", ha="left", va="center")
+        write(ax, shown + 0.01 * most, place, f"{shown:.2f}", "left")
     ax.set(xlim=(0, 1.12 * most), ylim=(len(parts) - 0.5, -0.5), xlabel="GB")
     ax.set_yticks(range(len(parts)), list(parts))
     ax.tick_params(left=False)
@@ -168,23 +168,19 @@ def draw_pass(scores: Sequence[Number], block: int, done: int, state: Mapping[st
         face = to_rgba(FIRST, 0.45) if now else "none"
         ax.add_patch(Rectangle(box[:2], width, 4, facecolor=face, edgecolor=color, lw=2 if now else 1))
         weight = "bold" if now else "normal"
-        ax.text(
-            *box.center, f"{score:g}", ha="center", va="center", weight=weight, color=INK if now else MUTED
-        )
+        write(ax, *box.center, f"{score:g}", weight=weight, color=INK if now else MUTED)
         corner, wide = (box.x + 0.15 * width, 4.5), 0.7 * width
         if read:
             high = 9 * math.exp(score - largest)
-            ax.add_patch(
-                Rectangle(corner, wide, high, facecolor=to_rgba(color, 0.45), edgecolor=color, lw=1.5)
-            )
+            draw_area(ax, corner, wide, high, color, 0.45, lw=1.5)
         if read and not now:
             high = 9 * math.exp(score - before)
             ax.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=MUTED, ls="--", lw=1.2))
-    ax.text(2, 22.6, "scores of one query", ha="left", va="bottom", color=MUTED)
+    write(ax, 2, 22.6, "scores of one query", "left", "bottom", color=MUTED)
     if start:
         words = f"$\\times\\,e^{{{before:g}-{largest:g}}} = {math.exp(before - largest):.2g}$"
-        ax.text(2 + width * start / 2, 14.2, words, ha="center", va="bottom", weight="bold")
+        write(ax, 2 + width * start / 2, 14.2, words, height="bottom", weight="bold")
     draw_line(ax, (2, 4.5), (38, 4.5))
     for x, (name, value) in zip((2, 25), state.items(), strict=True):
-        ax.text(x, 1.8, f"{name} = {value:.4g}", ha="left", va="center")
+        write(ax, x, 1.8, f"{name} = {value:.4g}", "left")
     return fig

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLaw
+from annotated_transformer.book.drawing.boxes import draw_area
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE, WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -46,8 +46,8 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
     ax.plot(
         [ends[0], roof / slope, ends[1]], [ends[0] * slope, roof, roof], color=INK, ls="-", marker="", lw=2
     )
-    ax.text(ends[1], 1.12 * roof, "limit: arithmetic", ha="right", va="bottom")
-    ax.text(1.15 * ends[0], 16, "limit: memory", ha="left", va="bottom")
+    write(ax, ends[1], 1.12 * roof, "limit: arithmetic", "right", "bottom")
+    write(ax, 1.15 * ends[0], 16, "limit: memory", "left", "bottom")
     for name, point in result["points"].items():
         kind, _, size = name.partition(", ")
         color, mark = (SECOND, "s") if kind == "linear" else (FIRST, "o")
@@ -55,7 +55,7 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
         ax.plot([x], [y], marker=mark, ls="", color=color, markersize=7)
         right, up, side = PLACES.get(name, (6, -12, "left"))
         words = f"linear, {size} row" if name == "linear, 1" else size if kind == "linear" else name
-        ax.annotate(words, (x, y), (right, up), textcoords="offset points", ha=side, va="center", color=MUTED)
+        write_beside(ax, (x, y), (right, up), words, side, "center", color=MUTED)
     ax.set(xscale="log", yscale="log", xlim=(ends[0], 1.5 * ends[1]), ylim=(1, 3 * roof),
            xlabel="FLOPs per byte", ylabel="billion FLOPs per second")  # fmt: skip
     return fig
@@ -73,7 +73,7 @@ def draw_shares(updates: Mapping[str, Mapping[str, Number]]) -> Figure:
             y = place + 0.38 * (row - (len(updates) - 1) / 2)
             ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.34)
             words = f"{shown:.0f}%  {name}" if place == 0 else f"{shown:.0f}%"
-            ax.text(shown + 0.7, y, words, ha="left", va="center")
+            write(ax, shown + 0.7, y, words, "left")
     ax.set(xlim=(0, 130), ylim=(len(kinds) - 0.4, -0.6), xlabel="percent of the time of an update")
     ax.set_xticks(range(0, 101, 50))
     ax.set_yticks(range(len(kinds)), [kind.replace(", ", ",\n", 1) for kind in kinds])
@@ -88,17 +88,14 @@ def draw_formats(formats: Mapping[str, tuple[int, int]]) -> Figure:
     size = 49.0 / widest
     for row, (name, (exponent, fraction)) in enumerate(formats.items()):
         y = 5.4 * (len(formats) - 1 - row) + 1.2
-        ax.text(13, y + 1.2, name, ha="right", va="center")
+        write(ax, 13, y + 1.2, name, "right")
         for bit in range(1 + exponent + fraction):
             kind = 0 if bit == 0 else 1 if bit <= exponent else 2
             color, hatch = ((NEUTRAL, ""), (FIRST, ""), (SECOND, "//"))[kind]
-            corner = (14 + size * bit, y)
-            ax.add_patch(
-                Rectangle(corner, size, 2.4, facecolor=to_rgba(color, 0.4), edgecolor=color, hatch=hatch)
-            )
+            draw_area(ax, (14 + size * bit, y), size, 2.4, color, 0.4, hatch=hatch)
         middles = (14 + size * (1 + exponent / 2), 14 + size * (1 + exponent + fraction / 2))
         for x, words in zip(middles, (f"{exponent}: range", f"{fraction}: precision"), strict=True):
-            ax.text(x, y + 2.7, words, ha="center", va="bottom", color=MUTED)
+            write(ax, x, y + 2.7, words, height="bottom", color=MUTED)
     return fig
 
 
@@ -119,7 +116,7 @@ def draw_caches(users: Sequence[int], caches: Mapping[str, Sequence[Number]], *,
         shown = [round(size / 1e9, 2) for size in sizes]
         ax.plot(users, shown, color=color, ls=style, marker="", label=name, clip_on=False)
     ax.axhline(weights / 1e9, color=INK, lw=1.5, ls="-", marker="")
-    ax.text(users[-1], weights / 1e9, "the weights, once", ha="right", va="bottom")
+    write(ax, users[-1], weights / 1e9, "the weights, once", "right", "bottom")
     ax.set(xlim=(users[0], users[-1]), ylim=(0, None), xlabel="users", ylabel="GB of caches")
     label_ends(ax)
     return fig
@@ -132,8 +129,7 @@ def draw_errors(errors: Mapping[str, Mapping[str, Number]]) -> Figure:
     for (name, by_layer), (color, style, mark) in zip(errors.items(), LOOKS, strict=False):
         shown = [round(100 * by_layer[layer], 2) for layer in layers]
         ax.plot(range(len(layers)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
-    ax.set_xticks(range(len(layers)), layers)
-    ax.set(yscale="log", ylabel="error of the output, %")
+    ax.set(xticks=range(len(layers)), xticklabels=layers, yscale="log", ylabel="error of the output, %")
     ax.minorticks_off()
     label_ends(ax)
     return fig

@@ -9,29 +9,19 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import predicted_for
-from annotated_transformer.book.exercises.verdict import (
-    as_shape,
-    expect,
-    expect_close,
-    expect_number,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.predictions import expect_predictions
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 SHAPES = {
-    "weights": (2, 8, 4, 7),
-    "keys": (2, 8, 7, 64),
-    "mask": (2, 1, 1, 7),
-    "output": (2, 4, 512),
-}
-CLUES = {
-    "weights": "There is a row for each query, which is a target token, and a column for each source token.",
-    "keys": "Keys come from the source.",
-    "mask": "The mask hides source tokens, whichever token asks.",
-    "output": "There is one output for each query, which is a target token.",
+    "weights": (
+        (2, 8, 4, 7),
+        "There is a row for each query, which is a target token, and a column for each source token.",
+    ),
+    "keys": ((2, 8, 7, 64), "Keys come from the source."),
+    "mask": ((2, 1, 1, 7), "The mask hides source tokens, whichever token asks."),
+    "output": ((2, 4, 512), "There is one output for each query, which is a target token."),
 }
 Read = Callable[..., Tensor]
 
@@ -48,9 +38,7 @@ def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
 @judge
 def check_rectangle(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
-    for name, right in SHAPES.items():
-        shape = as_shape(predicted_for(answer, name, put="a tuple of whole numbers"), what=repr(name))
-        expect(shape == right, f"{name!r}: the shape is not {shape}. {CLUES[name]}")
+    expect_predictions(answer, SHAPES, put="a tuple of whole numbers")
     return "four rows, one for each target token, and seven columns, one for each source token."
 
 

@@ -1,6 +1,6 @@
 """The drawings of the chapter on cross-attention."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
@@ -14,7 +14,14 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import draw_tokens, label_ends
+from annotated_transformer.book.drawing.words import (
+    Curves,
+    Words,
+    draw_tokens,
+    label_ends,
+    write,
+    write_beside,
+)
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -38,22 +45,19 @@ LEAST = 0.03  # thinner lines are left out
 SMALL = (0.95, 0.85)
 
 
-def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_reading(weights: Weights, *, source: Words, target: Words) -> Figure:
     """Draw source words at the left, target words at the right, and lines as wide as the weights."""
     step = 1.3
     rows = max(len(source), len(target))
     fig, ax = new_canvas(14.0, step * rows + 1.3)
     places = []
-    for x, words, color, title in (
-        (0.3, source, KEY, "keys, values"),
-        (9.7, target, QUERY, "queries"),
-    ):
+    for x, words, color, title in ((0.3, source, KEY, "keys, values"), (9.7, target, QUERY, "queries")):
         top = step * (rows + len(words)) / 2
         ys = [top - step * (number + 1) + 0.25 for number in range(len(words))]
         places.append(
             [draw_box(ax, x, y, 4.0, 0.95, word, color=color) for y, word in zip(ys, words, strict=True)]
         )
-        ax.text(x + 2.0, step * rows + 0.75, title, ha="center", va="center", weight="bold")
+        write(ax, x + 2.0, step * rows + 0.75, title, weight="bold")
     for i, line in enumerate(weights.tolist()):
         for j, weight in enumerate(line):
             if weight >= LEAST:
@@ -62,7 +66,7 @@ def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[st
 
 
 def draw_two_sequences(
-    matrices: Mapping[str, Numbers], *, source: Sequence[str], target: Sequence[str], features: Sequence[str]
+    matrices: Mapping[str, Numbers], *, source: Words, target: Words, features: Words
 ) -> Figure:
     """Draw how keys and values come from one sequence, queries from another, and where they meet.
 
@@ -74,10 +78,10 @@ def draw_two_sequences(
         (8.6, 5.3, DECODER, "Decoder: target"),
     ):
         ax.add_patch(Rectangle((x, 6.85), width, 10.6, facecolor=color, alpha=0.12, lw=0))
-        ax.text(x + 0.25, 17.0, title, ha="left", va="center", weight="bold")
+        write(ax, x + 0.25, 17.0, title, "left", weight="bold")
     ax.add_patch(Rectangle((8.6, 0.1), 5.3, 6.75, facecolor=DECODER, alpha=0.12, lw=0))
 
-    def draw(x: float, y: float, part: str, color: str, rows: Sequence[str] = (), **look: Any) -> Box:
+    def draw(x: float, y: float, part: str, color: str, rows: Words = (), **look: Any) -> Box:
         return draw_matrix(ax, x, y, matrices[part], color=color, rows=rows, size=SMALL, **look)
 
     z = draw(3.6, 12.7, "z", NEUTRAL, source, columns=features)
@@ -85,15 +89,15 @@ def draw_two_sequences(
     value, key = draw(0.7, 7.55, "V", VALUE), draw(4.3, 7.55, "K", KEY)
     query = draw(11.2, 8.4, "Q", QUERY)
     for box, name in ((z, "$z$"), (own, "$x$"), (value, "$V$"), (key, "$K$"), (query, "$Q$")):
-        ax.text(box.right[0] + 0.2, box.right[1], name, ha="left", va="center", fontsize=14)
+        write(ax, box.right[0] + 0.2, box.right[1], name, "left", fontsize=14)
     draw_arrow(ax, (z.bottom[0] - 0.5, z.y), (value.top[0], value.top[1] + 0.05))
     draw_arrow(ax, (z.bottom[0] + 0.5, z.y), (key.top[0], key.top[1] + 0.05))
     draw_arrow(ax, own.bottom, (query.top[0], query.top[1] + 0.05))
     for spot, text in (((1.75, 11.9), "$W^V$"), ((5.25, 11.5), "$W^K$"), ((12.4, 11.9), "$W^Q$")):
-        ax.text(*spot, text, ha="left", va="center", fontsize=14)
+        write(ax, *spot, text, "left", fontsize=14)
     weights = draw(3.9, 2.35, "weights", QUERY, target, columns=source)
     output = draw(11.2, 2.35, "output", OUTPUT, name="output")
-    ax.text(weights.center[0], weights.y - 0.15, "weights", ha="center", va="top", weight="bold")
+    write(ax, weights.center[0], weights.y - 0.15, "weights", height="top", weight="bold")
     meet = weights.top[1] + 1.95
     draw_arrow(ax, key.bottom, (key.bottom[0], meet))
     for start, across, low, high, color in (
@@ -102,20 +106,20 @@ def draw_two_sequences(
     ):
         draw_line(ax, start, (start[0], low), (across, low), color=color)
         draw_arrow(ax, (across, low), (across, high), color=color)
-    ax.text(8.9, weights.center[1], "×", ha="center", va="center", fontsize=17)
+    write(ax, 8.9, weights.center[1], "×", fontsize=17)
     draw_line(ax, weights.right, (8.55, weights.center[1]))
     draw_arrow(ax, (9.25, output.center[1]), output.left)
     return fig
 
 
-def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, layers: int = 3) -> Figure:
+def draw_layers(source: Words, written: Words, coming: str, *, layers: int = 3) -> Figure:
     """Draw an encoder's output z, which the cross-attention of each decoder layer reads."""
     step, bottom = 4.0, 2.4
     top = bottom + step * layers
     fig, ax = new_canvas(14.0, top + 2.0)
     for x, color, title in ((0.1, ENCODER, "Encoder"), (8.5, DECODER, "Decoder")):
         ax.add_patch(Rectangle((x, 1.5), 5.4, top - 1.5, facecolor=color, alpha=0.12, lw=0))
-        ax.text(x + 0.25, top - 0.5, title, ha="left", va="center", weight="bold")
+        write(ax, x + 0.25, top - 0.5, title, "left", weight="bold")
     stack = draw_box(ax, 0.5, bottom, 4.6, 3.2, f"{layers} layers", color=ENCODER)
     draw_arrow(ax, draw_box(ax, 0.5, 0.15, 4.6, 0.95, " ".join(source), color=NEUTRAL), stack)
     width, memory = 4.6 / len(source), stack.top[1] + 1.6
@@ -132,10 +136,10 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
         draw_arrow(ax, own, cross)
         below = cross.top
         heights.append(cross.left[1])
-        ax.text(own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", ha="left", va="center", color=INK)
+        write(ax, own.top[0] + 0.25, y + 1.45, f"$Q^{{({layer})}}$", "left", color=INK)
         draw_arrow(ax, (bus, cross.left[1]), cross.left)
         names = f"$K^{{({layer})}}, V^{{({layer})}}$"
-        ax.text((bus + 8.5) / 2, cross.left[1] + 0.15, names, ha="center", va="bottom", color=INK)
+        write(ax, (bus + 8.5) / 2, cross.left[1] + 0.15, names, height="bottom", color=INK)
     draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5))
     draw_line(ax, (bus, min(heights)), (bus, max(heights)))
     out = draw_box(ax, 9.7, top + 0.85, 3.0, 0.95, f"{coming} ?", color=OUTPUT)
@@ -146,8 +150,8 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
 def draw_map(
     weights: Weights,
     *,
-    source: Sequence[str],
-    target: Sequence[str],
+    source: Words,
+    target: Words,
     marks: Mapping[str, Bool[Tensor, "queries keys"]] | None = None,
     height: float = 5.2,
 ) -> Figure:
@@ -164,21 +168,19 @@ def draw_map(
             edge = Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False)
             edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
             ax.add_patch(edge)
-        ax.annotate(
-            bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}", (0, 0), (0, -14 - 16 * y),
-            xycoords="axes fraction", textcoords="offset points", ha="left", va="top", color=MUTED,
-        )  # fmt: skip
+        said = bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}"
+        look = {"xycoords": "axes fraction", "color": MUTED}
+        write_beside(ax, (0, 0), (0, -14 - 16 * y), said, "left", "top", **look)
     return fig
 
 
-def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
+def draw_shift(shares: Curves) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(width=WIDE, height=2.9)
     for (name, values), (color, style, mark) in zip(shares.items(), cycle(LOOKS), strict=False):
         layers = range(1, len(values) + 1)
         ax.plot(layers, [round(v, 2) for v in values], color=color, linestyle=style, marker=mark, label=name)
-    ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1))
-    ax.set_xticks(list(layers))
+    ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1), xticks=list(layers))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
     label_ends(ax, gap=10)
     return fig
@@ -204,28 +206,23 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
                 ax.add_patch(
                     Rectangle(spot, cell, cell, edgecolor=MASKED if masked else color, lw=0.8, **look)  # type: ignore[arg-type]
                 )
-        ax.text(x + columns * cell / 2, high + 1.75, title, ha="center", va="bottom", weight="bold")
+        write(ax, x + columns * cell / 2, high + 1.75, title, height="bottom", weight="bold")
         ends = [r"$n_\mathrm{src}$" if n == n_src else r"$n_\mathrm{tgt}$" for n in (rows, columns)]
         ends = [f"{name} = {n}" for name, n in zip(ends, (rows, columns), strict=True)]
-        ax.text(x + columns * cell / 2, high + 0.75, ends[1], ha="center", va="bottom", color=INK)
-        ax.text(x - 0.15, 0.6 + high - rows * cell / 2, ends[0], ha="right", va="center", rotation=90)
+        write(ax, x + columns * cell / 2, high + 0.75, ends[1], height="bottom", color=INK)
+        write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
     return fig
 
 
-def draw_two_layers(
-    below: Weights, above: Weights, *, source: Sequence[str], target: Sequence[str]
-) -> Figure:
+def draw_two_layers(below: Weights, above: Weights, *, source: Words, target: Words) -> Figure:
     """Draw source words between target words: the upper row reads by `above`, the lower by `below`."""
     fig, ax = new_canvas(24.0, 12.6, width=WIDE)
     rows = []
     for words, y, color in ((target, 10.0, QUERY), (source, 5.7, KEY), (target, 1.4, QUERY)):
         pitch = 24.0 / len(words)
-        rows.append(
-            draw_tokens(
-                ax, 0.03 * pitch, y, words, width=0.94 * pitch, gap=0.06 * pitch, height=1.2, color=color
-            )
-        )
+        size = {"width": 0.94 * pitch, "gap": 0.06 * pitch, "height": 1.2}
+        rows.append(draw_tokens(ax, 0.03 * pitch, y, words, color=color, **size))
     for weights, boxes, up in ((above, rows[0], True), (below, rows[2], False)):
         for box, line in zip(boxes, weights.tolist(), strict=True):
             for word, weight in zip(rows[1], line, strict=True):
@@ -236,7 +233,7 @@ def draw_two_layers(
         (11.9, "Last layer: the source of the word to write"),
         (0.65, "Layer 1: the source of the word just written"),
     ):
-        ax.text(0.1, y, text, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y, text, "left", weight="bold")
     return fig
 
 
@@ -249,7 +246,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
     fig, ax = new_canvas(21.0, 10.6, width=WIDE)
     for place, (title, share) in enumerate(shares.items()):
         x = 0.2 + 7.0 * place
-        ax.text(x + 3.2, 9.8, title, ha="center", va="center", weight="bold")
+        write(ax, x + 3.2, 9.8, title, weight="bold")
         sources = [
             draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word, color=NEUTRAL) for n, word in enumerate(words)
         ]
@@ -264,7 +261,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
             _cross_out(ax, carried)
         else:
             draw_arrow(ax, *carried, color=FIRST if place == 1 else NEUTRAL)
-        ax.text(x + 3.3, 8.5, f"{share:.0%} right", ha="center", va="center", fontsize=14)
+        write(ax, x + 3.3, 8.5, f"{share:.0%} right", fontsize=14)
     return fig
 
 
@@ -272,10 +269,10 @@ def _cross_out(ax: Axes, ends: tuple[Point, Point]) -> None:
     """Draw a dotted line with a cross: no way."""
     (a, b), (c, d) = ends
     ax.plot([a, c], [b, d], color=MASKED, ls=":", lw=2, marker="")
-    ax.text((a + c) / 2, (b + d) / 2, "×", ha="center", va="center", fontsize=22, color=INK)
+    write(ax, (a + c) / 2, (b + d) / 2, "×", fontsize=22, color=INK)
 
 
-def draw_once(source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_once(source: Words, target: Words) -> Figure:
     """Draw the steps of a translation, each with a query of its own to one store of keys and values."""
     fig, ax = new_canvas(24.0, 9.6, width=WIDE)
     words = draw_box(ax, 0.1, 0.3, 6.3, 1.2, " ".join(source), color=NEUTRAL)

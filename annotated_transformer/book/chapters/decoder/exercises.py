@@ -20,11 +20,7 @@ from annotated_transformer.book.exercises.verdict import (
 
 Decode = Callable[[Tensor], Tensor]
 BOS, EOS = 1, 2
-SHIFTED = {
-    "inputs": [[1, 7, 8, 9], [1, 5, 2, 0]],
-    "labels": [[7, 8, 9, 2], [5, 2, 0, 0]],
-    "counted": 6,
-}
+SHIFTED = {"inputs": [[1, 7, 8, 9], [1, 5, 2, 0]], "labels": [[7, 8, 9, 2], [5, 2, 0, 0]], "counted": 6}
 CLUES = {
     "inputs": "They begin with <s>, and each slot's input is the label of the slot before.",
     "labels": "Each slot's label is the next token, and </s> is one, too.",

@@ -23,7 +23,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
-from annotated_transformer.book.drawing.words import draw_tokens, label_ends
+from annotated_transformer.book.drawing.words import Words, draw_tokens, label_ends, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
@@ -44,7 +44,7 @@ SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
 
 
 def draw_step(
-    tokens: Sequence[str], step: int, candidates: Mapping[str, float], *, source: str, source_tokens: int
+    tokens: Words, step: int, candidates: Mapping[str, float], *, source: str, source_tokens: int
 ) -> Figure:
     """Draw one step of decoding: the input tokens, the rows of the mask in use, and the output.
 
@@ -53,8 +53,8 @@ def draw_step(
     """
     fig, ax = new_canvas(14.0, 14.8)
     total, size = len(tokens), 0.7
-    ax.text(0.1, 14.3, f"Step {step}", ha="left", va="center", weight="bold")
-    ax.text(0.1, 13.5, "goes in (rows) and may be read (columns)", ha="left", va="center", color=MUTED)
+    write(ax, 0.1, 14.3, f"Step {step}", "left", weight="bold")
+    write(ax, 0.1, 13.5, "goes in (rows) and may be read (columns)", "left", color=MUTED)
     left, bottom = 2.75, 4.4
     blank = [[""] * step for _ in range(step)]
     y = bottom + (total - step) * size
@@ -63,23 +63,22 @@ def draw_step(
         ax, left, y, blank, color=KEY, rows=tokens[:step], columns=tokens[:step], mask=mask,
         highlight=[row(step - 1)], size=(size, size),
     )  # fmt: skip
-    whole = Rectangle((left, bottom), total * size, total * size, fill=False, edgecolor=NEUTRAL, ls=":", lw=1)
-    ax.add_patch(whole)
+    ax.add_patch(
+        Rectangle((left, bottom), total * size, total * size, fill=False, edgecolor=NEUTRAL, ls=":", lw=1)
+    )
     end = left + step * size
     draw_arrow(ax, (end, y + size / 2), (9.75, y + size / 2), color=QUERY)
-    ax.text(9.9, y + size / 2 + 1.0, "comes out", ha="left", va="center", color=MUTED)
+    write(ax, 9.9, y + size / 2 + 1.0, "comes out", "left", color=MUTED)
     for place, (word, probability) in enumerate(candidates.items()):
         height = y + size / 2 - place * 1.05
         bar = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": INK, "lw": 0.6}
         ax.add_patch(Rectangle((9.9, height - 0.35), max(0.05, 4.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
         weight = "bold" if place == 0 else "normal"
         percent = f"{100 * probability:.0f}" if probability >= 0.005 else "<1"
-        ax.text(10.0, height, f"{word}  {percent}%", ha="left", va="center", weight=weight)
+        write(ax, 10.0, height, f"{word}  {percent}%", "left", weight=weight)
     draw_box(ax, 0.1, 0.2, 13.8, 1.9, "", color=ENCODER)
-    ax.text(
-        0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", ha="left", va="center"
-    )
-    ax.text(0.35, 0.75, source, ha="left", va="center", style="italic")
+    write(ax, 0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", "left")
+    write(ax, 0.35, 0.75, source, "left", style="italic")
     return fig
 
 
@@ -88,7 +87,7 @@ def draw_decoder_block() -> Figure:
     fig, ax = new_canvas(14.0, 26.4)
     x, low, high = 10.1, 4.9, 21.5
     draw_stack_panel(ax, Box(3.4, low, 10.0, high - low), DECODER, step=0.2)
-    ax.text(3.7, high - 0.6, r"$N\,\times$", ha="left", va="center", fontsize=15)
+    write(ax, 3.7, high - 0.6, r"$N\,\times$", "left", fontsize=15)
     ids = draw_box(ax, x - 5.0, 0.15, 8.4, 0.95, "target ids, shifted right", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 1.95, 4.2, 0.95, "embedding", color=NEUTRAL)
     draw_arrow(ax, (x, ids.top[1]), table.bottom)
@@ -113,11 +112,11 @@ def draw_decoder_block() -> Figure:
         box = _draw_sublayer(ax, x, y, label, inside, color, inputs)
         if label == "cross-attention":
             z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=ENCODER)
-            ax.text(0.1, z.y + 2.0, SOURCE, ha="left", va="center", color=MUTED)
+            write(ax, 0.1, z.y + 2.0, SOURCE, "left", color=MUTED)
             draw_arrow(ax, encoder, z)
             for shift, name in ((0.35, "$K$"), (-0.35, "$V$")):
                 draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift))
-                ax.text(2.98, z.left[1] + 2.2 * shift, name, ha="center", va="center")
+                write(ax, 2.98, z.left[1] + 2.2 * shift, name)
         y += 5.35
     write_shape(ax, x, high + 0.83, TARGET)
     linear = draw_box(ax, x - 3.5, high + 1.25, 5.5, 0.95, "linear, softmax", color=OUTPUT)
@@ -127,23 +126,21 @@ def draw_decoder_block() -> Figure:
     return fig
 
 
-def _draw_sublayer(
-    ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Sequence[str]
-) -> Box:
+def _draw_sublayer(ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Words) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
     box = draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
     middle, end = box.center[0], y + 3.5
-    ax.text(middle, box.y + 1.2, label, ha="center", va="center", weight="bold")
-    ax.text(middle, box.y + 0.5, inside, ha="center", va="center", color=INK)
+    write(ax, middle, box.y + 1.2, label, weight="bold")
+    write(ax, middle, box.y + 0.5, inside, color=INK)
     draw_fork(ax, x, box, inputs, below=0.33)
-    ax.text(middle + 0.3, end + 0.1, TARGET, ha="left", va="bottom", color=MUTED)
+    write(ax, middle + 0.3, end + 0.1, TARGET, "left", "bottom", color=MUTED)
     draw_add(ax, box, (x, end))
     draw_over(ax, Box(x - 1.65, end + 0.75, 3.3, 0.95), "LayerNorm")
     write_shape(ax, x, y + 2.0, TARGET)
     return box
 
 
-def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
+def draw_inputs_and_labels(targets: Sequence[Words]) -> Figure:
     """Draw a padded batch of targets twice: without its last column as input, without its first as labels."""
     count, width = len(targets), len(targets[0])
     size = (13.8 / width, 0.95)
@@ -157,7 +154,7 @@ def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
         ("labels: tgt[:, 1:]", labels, OUTPUT, pitch),
         ("decoder input: tgt[:, :-1]", inputs, KEY, 0.0),
     ):
-        ax.text(0.1, y + pitch - 0.65, title, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + pitch - 0.65, title, "left", weight="bold")
         draw_matrix(ax, 0.1, y + 0.15, targets, color=color, mask=mask, highlight=ends, size=size)
     return fig
 
@@ -177,7 +174,7 @@ def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     return fig
 
 
-def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Figure:
+def draw_two_modes(target: Words, table: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw the predictions from the correct words, and below them those from the model's own words.
 
     `table` holds the probabilities of the next word after each beginning; `target` starts with `<s>`.
@@ -193,7 +190,7 @@ def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float
         ("Teacher forcing: the correct words go in, whatever comes out", target, 5.9, False),
         ("Free running: what comes out goes in next", own, 0.2, True),
     ):
-        ax.text(0.1, y + 4.7, title, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + 4.7, title, "left", weight="bold")
         below = draw_tokens(
             ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1, color=NEUTRAL
         )
@@ -203,7 +200,7 @@ def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float
             out = draw_box(ax, box.x, y + 2.8, box.width, 1.1, f"{word} {choices[word]:.2f}", color=OUTPUT)
             draw_arrow(ax, box, out)
             if not free and word != target[place + 1]:
-                ax.text(box.right[0] + 0.1, y + 3.35, "≠", ha="left", va="center", fontsize=18)
+                write(ax, box.right[0] + 0.1, y + 3.35, "≠", "left", fontsize=18)
             if free and place + 1 < len(below):
                 draw_arrow(
                     ax, (out.right[0], out.y), (below[place + 1].x, below[place + 1].top[1]), color=OUTPUT
@@ -211,14 +208,14 @@ def draw_two_modes(target: Sequence[str], table: Mapping[str, Mapping[str, float
     return fig
 
 
-def draw_top_words(inputs: Sequence[str], tops: Sequence[Mapping[str, float]]) -> Figure:
+def draw_top_words(inputs: Words, tops: Sequence[Mapping[str, float]]) -> Figure:
     """Draw for each slot its input word, at the left, and the most likely next words as bars."""
     count = max(map(len, tops))
     fig, ax = new_canvas(22.0, 1.25 * len(inputs) + 1.3, width=WIDE)
     width = 17.6 / count
     top = 1.25 * len(inputs)
-    ax.text(0.1, top + 0.6, "goes in", ha="left", va="center", weight="bold")
-    ax.text(4.3, top + 0.6, "comes out, the likeliest first", ha="left", va="center", weight="bold")
+    write(ax, 0.1, top + 0.6, "goes in", "left", weight="bold")
+    write(ax, 4.3, top + 0.6, "comes out, the likeliest first", "left", weight="bold")
     for number, (word, line) in enumerate(zip(inputs, tops, strict=True)):
         y = top - 1.25 * (number + 1) + 0.15
         box = draw_box(ax, 0.1, y, 3.3, 1.0, word, color=NEUTRAL)
@@ -229,7 +226,7 @@ def draw_top_words(inputs: Sequence[str], tops: Sequence[Mapping[str, float]]) -
             ax.add_patch(Rectangle((x, y), max(0.05, (width - 0.3) * share), 1.0, **look))  # type: ignore[arg-type]
             percent = f"{100 * share:.0f}" if share >= 0.005 else "<1"
             weight = "bold" if place == 0 else "normal"
-            ax.text(x + 0.12, y + 0.5, f"{candidate} {percent}%", ha="left", va="center", weight=weight)
+            write(ax, x + 0.12, y + 0.5, f"{candidate} {percent}%", "left", weight=weight)
     return fig
 
 
@@ -252,9 +249,9 @@ def draw_leaks(grids: Mapping[str, Bool[Tensor, "rows slots"]], slot: int) -> Fi
         ax.add_patch(
             Rectangle((x + slot * size, y), size, size * count, fill=False, edgecolor=INK, lw=2.5, zorder=5)
         )
-        ax.text(x, y + size * count + 1.2, title, ha="left", va="center", weight="bold")
-        ax.text(x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", ha="center", va="top")
+        write(ax, x, y + size * count + 1.2, title, "left", weight="bold")
+        write(ax, x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", height="top")
         if place == 0:
-            ax.text(x - 0.3, y + size * count / 2, "predictions", rotation=90, ha="right", va="center")
-        ax.text(x + size * count / 2, y + size * count + 0.15, "slots", ha="center", va="bottom", color=MUTED)
+            write(ax, x - 0.3, y + size * count / 2, "predictions", "right", rotation=90)
+        write(ax, x + size * count / 2, y + size * count + 0.15, "slots", height="bottom", color=MUTED)
     return fig

@@ -176,18 +176,15 @@ def _naive_beam(
 
 
 def _mistaken_beam(following: Next, size: int) -> dict[str, Prefix]:
+    last, (likeliest, _) = _naive_beam(following, size, add=False), exhaustive(following)
     return {
         "a finished hypothesis lost its place: likelier prefixes took it, or your beam kept its full size": (
             _naive_beam(following, size, shrink=False)
         ),
-        "only the last step counts; log-probabilities should be added": _naive_beam(
-            following, size, add=False
-        ),
+        "only the last step counts; log-probabilities should be added": last,
         "the search ended when the first hypothesis was finished": _naive_beam(following, size, first=True),
         "the beam keeps one prefix, whatever its size": _naive_beam(following, 1),
-        "this is the most likely of all texts, which a beam of this size does not find": exhaustive(
-            following
-        )[0],
+        "this is the most likely of all texts, which a beam of this size does not find": (likeliest),
     }
 
 
@@ -245,12 +242,12 @@ def _expect_kept(kept: Tensor, right: Tensor, logits: Tensor, p: float) -> None:
     """Stop the check unless the right tokens are kept, and say what may have led to others."""
     shares = logits.softmax(dim=-1)
     falling = shares.sort(dim=-1, descending=True).values
+    in_order = falling.cumsum(dim=-1) - falling < p
+
     mistakes = {
         "the token with which the sum reaches p is dropped; it is needed": right
         & (shares > shares.masked_fill(~right, 2.0).amin(dim=-1, keepdim=True)),
-        "the tokens are chosen in sorted order and not brought back to their places": falling.cumsum(dim=-1)
-        - falling
-        < p,
+        "the tokens are chosen in sorted order and not brought back to their places": in_order,
         "each token is judged alone; the probabilities should be added, from the largest on": shares >= 1 - p,
         "the least likely tokens are kept": shares.argsort(dim=-1).argsort(dim=-1)
         < right.sum(dim=-1, keepdim=True),
@@ -282,12 +279,11 @@ def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], t
         known, own = slice(0, position + 1), query[position : position + 1]
         scores = own @ key[known].T
         before = slice(0, max(1, position))
+        without = (own @ key[before].T / 2).softmax(dim=-1) @ value[before]
+
         mistakes = {
             "the softmax runs over the queries, of which there is one": value[known].sum(dim=0, keepdim=True),
-            "the new key comes after the attention, so the token does not attend to itself": (
-                own @ key[before].T / 2
-            ).softmax(dim=-1)
-            @ value[before],
+            "the new key comes after the attention, so the token does not attend to itself": without,
             "neither bug is repaired": value[before].sum(dim=0, keepdim=True),
             "the scores are not divided by √d_k": scores.softmax(dim=-1) @ value[known],
             "nothing is kept from the earlier tokens": value[position : position + 1],

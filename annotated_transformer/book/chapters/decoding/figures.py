@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
@@ -18,12 +18,8 @@ Table = Mapping[str, Mapping[str, float]]  # the next words of each text so far,
 Step = tuple[Mapping[str, float], Sequence[str]]  # all continuations with their probabilities, and those kept
 
 LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
-ROW, COLUMN, WORD, HIGH = (
-    5.2,
-    12.4,
-    8.8,
-    4.4,
-)  # of the tree, in tenths of an inch: distances, and a word's box
+# Of the tree, in tenths of an inch: distances, and a word's box.
+ROW, COLUMN, WORD, HIGH = 5.2, 12.4, 8.8, 4.4
 LOOK = {  # of a text that a search kept, or dropped, or did not compute
     "kept": {"edgecolor": FIRST, "facecolor": to_rgba(FIRST, 0.3), "lw": 2.0, "ls": "-"},
     "dropped": {"edgecolor": MUTED, "facecolor": "none", "lw": 1.2, "ls": "--"},
@@ -49,8 +45,8 @@ def draw_tree(
     best = max((text for text in kept if text.endswith(end)), key=computed.__getitem__, default=None)
     boxes = {"": Box(0.6, below + _height("", leaves), 0.0, HIGH)}
     for number in range(depth):
-        ax.text(3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5, f"step {number + 1}",
-                ha="center", va="center", color=MUTED)  # fmt: skip
+        spot = 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5
+        write(ax, *spot, f"step {number + 1}", color=MUTED)
     for text in nodes:
         words = text.split()
         kind = "kept" if text in kept else "dropped" if text in computed else "not reached"
@@ -68,7 +64,7 @@ def draw_tree(
     for place, (beam, (_, found)) in enumerate(searches.items()):
         weight, ink = ("bold", INK) if beam == size else ("normal", MUTED)
         y, said = below - 2.2 - 2.4 * place, f"beam of {beam} returns:  {found}"
-        ax.text(0.5, y, said, ha="left", va="center", weight=weight, color=ink)
+        write(ax, 0.5, y, said, "left", weight=weight, color=ink)
     return fig
 
 
@@ -78,9 +74,9 @@ def _draw_word(ax: Axes, box: Box, word: str, share: str, kind: str) -> None:
     ink = INK if kind == "kept" else MUTED
     weight = "bold" if kind == "kept" else "normal"
     x, middle = box.center
-    ax.text(x, middle + bool(share), word, ha="center", va="center", color=ink, weight=weight)
+    write(ax, x, middle + bool(share), word, color=ink, weight=weight)
     if share:
-        ax.text(x, middle - 1.1, share, ha="center", va="center", color=ink, weight=weight)
+        write(ax, x, middle - 1.1, share, color=ink, weight=weight)
     if kind == "dropped":
         half = 0.5 * len(word) + 0.3
         draw_line(ax, (x - half, middle + bool(share)), (x + half, middle + bool(share)), color=MUTED)
@@ -105,15 +101,15 @@ def draw_penalized(panels: Mapping[str, Mapping[str, float]]) -> Figure:
     least = min(min(values.values()) for values in panels.values())
     for place, (title, values) in enumerate(panels.items()):
         top = max(values, key=values.__getitem__)
-        ax.text(1.3 * least, 3 * place - 1, title, ha="left", va="center", color=MUTED)
+        write(ax, 1.3 * least, 3 * place - 1, title, "left", color=MUTED)
         for row, (text, value) in enumerate(values.items()):
             color, hatch = ((FIRST, ""), (SECOND, "///"))[row % 2]
             y, shown = 3 * place + row, round(value, 2)
             ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.85)
             wins = f"{text} wins" if text == top else text
-            ax.text(0.03, y, wins, ha="left", va="center", weight="bold" if text == top else "normal")
+            write(ax, 0.03, y, wins, "left", weight="bold" if text == top else "normal")
             number = f"{shown:.2f}".replace("-", "−")
-            ax.text(shown - 0.03, y, number, ha="right", va="center", color=MUTED)
+            write(ax, shown - 0.03, y, number, "right", color=MUTED)
     ax.set(xlim=(1.3 * least, -0.9 * least), ylim=(3 * len(panels) - 1.4, -1.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.axvline(0, color=INK, lw=1, ls="-", marker="")
@@ -144,7 +140,7 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
     left, width = 8.0, 45.0
     for length, prefixes in enumerate(rows):
         y = 4.0 * (len(rows) - 1 - length) + 0.3
-        ax.text(left - 1, y + 1.6, f"length {length + 1}", ha="right", va="center", color=MUTED)
+        write(ax, left - 1, y + 1.6, f"length {length + 1}", "right", color=MUTED)
         for text, start, share in prefixes:
             wins = share > found + 1e-9
             look = (
@@ -155,14 +151,14 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
             ax.add_patch(Rectangle((box.x, y), box.width, box.height, edgecolor=edge, **look))  # type: ignore[arg-type]
             word = "end" if text.endswith(end) else text.split()[-1]
             if len(word) + 0.6 < box.width:
-                ax.text(*box.center, word, ha="center", va="center", color=INK if wins else MUTED)
+                write(ax, *box.center, word, color=INK if wins else MUTED)
         count = sum(share > found + 1e-9 for _, _, share in prefixes)
-        ax.text(left + width + 1, y + 1.6, f"{count} can win", ha="left", va="center")
+        write(ax, left + width + 1, y + 1.6, f"{count} can win", "left")
     top = 4.0 * len(rows) + 1.0
     draw_arrow(ax, (left, top), (left + width * found, top))
     draw_arrow(ax, (left + width * found, top), (left, top))
-    ax.text(left + width * found + 1, top, f"$p^\\star$ = {found:g}: what is narrower than this can't win",
-            ha="left", va="center")  # fmt: skip
+    said = f"$p^\\star$ = {found:g}: what is narrower than this can't win"
+    write(ax, left + width * found + 1, top, said, "left")
     return fig
 
 
@@ -199,17 +195,16 @@ def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
             ax.add_patch(
                 Rectangle(corner, 0.9 * step, 2.6, facecolor=face, edgecolor=edge, lw=2 if lit else 0.8)
             )
-            ax.text(x, y, word, ha="center", va="center", weight="bold" if lit else "normal")
+            write(ax, x, y, word, weight="bold" if lit else "normal")
     ax.plot(*zip(*path, (end, middle), strict=True), color=FIRST, lw=3, ls="-", marker="", zorder=0)
-    ax.text(5, middle, "start", ha="right", va="center")
-    ax.text(end + 0.5, middle, "end", ha="left", va="center")
+    write(ax, 5, middle, "start", "right")
+    write(ax, end + 0.5, middle, "end", "left")
     ways = rows**count
-    ax.text(32, 1.2, f"{ways:,} right ways, equally likely: at most 1/{ways:,} = {1 / ways:.2g} for each",
-            ha="center", va="center")  # fmt: skip
+    write(ax, 32, 1.2, f"{ways:,} right ways, equally likely: at most 1/{ways:,} = {1 / ways:.2g} for each")
     top = 3.2 * rows + 4.5
     ax.plot([2.5, 2.5, end + 2], [middle + 1.2, top, top], color=SECOND, lw=3, ls="--", marker="")
     draw_arrow(ax, (end + 2, top), (end + 2, middle + 1.2), color=SECOND)
-    ax.text(32, top + 1.8, f"the empty output, which ends at once: {ends:.1g}", ha="center", va="center")
+    write(ax, 32, top + 1.8, f"the empty output, which ends at once: {ends:.1g}")
     return fig
 
 
@@ -231,9 +226,7 @@ def draw_outputs(
         ax.plot(range(len(beams)), shares, color=color, ls=style, marker=mark, label=word, clip_on=False)
     label_ends(ax)
     if others:
-        ax.text(
-            len(beams) - 1, 105, f"{words[0]}, in each other setting", ha="right", va="bottom", color=MUTED
-        )
+        write(ax, len(beams) - 1, 105, f"{words[0]}, in each other setting", "right", "bottom", color=MUTED)
     ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
     ax.set(yticks=[0, 50, 100], ylabel="percent of the outputs", xlabel="beam size")
     return fig
@@ -250,8 +243,7 @@ def draw_beams(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> F
             ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, markersize=5)
         ax.set_title(title, loc="left")
         ax.set_xlabel("beam size")
-        ax.set_xticks(
-            range(len(rows)), [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
-        )
+        beams = [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
+        ax.set_xticks(range(len(rows)), beams)
         label_ends(ax)
     return fig

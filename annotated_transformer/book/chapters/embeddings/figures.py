@@ -11,7 +11,14 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator, row
-from annotated_transformer.book.drawing.words import draw_vector, name_rows
+from annotated_transformer.book.drawing.words import (
+    Curves,
+    Words,
+    draw_vector,
+    name_rows,
+    write,
+    write_beside,
+)
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
@@ -32,9 +39,9 @@ def draw_three_uses(
     table: Float[Tensor, "vocab d_model"],
     hidden: Float[Tensor, " d_model"],
     *,
-    words: Sequence[str],
-    source: Sequence[str],
-    target: Sequence[str],
+    words: Words,
+    source: Words,
+    target: Words,
     factor: str,
 ) -> Figure:
     """Draw one matrix that embeds the words of encoder and decoder, and turns its output into logits."""
@@ -43,7 +50,7 @@ def draw_three_uses(
     read = {*source, *target}
     lit = [row(place) for place, word in enumerate(words) if word in read]
     matrix = draw_matrix(ax, *corner, table, color=NEUTRAL, rows=words, size=CELL, highlight=lit)
-    ax.text(matrix.center[0], matrix.top[1] + 0.2, "$E$", ha="center", va="bottom", fontsize=15)
+    write(ax, matrix.center[0], matrix.top[1] + 0.2, "$E$", height="bottom", fontsize=15)
     encoder = draw_box(ax, 0.3, 10.2, 5.0, 1.1, "encoder", color=ENCODER)
     decoder = draw_box(ax, 0.3, 0.3, 13.4, 1.1, "decoder", color=DECODER)
     height = {word: matrix.top[1] - (place + 0.5) * CELL[1] for place, word in enumerate(words)}
@@ -52,16 +59,16 @@ def draw_three_uses(
             ax.plot([2.35, x], [height[word]] * 2, color=color, lw=2, ls="-", marker="")
         start = height[chosen[0]] if end < height[chosen[0]] else height[chosen[-1]]
         draw_arrow(ax, (x, start), (x, end), color=color)
-        ax.text(x + 0.3, end + (-0.75 if end > start else 0.75), factor, ha="left", va="center", color=INK)
+        write(ax, x + 0.3, end + (-0.75 if end > start else 0.75), factor, "left", color=INK)
     draw_operator(ax, matrix.right[0] + 0.55, matrix.center[1], "×")
     column = draw_matrix(ax, 10.1, matrix.center[1] - 2 * CELL[1], hidden[:, None], color=OUTPUT, size=CELL)
-    ax.text(column.center[0], column.top[1] + 0.2, "$h$", ha="center", va="bottom", fontsize=15)
+    write(ax, column.center[0], column.top[1] + 0.2, "$h$", height="bottom", fontsize=15)
     draw_arrow(ax, (column.center[0], decoder.top[1]), column.bottom, color=DECODER)
     draw_operator(ax, 11.6, matrix.center[1], "=")
     logits = table @ hidden
     best = row(int(logits.argmax()))
     result = draw_matrix(ax, 12.2, corner[1], logits[:, None], color=OUTPUT, size=CELL, highlight=[best])
-    ax.text(result.center[0], result.top[1] + 0.2, "logits", ha="center", va="bottom", weight="bold")
+    write(ax, result.center[0], result.top[1] + 0.2, "logits", height="bottom", weight="bold")
     return fig
 
 
@@ -69,8 +76,8 @@ def draw_lookup(
     one_hot: Float[Tensor, "tokens vocab"],
     table: Float[Tensor, "vocab d_model"],
     *,
-    words: Sequence[str],
-    tokens: Sequence[str],
+    words: Words,
+    tokens: Words,
 ) -> Figure:
     """Draw how a product with one-hot rows picks the rows of a matrix."""
     fig, ax = new_canvas(14.0, 7.5)
@@ -82,15 +89,13 @@ def draw_lookup(
     lit = [row(int(place)) for place in one_hot.argmax(dim=1)]
     y = left.center[1] - len(words) * size[1] / 2
     middle = draw_matrix(ax, 6.8, y, table, color=NEUTRAL, size=size, highlight=lit)
-    ax.text(middle.center[0], middle.y - 0.15, "$E$", ha="center", va="top", fontsize=15)
+    write(ax, middle.center[0], middle.y - 0.15, "$E$", height="top", fontsize=15)
     draw_operator(ax, middle.right[0] + 0.45, left.center[1], "=")
     draw_matrix(ax, middle.right[0] + 0.9, 2.45, one_hot @ table, color=OUTPUT, size=size, name="rows")
     return fig
 
 
-def draw_scales(
-    widths: Sequence[int], sizes: Mapping[str, Sequence[float]], *, places: Sequence[Point]
-) -> Figure:
+def draw_scales(widths: Sequence[int], sizes: Curves, *, places: Sequence[Point]) -> Figure:
     """Draw the size of scaled embeddings over the width, a line per initialization, beside that of positions.
 
     `places` says where the name of each line stands, in units of the axes. A name that would stand beside the
@@ -102,11 +107,10 @@ def draw_scales(
         ax.plot(widths, [round(v, 3) for v in values], color=color, linestyle=style, marker=mark)
         x, y = place
         within = min(widths) <= x <= max(widths)
-        ax.text(x if within else max(widths), y, name, ha="right", va="center")
-    ax.text(widths[0], 0.5, "positions", ha="left", va="center", color=MUTED)
+        write(ax, x if within else max(widths), y, name, "right")
+    write(ax, widths[0], 0.5, "positions", "left", color=MUTED)
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set_xticks(list(widths), [f"{width}" for width in widths])
+    ax.set(yscale="log", xticks=list(widths), xticklabels=[f"{width}" for width in widths])
     ax.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     ax.minorticks_off()
     ax.set(xlabel="$d_\\mathrm{model}$", ylabel="root mean square")
@@ -121,7 +125,7 @@ def draw_gradients(rows: Mapping[str, tuple[float, float]], *, names: tuple[str,
         ax.barh(range(len(rows)), values, color=color, hatch="//" * side, edgecolor=INK, linewidth=0.6)
         for place, value in enumerate(values):
             if value == 0:
-                ax.annotate("0", (0.0, place), xytext=(4, 0), textcoords="offset points", va="center")
+                write_beside(ax, (0.0, place), (4, 0), "0", height="center")
         ax.set_title(name, loc="left", weight="normal")
         ax.set_xscale("symlog", linthresh=1e-4)
         ax.set(xlim=(0, 10), ylim=(len(rows) - 0.5, -0.5), xlabel="gradient length")
@@ -135,7 +139,7 @@ def draw_turned(
     english: Float[Tensor, "words 2"],
     german: Float[Tensor, "words 2"],
     *,
-    words: Sequence[str],
+    words: Words,
     limits: tuple[float, float, float, float],
 ) -> Figure:
     """Draw words of two languages in a plane, each joined to its translation.
@@ -153,18 +157,16 @@ def draw_turned(
     ):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
         outward = margin if x > 0 else -margin
-        ax.text(x + outward, y, word, ha="left" if x > 0 else "right", va="center")
+        write(ax, x + outward, y, word, "left" if x > 0 else "right")
         if place == alone:
             ha = "left" if away else "right"
-            ax.text(u + (margin if away else -margin), v, "German", ha=ha, va="center", weight="bold")
+            write(ax, u + (margin if away else -margin), v, "German", ha, weight="bold")
             drop = 0.055 * (limits[3] - limits[2])
             ha = "left" if x > 0 else "right"
-            ax.text(x + outward, y - drop, "English", ha=ha, va="center", weight="bold")
+            write(ax, x + outward, y - drop, "English", ha, weight="bold")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
-    ax.set(xlim=limits[:2], ylim=limits[2:])
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=limits[:2], ylim=limits[2:], xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     return fig
 
@@ -174,7 +176,7 @@ def _dots(ax: Axes, points: Float[Tensor, "words 2"], color: str, mark: str, nam
 
 
 def draw_pipeline(
-    tokens: Sequence[str], ids: Sequence[int], rows: Float[Tensor, "tokens features"], *, width: int
+    tokens: Words, ids: Sequence[int], rows: Float[Tensor, "tokens features"], *, width: int
 ) -> Figure:
     """Draw a text from its tokens over their ids to the first features of their rows, a column per token."""
     fig, ax = new_canvas(19.5, 7.9, width=WIDE)
@@ -187,9 +189,9 @@ def draw_pipeline(
         vector = draw_vector(ax, id_.center[0] - 0.4, 0.75, row_shares, color=FIRST, size=(0.8, cell))
         draw_arrow(ax, word, id_)
         draw_arrow(ax, id_.bottom, vector.top)
-        ax.text(id_.center[0], 0.35, "⋮", ha="center", va="center")
+        write(ax, id_.center[0], 0.35, "⋮")
     for y, name in ((7.2, "tokens"), (5.2, "ids"), (2.25, f"rows of $E$\n({width} wide)")):
-        ax.text(0.1, y, name, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y, name, "left", weight="bold")
     return fig
 
 
@@ -205,17 +207,14 @@ def draw_languages(
         for line, (places, color) in enumerate(((english, FIRST), (german, SECOND))):
             ax.plot(places.tolist(), [1 - line] * len(places), color=color, marker="|", ls="", markersize=16)
         ax.axvline(border, color=INK, ls="--", lw=1.5, marker="")
-        ax.annotate(f"{right:.0%} on their own side", (border, 1.45), (6, 0), textcoords="offset points",
-            ha="left", va="bottom")  # fmt: skip
-        ax.set(ylim=(-0.5, 1.5), xlabel=name)
-        ax.set_yticks([1, 0], ["English", "German"])
-        ax.set_xticks([])
+        write_beside(ax, (border, 1.45), (6, 0), f"{right:.0%} on their own side", "left", "bottom")
+        ax.set(ylim=(-0.5, 1.5), xlabel=name, yticks=[1, 0], yticklabels=["English", "German"], xticks=[])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
     return fig
 
 
-def draw_hits(rows: Mapping[str, Sequence[float]], *, chance: float, lit: Sequence[str]) -> Figure:
+def draw_hits(rows: Curves, *, chance: float, lit: Words) -> Figure:
     """Draw how often the nearest word is the translation, a row of marks for each kind."""
     fig, ax = new_figure(width=WIDE, height=0.42 * len(rows) + 1.0)
     ax.axvline(chance, color=MUTED, lw=1.5, ls=":", marker="")

@@ -21,16 +21,8 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
-from annotated_transformer.plotting.palette import (
-    ENCODER,
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    QUERY,
-)
+from annotated_transformer.book.drawing.words import write
+from annotated_transformer.plotting.palette import ENCODER, FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY
 
 WIDE = r"$n \times d_\mathrm{model}$"
 LEFT = -0.35  # where a shape stands beside the stream
@@ -42,7 +34,7 @@ def draw_encoder_block() -> Figure:
     fig, ax = new_canvas(14.0, 21.8)
     x, low, high = 3.9, 5.15, 17.4
     draw_stack_panel(ax, Box(0.35, low, 11.6, high - low), ENCODER, step=0.25)
-    ax.text(13.2, (low + high) / 2, r"$N\,\times$", ha="center", va="center", fontsize=15)
+    write(ax, 13.2, (low + high) / 2, r"$N\,\times$", fontsize=15)
     words = draw_box(ax, x - 1.6, 0.15, 3.2, 0.95, "word ids", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 2.05, 4.2, 1.0, "embedding", color=NEUTRAL)
     places = draw_box(ax, 7.5, 3.45, 3.9, 0.95, "positions", color=NEUTRAL)
@@ -55,7 +47,7 @@ def draw_encoder_block() -> Figure:
     write_shape(ax, x, 4.72, WIDE, LEFT)
     _draw_sublayers(ax, x, low + 0.35, width=6.2, detail=True)
     draw_arrow(ax, (x, high + 0.8), (x, high + 1.75), color=FIRST)
-    ax.text(x, high + 2.2, "$z$", ha="center", va="center", fontsize=16)
+    write(ax, x, high + 2.2, "$z$", fontsize=16)
     write_shape(ax, x, high + 1.1, WIDE, LEFT)
     heads = draw_box(ax, 6.6, high + 1.0, 6.6, 1.0, "a class or a rating", color=OUTPUT)
     memory = draw_box(ax, 6.6, high + 2.7, 6.6, 1.0, "memory for a decoder", color=NEUTRAL)
@@ -106,13 +98,8 @@ def list_stops(
 
 
 def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> Figure:
-    """Draw a layer with one place lit, and beside it the numbers that arrive there and leave it.
+    """Draw a layer with one place lit, and beside it the numbers that arrive there and leave it."""
 
-    Raises:
-        ValueError: The layer has no such station.
-    """
-    if stop.station not in STATIONS:
-        raise ValueError(f"a layer has no station {stop.station!r}; it has {', '.join(STATIONS)}")
     fig, ax = new_canvas(14.0, 14.2)
     x, low = 1.1, 0.6
     ax.add_patch(Rectangle((0.15, low), 5.75, 12.7, facecolor=to_rgba(ENCODER, 0.14), lw=0))
@@ -124,8 +111,8 @@ def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> F
     edge = Rectangle((spot.x - 0.12, spot.y - 0.12), spot.width + 0.24, spot.height + 0.24, zorder=6)
     edge.set(fill=False, edgecolor=QUERY, linewidth=3)
     ax.add_patch(edge)
-    ax.text(6.3, 13.65, stop.title, ha="left", va="center", weight="bold")
-    ax.text(6.3, 12.85, stop.shape, ha="left", va="center", color=MUTED)
+    write(ax, 6.3, 13.65, stop.title, "left", weight="bold")
+    write(ax, 6.3, 12.85, stop.shape, "left", color=MUTED)
     size, left, y = (1.43, 0.95), 8.15, 9.6
     shown = [*stop.inputs.items(), (stop.name, stop.result)]
     for place, (name, numbers) in enumerate(shown):
@@ -137,7 +124,7 @@ def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> F
             ax, left, y, numbers, color=OUTPUT if last else KEY, rows=words, columns=names, size=size,
             highlight=[row(len(words) - 1)],
         )  # fmt: skip
-        ax.text(box.center[0], y - 0.15, name, ha="center", va="top", weight="bold" if last else "normal")
+        write(ax, box.center[0], y - 0.15, name, height="top", weight="bold" if last else "normal")
         if not last:
             sign = "+" if place < len(stop.inputs) - 1 else "↓"
             draw_operator(ax, left - 1.0, y - 0.75, sign)
@@ -156,10 +143,10 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         box = draw_box(ax, x + 1.15, y + 1.2, width, 1.9 if detail else 1.2, "", color=color)
         middle, end = box.center[0], box.top[1] + 0.75
         if detail:
-            ax.text(middle, box.y + 1.33, label, ha="center", va="center", weight="bold")
-            ax.text(middle, box.y + 0.58, inside, ha="center", va="center", color=INK)
+            write(ax, middle, box.y + 1.33, label, weight="bold")
+            write(ax, middle, box.y + 0.58, inside, color=INK)
         else:
-            ax.text(*box.center, label, ha="center", va="center")
+            write(ax, *box.center, label)
         draw_fork(ax, x, box, ["$Q$", "$K$", "$V$"] if station == "attention" and detail else [""])
         draw_add(ax, box, (x, end))
         left, long = (1.65, 3.3) if detail else (0.8, 1.7)

@@ -12,11 +12,14 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import (
+    Curves,
+    Words,
     draw_tokens,
     draw_vector,
     label_ends,
     name_rows,
     space_out,
+    write,
 )
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -34,9 +37,7 @@ from annotated_transformer.plotting.palette import (
 Vectors = Float[Tensor, "words features"]
 
 
-def draw_contributions(
-    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int]
-) -> Figure:
+def draw_contributions(heads: Mapping[str, Curves], ratings: Mapping[str, int]) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum: heads across, reviews down."""
     longest = max(len(values) for reviews in heads.values() for values in reviews.values())
     fig, _ = new_figure(len(ratings), len(heads), width=WIDE, height=0.3 * (longest + 3) * len(ratings))
@@ -52,7 +53,7 @@ def draw_contributions(
             if down == 0:
                 ax.set_title(title, loc="left")
             if down == 1 and len(set(sums)) == 1:
-                ax.text(reach, len(words) - 1.2, "same sum,\nother order", ha="right", va="center", color=INK)
+                write(ax, reach, len(words) - 1.2, "same sum,\nother order", "right", color=INK)
     return fig
 
 
@@ -63,16 +64,16 @@ def _draw_parts(ax: Axes, values: Sequence[float], total: float, rating: int) ->
         hatch = "///" if value < 0 else ""
         ax.barh(place, value, height=0.7, color=color, alpha=0.75, edgecolor=INK, lw=0.6, hatch=hatch)
     side, text = (-1, "right") if total >= 0 else (1, "left")
-    ax.text(0.15 * side, len(values), f"{total:.1f}".replace("-", "−"), ha=text, va="center", weight="bold")
+    write(ax, 0.15 * side, len(values), f"{total:.1f}".replace("-", "−"), text, weight="bold")
     ax.axvline(0, color=INK, lw=0.8, ls="-", marker="")
     ax.plot([rating] * 2, [-0.5, len(values) + 0.5], color=INK, lw=2, ls=":", marker="")
-    ax.text(rating, -0.6, f"rating {rating}".replace("-", "−"), ha="center", va="bottom")
+    write(ax, rating, -0.6, f"rating {rating}".replace("-", "−"), height="bottom")
     ax.set_xticks([])
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def draw_mixing(
-    words: Sequence[str], x: Vectors, weights: Float[Tensor, "queries keys"], a: Vectors, z: Vectors
+    words: Words, x: Vectors, weights: Float[Tensor, "queries keys"], a: Vectors, z: Vectors
 ) -> Figure:
     """Draw a layer as three rows of vectors: attention links all words, the network each with itself."""
     fig, ax = new_canvas(20.0, 10.4, width=WIDE)
@@ -94,13 +95,13 @@ def draw_mixing(
         draw_arrow(ax, start, box)
         draw_arrow(ax, box, end)
     for y, name in ((2.05, "$x$"), (5.65, "$a$"), (9.45, "$z$")):
-        ax.text(2.9, y, name, ha="right", va="center", fontsize=16)
+        write(ax, 2.9, y, name, "right", fontsize=16)
     for y, text in ((3.85, "attention:\nacross words"), (7.45, "network:\neach word\nby itself")):
-        ax.text(0.1, y, text, ha="left", va="center", color=INK)
+        write(ax, 0.1, y, text, "left", color=INK)
     return fig
 
 
-def draw_means(rows: Sequence[tuple[str, Sequence[str], Vectors]]) -> Figure:
+def draw_means(rows: Sequence[tuple[str, Words, Vectors]]) -> Figure:
     """Draw pairs of sentences, each a row of vectors with their mean at the right, = or ≠ between the means.
 
     The rows are (what the vectors are, words, vectors); two rows each are compared.
@@ -111,8 +112,8 @@ def draw_means(rows: Sequence[tuple[str, Sequence[str], Vectors]]) -> Figure:
     step, y = 10.6 / longest, pitch * len(rows) + 0.9 * len(rows) / 2
     for first, second in zip(rows[::2], rows[1::2], strict=True):
         y -= 0.9
-        ax.text(0.1, y + 0.35, first[0], ha="left", va="center", weight="bold")
-        ax.text(12.5, y + 0.35, "mean", ha="center", va="center", weight="bold")
+        write(ax, 0.1, y + 0.35, first[0], "left", weight="bold")
+        write(ax, 12.5, y + 0.35, "mean", weight="bold")
         means = [line[2].mean(dim=0) for line in (first, second)]
         shades = as_shares(torch.stack(means))
         for (_, words, vectors), shares in zip((first, second), shades, strict=True):
@@ -121,11 +122,11 @@ def draw_means(rows: Sequence[tuple[str, Sequence[str], Vectors]]) -> Figure:
                 x = 0.2 + step * place + step / 2
                 size = (0.8, 2.3 / len(line))
                 draw_vector(ax, x - 0.4, y + 1.3, line, color=NEUTRAL, size=size)
-                ax.text(x, y + 0.7, word, ha="center", va="center")
+                write(ax, x, y + 0.7, word)
             draw_arrow(ax, (10.9, y + 2.45), (11.9, y + 2.45))
             draw_vector(ax, 12.1, y + 1.3, shares, color=FIRST, size=(0.8, 2.3 / len(shares)))
         sign = "=" if torch.allclose(means[0], means[1], atol=1e-6) else "≠"
-        ax.text(12.5, y + pitch + 0.65, sign, ha="center", va="center", fontsize=20, weight="bold")
+        write(ax, 12.5, y + pitch + 0.65, sign, fontsize=20, weight="bold")
     return fig
 
 
@@ -144,19 +145,19 @@ def draw_opinions(scale: Mapping[str, int]) -> Figure:
     for word, value in scale.items():
         x, color = places[word], FIRST if value > 0 else SECOND
         ax.plot([x], [1.9], color=color, marker="o" if value > 0 else "s", ls="", ms=9)
-        ax.text(x, 1.35, word, ha="center", va="center")
-        ax.text(x, 0.6, f"{value:+d}".replace("-", "−"), ha="center", va="center", color=MUTED)
+        write(ax, x, 1.35, word)
+        write(ax, x, 0.6, f"{value:+d}".replace("-", "−"), color=MUTED)
         if value > 0:
             bend = {"arrowstyle": "<|-|>", "connectionstyle": f"arc3,rad={0.32 if value == reach else 0.25}"}
             ax.annotate(
                 "", (7 - (x - 7), 2.15), (x, 2.15),
                 arrowprops={**bend, "mutation_scale": 14, "color": INK, "lw": 1.5},
             )  # fmt: skip
-    ax.text(7, 4.25, "not", ha="center", va="center", style="italic")
+    write(ax, 7, 4.25, "not", style="italic")
     return fig
 
 
-def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[float]]) -> Figure:
+def draw_limits(limits: Mapping[str, float], reached: Curves) -> Figure:
     """Draw the errors that no head of a kind can have, hatched, and the errors that trained heads have.
 
     `limits` are the lowest possible errors, `reached` those of trained heads; rows keep their order.
@@ -170,30 +171,20 @@ def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[floa
             limit = limits[name]
             ax.barh(row, limit, height=0.7, color="none", edgecolor=MASKED, hatch="////", lw=0)
             ax.plot([limit] * 2, [row - 0.35, row + 0.35], color=INK, lw=3, ls="-", marker="")
-            ax.text(max(limit, *reached.get(name, [0])) + 0.18, row, f"{limit:.1f}", ha="left", va="center")
+            write(ax, max(limit, *reached.get(name, [0])) + 0.18, row, f"{limit:.1f}", "left")
         values = [round(value, 2) for value in reached.get(name, ())]
         if values:
             ax.plot(values, [row] * len(values), color=color, ls="", marker=mark, ms=9, clip_on=False)
         if values and name not in limits:
-            ax.text(
-                max(values) + 0.2,
-                row,
-                f"reached: {max(values):.2f} or less",
-                ha="left",
-                va="center",
-                weight="bold",
-            )
+            write(ax, max(values) + 0.2, row, f"reached: {max(values):.2f} or less", "left", weight="bold")
     name_rows(ax, names)
-    ax.set(
-        ylim=(len(names) - 0.5, -0.5),
-        xlim=(0, most),
-        xlabel="squared error of the rating (hatched: impossible)",
-    )
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, most))
+    ax.set_xlabel("squared error of the rating (hatched: impossible)")
     ax.tick_params(axis="y", pad=10)
     return fig
 
 
-def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequence[str]) -> Figure:
+def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Words) -> Figure:
     """Draw points in a plane at some depths, one panel each, with each group's name at its middle."""
     fig, axes = new_figure(1, len(depths), width=WIDE, height=2.75)
     names = list(dict.fromkeys(groups))
@@ -205,41 +196,30 @@ def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequenc
         parts = [points[torch.tensor([each == name for each in groups])] for name in names]
         at = space_out([part[:, 0].mean().item() for part in parts], 0.6 * reach)
         for name, part, x, (color, _, mark) in zip(names, parts, at, looks, strict=True):
-            ax.plot(
-                *part.div(reach).T.mul(1e3).round().div(1e3).tolist(),
-                color=color,
-                marker=mark,
-                ls="",
-                mec=INK,
-                mew=0.5,
-            )
+            look = {"color": color, "marker": mark, "ls": "", "mec": INK, "mew": 0.5}
+            ax.plot(*part.div(reach).T.mul(1e3).round().div(1e3).tolist(), **look)
             if not together:
-                ax.plot([x / reach - 0.2], [-1.25], color=color, marker=mark, ls="", mec=INK, mew=0.5)
-                ax.text(x / reach - 0.08, -1.25, name, ha="left", va="center")
+                ax.plot([x / reach - 0.2], [-1.25], **look)
+                write(ax, x / reach - 0.08, -1.25, name, "left")
         if together:
-            ax.text(0, 0.15, f"the same point\n{len(points)} times", ha="center", va="bottom")
+            write(ax, 0, 0.15, f"the same point\n{len(points)} times", height="bottom")
         ax.set(xlim=(-1, 1), ylim=(-1.45, 1))
         ax.set_title(title, loc="left")
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color=NEUTRAL)
     return fig
 
 
-def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
+def draw_probes(panels: Mapping[str, Curves], *, labels: Words) -> Figure:
     """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
     fig, _ = new_figure(1, len(panels), width=WIDE, height=3.0)
     for ax, (title, lines) in zip(fig.axes, panels.items(), strict=True):
         for (name, values), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
             shown = [round(value, 2) for value in values]
-            ax.plot(
-                range(len(values)), shown, color=color, ls=style, marker=mark, clip_on=False,
-                label=name,
-            )  # fmt: skip
+            ax.plot(range(len(values)), shown, color=color, ls=style, marker=mark, clip_on=False, label=name)
         ax.set_title(title, loc="left")
         ax.set(ylim=(0, 1.05), xlim=(0, len(labels) - 1), xlabel="layers passed")
-        ax.set_xticks(range(len(labels)), labels)
-        ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+        ax.set(xticks=range(len(labels)), xticklabels=labels, yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     fig.draw_without_rendering()
     label_ends(fig.axes[-1], gap=10)
     return fig

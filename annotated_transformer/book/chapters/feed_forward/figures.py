@@ -10,10 +10,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
-from annotated_transformer.book.drawing.words import name_rows
+from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -69,7 +69,7 @@ def draw_lines(angle: float) -> Figure:
             if ax is one and word in wrong:
                 ax.plot(*x, color=INK, marker="x", ls="", markersize=15, markeredgewidth=2.5, zorder=4)
             side = "bottom" if x[1] > 0 else "top"  # away from the center, where the lines are
-            ax.annotate(word, x, (0, 10 * x[1]), textcoords="offset points", ha="center", va=side)
+            write_beside(ax, x, (0, 10 * x[1]), word, "center", side)
         ax.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xlabel="opinion", ylabel="polarity")
         for set_ticks in (ax.set_xticks, ax.set_yticks):
             set_ticks([-1, 1], ["−1", "1"])
@@ -87,11 +87,7 @@ def _shade_beyond(ax: Axes, angle: float, distance: float) -> None:
     ax.plot(*zip(*ends, strict=True), color=INK, lw=1.5, ls="--", marker="", zorder=2)
 
 
-def draw_positions(
-    x: Mapping[str, Sequence[float]],
-    hidden: Mapping[str, Sequence[float]],
-    output: Mapping[str, Sequence[float]],
-) -> Figure:
+def draw_positions(x: Curves, hidden: Curves, output: Curves) -> Figure:
     """Draw the words of a sentence on their way through the network, one row each, the last one lit."""
     words = list(x)
     fig, ax = new_canvas(14.0, 8.3)
@@ -111,7 +107,7 @@ def draw_positions(
             height = y + number + 0.5
             color = INK if number == 0 else MUTED
             draw_arrow(ax, (start.right[0] + 0.1, height), (end.x - 0.1, height), color=color)
-        ax.text((start.right[0] + end.x) / 2, first.top[1] + 0.35, name, ha="center", va="center")
+        write(ax, (start.right[0] + end.x) / 2, first.top[1] + 0.35, name)
     return fig
 
 
@@ -123,40 +119,36 @@ def draw_squares() -> Figure:
     return fig
 
 
-def _draw_layer(ax: Axes, y: float, attentions: Sequence[str], title: str, count: str, share: str) -> None:
+def _draw_layer(ax: Axes, y: float, attentions: Words, title: str, count: str, share: str) -> None:
     """Draw the matrices of a layer below `y`."""
     unit, x = 1.3, 0.3
-    ax.text(x, y, title, ha="left", va="center", weight="bold")
+    write(ax, x, y, title, "left", weight="bold")
     top = y - 1.35
     for name in attentions:
-        ax.text(x, top + 0.1, name, ha="left", va="bottom", color=MUTED)
+        write(ax, x, top + 0.1, name, "left", "bottom", color=MUTED)
         for number, letter in enumerate("QKVO"):
             _draw_square(ax, (x + number * unit, top - unit), unit, NEUTRAL, f"$W^{letter}$")
         top -= unit + 0.85
-    ax.text(x, top + 0.1, "feed-forward", ha="left", va="bottom", color=MUTED)
+    write(ax, x, top + 0.1, "feed-forward", "left", "bottom", color=MUTED)
     upright = x + 4 * unit + 0.9, y - 1.35 - 4 * unit
     for number in range(4):
         _draw_square(ax, (x + number * unit, top - unit), unit, FIRST)
         _draw_square(ax, (upright[0], upright[1] + number * unit), unit, FIRST)
     wide, tall = Box(x, top - unit, 4 * unit, unit), Box(*upright, unit, 4 * unit)
     for label, box in (("$W_1$", wide), ("$W_2$", tall)):
-        edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=FIRST, lw=2.5)
-        ax.add_patch(edge)
-        ax.text(*box.center, label, ha="center", va="center", fontsize=14)
-    ax.text(tall.center[0], tall.top[1] + 0.1, "feed-forward", ha="center", va="bottom", color=MUTED)
-    ax.text(11.4, tall.center[1] + 0.5, share, ha="center", va="center", fontsize=34, color=INK)
-    ax.text(11.4, tall.center[1] - 1.1, f"{count} squares", ha="center", va="center")
+        ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=FIRST, lw=2.5))
+        write(ax, *box.center, label, fontsize=14)
+    write(ax, tall.center[0], tall.top[1] + 0.1, "feed-forward", height="bottom", color=MUTED)
+    write(ax, 11.4, tall.center[1] + 0.5, share, fontsize=34, color=INK)
+    write(ax, 11.4, tall.center[1] - 1.1, f"{count} squares")
 
 
 def _draw_square(ax: Axes, corner: tuple[float, float], unit: float, color: str, label: str = "") -> None:
-    face = to_rgba(color, 0.25)
-    ax.add_patch(Rectangle(corner, unit, unit, facecolor=face, edgecolor=color, lw=1.2))
-    ax.text(corner[0] + unit / 2, corner[1] + unit / 2, label, ha="center", va="center")
+    draw_area(ax, corner, unit, unit, color, 0.25, lw=1.2)
+    write(ax, corner[0] + unit / 2, corner[1] + unit / 2, label)
 
 
-def draw_kept(
-    losses: Mapping[str, Sequence[float]], counts: Sequence[int], *, none: Mapping[str, float]
-) -> Figure:
+def draw_kept(losses: Curves, counts: Sequence[int], *, none: Mapping[str, float]) -> Figure:
     """Draw how much the loss rises if each token keeps so many hidden units, one line for each model."""
     fig, ax = new_figure(height=3.4)
     places = list(range(1, len(counts) + 1))
@@ -167,15 +159,13 @@ def draw_kept(
     for number, (name, rises) in enumerate(losses.items()):
         spot, offset = (1, rises[0]), ((8, 12), (-8, -12))[number % 2]
         side = "left" if offset[0] > 0 else "right"
-        ax.annotate(name, spot, offset, textcoords="offset points", ha=side, va="center")
+        write_beside(ax, spot, offset, name, side, "center")
     ax.set(xlabel="hidden units kept for each token", ylabel="loss rises by", ylim=(-0.2, None))
     ax.set_xticks([0, *places], [str(count) for count in (0, *counts)])
     return fig
 
 
-def draw_genders(
-    activations: Mapping[str, Mapping[str, Sequence[float]]], *, named: Mapping[str, Sequence[str]]
-) -> Figure:
+def draw_genders(activations: Mapping[str, Curves], *, named: Mapping[str, Words]) -> Figure:
     """Draw the activation of each noun as a mark, one panel for each unit, one row for each article.
 
     Equal activations lie on top of each other; how many nouns are at 0 is written at the left. `named` lists
@@ -192,11 +182,11 @@ def draw_genders(
                 heights = [place - 0.11 * level for level in range(shown.count(number))]
                 color, mark = (FIRST, "o") if lit else (NEUTRAL, "s")
                 ax.plot([number] * len(heights), heights, color=color, marker=mark, ls="", markersize=5)
-            ax.text(-0.12, place, f"{shown.count(0.0)} at 0", ha="right", va="center", color=MUTED)
+            write(ax, -0.12, place, f"{shown.count(0.0)} at 0", "right", color=MUTED)
             order = sorted(range(len(shown)), key=lambda noun: (-shown[noun], noun))[:3]
             words = [named[article][noun] for noun in order if shown[noun] > 0]
             spot = (top, "right") if lit else (0.0, "left")
-            ax.text(spot[0], place + 0.3, ", ".join(words), ha=spot[1], va="center")
+            write(ax, spot[0], place + 0.3, ", ".join(words), spot[1])
         ax.set_title(title, loc="left")
         ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.36 * top, top + 0.1), xlabel="activation")
         ax.set_xticks(range(int(top) + 1))
@@ -238,12 +228,12 @@ def draw_memory(
             draw_arrow(ax, (before.right[0] + 0.1, height), (after.x - 0.1, height), color=color)
         if on:
             draw_arrow(ax, (boxes[-1].right[0] + 0.1, height), (result.x - 0.1, middle))
-    ax.text(0.2, y + count + 0.9, "compare with each key", ha="left", va="center", color=MUTED)
-    ax.text(19.3, y + count + 0.9, "add the values of active units", ha="right", va="center", color=MUTED)
+    write(ax, 0.2, y + count + 0.9, "compare with each key", "left", color=MUTED)
+    write(ax, 19.3, y + count + 0.9, "add the values of active units", "right", color=MUTED)
     return fig
 
 
-def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: float = 1.0) -> Figure:
+def draw_losses(losses: Mapping[str, Curves], *, coin: float = 1.0) -> Figure:
     """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
     fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
     for ax, (title, blocks) in zip(axes, losses.items(), strict=True):
@@ -256,7 +246,7 @@ def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: fl
         ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1 * coin), xlabel="loss in bits")
         ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
         name_rows(ax, blocks, shown=ax is axes[0])
-    axes[0].text(0.95 * coin, 1, "coin toss", ha="right", va="center", color=MUTED)
+    write(axes[0], 0.95 * coin, 1, "coin toss", "right", color=MUTED)
     return fig
 
 
@@ -270,11 +260,10 @@ def draw_grids(units: Mapping[str, torch.Tensor], *, columns: int = 32) -> Figur
         left = 0.2 + number * (columns * step + gap)
         active = (values > 0).tolist()
         label = f"{title}: {sum(active)} of {len(active)} units"
-        ax.text(left, rows * step + 0.65, label, ha="left", va="center", weight="bold")
+        write(ax, left, rows * step + 0.65, label, "left", weight="bold")
         for place, on in enumerate(active):
             corner = left + place % columns * step, 0.15 + (rows - 1 - place // columns) * step
-            face = to_rgba(FIRST, 1.0 if on else 0.08)
-            ax.add_patch(Rectangle(corner, step, step, facecolor=face, edgecolor=PAPER, lw=0.5))
+            draw_area(ax, corner, step, step, FIRST, 1.0 if on else 0.08, edgecolor=PAPER, lw=0.5)
     return fig
 
 
@@ -284,12 +273,12 @@ def draw_articles(groups: Mapping[str, Mapping[str, float]]) -> Figure:
     ticks: dict[float, str] = {}
     for number, (title, shares) in enumerate(groups.items()):
         top = number * (len(shares) + 1.3)
-        ax.text(0.0, top - 0.85, title, ha="left", va="center", weight="bold")
+        write(ax, 0.0, top - 0.85, title, "left", weight="bold")
         for place, (article, share) in enumerate(shares.items()):
             shown, y = round(share, 2), top + place
             face, hatch = to_rgba((FIRST, SECOND, NEUTRAL)[place], 0.6), ("", "///", "\\\\\\")[place]
             ax.barh(y, shown, color=face, edgecolor=INK, hatch=hatch, height=0.75)
-            ax.text(shown + 0.02, y, f"{shown:.1f}", ha="left", va="center")
+            write(ax, shown + 0.02, y, f"{shown:.1f}", "left")
             ticks[y] = article
     ax.set(xlim=(0, 1.1), ylim=(max(ticks) + 0.6, -1.4), xlabel="probability of the first word")
     ax.set_yticks(list(ticks), list(ticks.values()))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import write, write_beside
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
 LOOKS = (FIRST, "-", "o"), (SECOND, "--", "s")
@@ -25,7 +26,7 @@ def draw_activations(functions: Mapping[str, Callable[[Tensor], Tensor]]) -> Fig
         y = function(x)
         ax.plot(x, y, color=color, ls=style, marker="")
         spot = x[place].item(), y[place].item()
-        ax.annotate(name, spot, offset, textcoords="offset points", ha=side, va="center")
+        write_beside(ax, spot, offset, name, side, "center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.set(xlabel="before", ylabel="after", yticks=[0, 1, 2, 3])
@@ -50,9 +51,9 @@ def draw_fold(
         spots.setdefault((x, y), []).append(name)
     for spot, names in spots.items():
         side = "right" if len(names) > 1 else "center"
-        ax.annotate(", ".join(names), spot, (0, -10), textcoords="offset points", ha=side, va="top")
-    ax.text(2.2, 2.1, "verdict 1", ha="right", va="top", color=MUTED)
-    ax.text(-0.25, -2.7, "verdict −1", ha="right", va="top", color=MUTED)
+        write_beside(ax, spot, (0, -10), ", ".join(names), side, "top")
+    write(ax, 2.2, 2.1, "verdict 1", "right", "top", color=MUTED)
+    write(ax, -0.25, -2.7, "verdict −1", "right", "top", color=MUTED)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.plot([level - 2, level + 2], [2, -2], color=INK, lw=1.5, ls=":", marker="", zorder=2)
@@ -69,8 +70,8 @@ def draw_corners(letters: Mapping[tuple[int, ...], str]) -> Figure:
     `letters` names corners of the cube.
     """
     fig, ax = new_canvas(14.0, 6.9)
-    ax.text(2.9, 6.5, "two features", ha="center", va="center", weight="bold")
-    ax.text(10.2, 6.5, "three features", ha="center", va="center", weight="bold")
+    write(ax, 2.9, 6.5, "two features", weight="bold")
+    write(ax, 10.2, 6.5, "three features", weight="bold")
     for count, (left, bottom) in ((2, (1.2, 1.4)), (3, (7.6, 0.7))):
         corners = list(product((-1, 1), repeat=count))
         spots = {}
@@ -85,5 +86,5 @@ def draw_corners(letters: Mapping[tuple[int, ...], str]) -> Figure:
             color, _, mark = LOOKS[sign < 0]
             ax.plot(*spot, color=color, marker=mark, ls="", markersize=15, zorder=3)
             name = letters.get(corner, "") if count == 3 else ""
-            ax.text(spot[0] + 0.62, spot[1] - 0.15, name, ha="center", va="center", style="italic")
+            write(ax, spot[0] + 0.62, spot[1] - 0.15, name, style="italic")
     return fig

@@ -50,16 +50,14 @@ def check_rotary(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str:
         x = draw_normal(0, len(places), 6)
         position = torch.tensor(places)
         result = answer(x, position, base)
-        wanted = _rotated(x, places, base)
+        wanted, overwritten = _rotated(x, places, base), _overwritten(x, places, base)
+        halves = [wanted[:, 0::2], wanted[:, 1::2]]
+
         mistakes = {
             "it turns in the other direction": _rotated(x, [-place for place in places], base),
             "features i and i + d/2 are taken as a pair": _rotated_halves(x, places, base),
-            "the first feature of a pair is overwritten before the second is computed": _overwritten(
-                x, places, base
-            ),
-            "the first features of all pairs stand before the second ones": torch.cat(
-                [wanted[:, 0::2], wanted[:, 1::2]], dim=1
-            ),
+            "the first feature of a pair is overwritten before the second is computed": overwritten,
+            "the first features of all pairs stand before the second ones": torch.cat(halves, dim=1),
             "the given positions are not used": _rotated(x, range(len(places)), base),
             "all pairs turn at the same speed": _rotated(x, places, 1.0),
             "the exponent is i/d instead of 2i/d": _rotated(x, places, math.sqrt(base)),
@@ -156,16 +154,14 @@ def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
         reached = {n - 1}
         for window in windows:
             reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
+        steps = 1 + sum(window - 1 for window in windows)
+        largest, added = (n if 0 in windows else min(n, most) for most in (max(windows), sum(windows)))
         mistakes = {
-            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(
-                n, 1 + sum(w - 1 for w in windows)
-            ),
-            "each window counts the token itself again": min(n, sum(windows)) if 0 not in windows else n,
-            "only the largest window is counted; the reach of the layers adds up": min(n, max(windows))
-            if 0 not in windows
-            else n,
+            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(n, steps),
+            "each window counts the token itself again": added,
+            "only the largest window is counted; the reach of the layers adds up": largest,
             "the last token itself is missing": len(reached) - 1,
-            "the result can be larger than n": 1 + sum(window - 1 for window in windows),
+            "the result can be larger than n": steps,
         }
         different = {name: wrong for name, wrong in mistakes.items() if wrong != len(reached)}
         what = f"for windows {windows} and n = {n}, the result"

@@ -43,19 +43,8 @@ FROM_REPORTS = {
 def families_table() -> str:
     """Return the table of parts in Markdown, one row for each model."""
     rows = read_result("families")["rows"]
-    head = [
-        "model",
-        "year",
-        "norm",
-        "where",
-        "positions",
-        "keys and values",
-        "network",
-        "biases",
-        "window",
-        "experts",
-    ]
-    lines = [f"| {' | '.join(head)} |", "| --- | --: | " + " | ".join(["---"] * (len(head) - 2)) + " |"]
+    head = "model | year | norm | where | positions | keys and values | network | biases | window | experts"
+    lines = [f"| {head} |", "| --- | --: | " + " | ".join(["---"] * (head.count("|") - 1)) + " |"]
     lines += [f"| {' | '.join(_cells(name, row))} |" for name, row in rows.items()]
     return "\n".join(lines)
 

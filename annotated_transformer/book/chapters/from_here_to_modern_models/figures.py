@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
+from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MUTED, NEUTRAL, PAPER
 
 
@@ -62,7 +63,7 @@ def draw_layer(count: int, heads: tuple[int, int] = (4, 2)) -> Figure:
     _draw_tower(ax, 3.0, boxes_after(0), (), heads)
     _draw_tower(ax, 27.0, boxes_after(count), now.boxes, heads)
     for x, change in ((12, CHANGES[0]), (36, now)):
-        ax.text(x, 52, f"{change.year}\n{change.name}", ha="center", va="center", weight="bold")
+        write(ax, x, 52, f"{change.year}\n{change.name}", weight="bold")
     return fig
 
 
@@ -82,7 +83,7 @@ def _draw_tower(
         edge, face = (FIRST, to_rgba(FIRST, 0.3)) if place in lit else (NEUTRAL, to_rgba(NEUTRAL, 0.15))
         ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, facecolor=face, edgecolor=edge, lw=2))
         weight = "bold" if place in lit else "normal"
-        ax.text(*box.center, words[place].format(*heads), ha="center", va="center", weight=weight)
+        write(ax, *box.center, words[place].format(*heads), weight=weight)
     order = list(spots.values())
     for lower, upper in pairwise(order):
         draw_arrow(ax, lower.top, upper.bottom)
@@ -111,21 +112,21 @@ def draw_family(
     }
     height = LINE * sum(counts.values())
     fig, ax = new_canvas(46, height + 6.5)
-    ax.text(COLUMNS[1], height + 5.3, "Transformer, 2017", ha="center", va="center", weight="bold")
+    write(ax, COLUMNS[1], height + 5.3, "Transformer, 2017", weight="bold")
     for name, x in zip(branches, COLUMNS, strict=True):
         draw_line(ax, (COLUMNS[1], height + 4.2), (x, height + 2.8), (x, 0.4), color=BRANCHES[name])
-        ax.text(x + 1, height + 1.4, name, ha="left", va="center", color=MUTED)
+        write(ax, x + 1, height + 1.4, name, "left", color=MUTED)
     top = height
     for year, count in counts.items():
         ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=PAPER, lw=0, zorder=2))
         ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=to_rgba(NEUTRAL, 0.2), lw=0, zorder=2))
         words = ", ".join(word for word, y in ideas if y == year)
-        ax.text(0.5, top - LINE / 2, str(year), ha="left", va="center", weight="bold")
-        ax.text(6.5, top - LINE / 2, words, ha="left", va="center", color=MUTED)
+        write(ax, 0.5, top - LINE / 2, str(year), "left", weight="bold")
+        write(ax, 6.5, top - LINE / 2, words, "left", color=MUTED)
         for lane, x, name in zip(lanes, COLUMNS, branches, strict=True):
             for place, word in enumerate(word for word, y in lane if y == year):
                 y = top - LINE * (place + 1.5)
                 ax.plot([x], [y], marker="o", color=BRANCHES[name], markersize=6, ls="")
-                ax.text(x + 1, y, word, ha="left", va="center", color=INK)
+                write(ax, x + 1, y, word, "left", color=INK)
         top -= LINE * count
     return fig

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Circle, Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_line
+from annotated_transformer.book.drawing.boxes import draw_area, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
+from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -51,7 +52,7 @@ def draw_turned(
             ends.append((x, y))
             _draw_tip(ax, *turned(vector, 0), to_rgba(color, 0.25))
             _draw_tip(ax, x, y, color)
-            ax.text(1.14 * x, 1.14 * y, f"${name}_{{{place}}}$", ha="center", va="center", color=ink)
+            write(ax, 1.14 * x, 1.14 * y, f"${name}_{{{place}}}$", color=ink)
         angles = sorted(math.degrees(math.atan2(y, x)) for x, y in ends)
         wide = angles[1] - angles[0] > 180
         first, last = (angles[1], angles[0] + 360) if wide else angles
@@ -73,12 +74,8 @@ def turned(vector: Sequence[float | int], degrees: float | int) -> tuple[float |
 
 
 def _draw_tip(ax: Axes, x: float | int, y: float | int, color: str | tuple[float, ...]) -> None:
-    ax.annotate(
-        "",
-        (x, y),
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0},
-    )
+    look = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (x, y), (0, 0), arrowprops=look)
 
 
 def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
@@ -92,7 +89,7 @@ def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
             ax.bar(spot, shown, color=to_rgba(color, 0.5), edgecolor=color, hatch=hatch, width=0.8)
             edge = "bottom" if shown >= 0 else "top"
             text = f"{shown:g}".replace("-", "−")
-            ax.text(spot, shown + math.copysign(0.05 * high, shown), text, ha="center", va=edge)
+            write(ax, spot, shown + math.copysign(0.05 * high, shown), text, height=edge)
         ax.axhline(0, color=INK, lw=1, ls="-", marker="")
         ax.set(ylim=(-1.45 * high, 1.45 * high), xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
@@ -115,13 +112,12 @@ def draw_heads(num_heads: int, groupings: Mapping[str, int]) -> Figure:
             for spot in mine:
                 draw_line(ax, (spot, 9.6), (x, 6.2), color=NEUTRAL)
             for offset, color, hatch in ((-0.85, KEY, ""), (0.85, VALUE, "///")):
-                ax.add_patch(Rectangle((x + offset - 0.7, 3.2), 1.4, 3.0, facecolor=to_rgba(color, 0.45),
-                    edgecolor=color, hatch=hatch, zorder=2))  # fmt: skip
+                draw_area(ax, (x + offset - 0.7, 3.2), 1.4, 3.0, color, 0.45, hatch=hatch, zorder=2)
         for spot in spots:
             ax.add_patch(Circle((spot, 10.4), 0.85, facecolor=to_rgba(QUERY, 0.5), edgecolor=QUERY, zorder=2))
         middle = left + (width - 3) / 2
-        ax.text(middle, 13.6, name, ha="center", va="center", weight="bold")
-        ax.text(middle, 1.4, f"cache: {2 * shared} vectors", ha="center", va="center", color=MUTED)
+        write(ax, middle, 13.6, name, weight="bold")
+        write(ax, middle, 1.4, f"cache: {2 * shared} vectors", color=MUTED)
     return fig
 
 
@@ -133,18 +129,16 @@ def draw_widths(d_model: int, plain: int, gated: int) -> Figure:
     for x, names, d_ff, color in (
         (1.0, ("$W_1$", "$W_2$"), plain, SECOND),
         (2 * scale * plain + 8.4, ("$W_g$", "$W_1$", "$W_2$"), gated, FIRST),
-    ):  # fmt: skip
+    ):
         step = scale * d_ff + 1.2
         for place, name in enumerate(names):
             box = (x + place * step, 5.0), scale * d_ff, high
-            ax.add_patch(Rectangle(*box, facecolor=to_rgba(color, 0.3), edgecolor=color, lw=2))
-            ax.text(box[0][0] + box[1] / 2, 9.5, name, ha="center", va="center")
+            draw_area(ax, *box, color, 0.3, lw=2)
+            write(ax, box[0][0] + box[1] / 2, 9.5, name)
         end = x + len(names) * step - 1.2
         count = len(names) * d_model * d_ff
-        ax.text(
-            (x + end) / 2, 16.4, f"{len(names)} × {d_model} × {d_ff}", ha="center", va="center", weight="bold"
-        )
-        ax.text((x + end) / 2, 2.8, f"{count:,} weights", ha="center", va="center", color=MUTED)
+        write(ax, (x + end) / 2, 16.4, f"{len(names)} × {d_model} × {d_ff}", weight="bold")
+        write(ax, (x + end) / 2, 2.8, f"{count:,} weights", color=MUTED)
     return fig
 
 
@@ -164,9 +158,9 @@ def draw_masks(masks: Mapping[str, Bool[Tensor, "queries keys"]]) -> Figure:
                 )
                 edge = to_rgba(FIRST, 0.7) if seen else MASKED
                 ax.add_patch(Rectangle(spot, size, size, edgecolor=edge, lw=0.7, **look))
-        ax.text(left + 7.5, 21.6, name, ha="center", va="center", weight="bold")
-        ax.text(left + 7.5, 1.8, "keys", ha="center", va="center", color=KEY_TEXT)
-        ax.text(left - 1.0, 11.1, "queries", ha="center", va="center", color=QUERY_TEXT, rotation=90)
+        write(ax, left + 7.5, 21.6, name, weight="bold")
+        write(ax, left + 7.5, 1.8, "keys", color=KEY_TEXT)
+        write(ax, left - 1.0, 11.1, "queries", color=QUERY_TEXT, rotation=90)
     return fig
 
 
@@ -182,12 +176,9 @@ def draw_reach(reached: Int[Tensor, "depths tokens"], window: int) -> Figure:
             ax.add_patch(
                 Rectangle((11 + token * size, y), size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7)
             )
-        label = f"{depth + 1} layer" + "s" * (depth > 0)
-        ax.text(10.4, y + 1.4, label, ha="right", va="center")
-        ax.text(61.6, y + 1.4, f"{sum(line)}", ha="left", va="center", weight="bold")
-    ax.text(
-        11, 1.2, f"tokens; each attends to {window}, itself included", ha="left", va="center", color=MUTED
-    )
+        write(ax, 10.4, y + 1.4, f"{depth + 1} layer" + "s" * (depth > 0), "right")
+        write(ax, 61.6, y + 1.4, f"{sum(line)}", "left", weight="bold")
+    write(ax, 11, 1.2, f"tokens; each attends to {window}, itself included", "left", color=MUTED)
     return fig
 
 
@@ -199,24 +190,14 @@ def draw_routes(
     count = shares.size(1)
     empty = [[""] * count for _ in words]
     size = 9.6 / count, 0.8
-    draw_matrix(
-        ax, 3.6, 0.9, empty, color=FIRST, rows=words, columns=[str(n + 1) for n in range(count)], size=size
-    )
+    names = [str(n + 1) for n in range(count)]
+    draw_matrix(ax, 3.6, 0.9, empty, color=FIRST, rows=words, columns=names, size=size)
     for row, picks in enumerate(chosen.tolist()):
         for pick in picks:
             spot = 3.6 + pick * size[0], 0.9 + (len(words) - 1 - row) * 0.8
-            ax.add_patch(
-                Rectangle(spot, *size, facecolor=to_rgba(FIRST, 0.35), edgecolor=FIRST, lw=1.5, zorder=3)
-            )
-            ax.text(
-                spot[0] + size[0] / 2,
-                spot[1] + 0.4,
-                f"{shares[row, pick]:.2f}",
-                ha="center",
-                va="center",
-                zorder=5,
-            )
-    ax.text(3.6 + 4.8, 0.4, "experts: the empty ones are not computed", ha="center", va="center", color=MUTED)
+            draw_area(ax, spot, *size, FIRST, 0.35, lw=1.5, zorder=3)
+            write(ax, spot[0] + size[0] / 2, spot[1] + 0.4, f"{shares[row, pick]:.2f}", zorder=5)
+    write(ax, 3.6 + 4.8, 0.4, "experts: the empty ones are not computed", color=MUTED)
     return fig
 
 
@@ -232,11 +213,7 @@ def draw_patches(image: Float[Tensor, "height width"], patch: int) -> Figure:
             for column in columns:
                 spot = x + (column - columns.start) * pixel, y + (rows.stop - 1 - row) * pixel
                 share = float(image[row, column].clamp(0, 1))
-                ax.add_patch(
-                    Rectangle(
-                        spot, pixel, pixel, facecolor=to_rgba(FIRST, 0.08 + 0.8 * share), edgecolor="none"
-                    )
-                )
+                draw_area(ax, spot, pixel, pixel, FIRST, 0.08 + 0.8 * share, edgecolor="none")
 
     draw_part(range(side), range(side), 1.5, 4.5)
     for cut in range(per_row + 1):
@@ -252,15 +229,10 @@ def draw_patches(image: Float[Tensor, "height width"], patch: int) -> Figure:
         top, left = divmod(number, per_row)
         rows, columns = range(top * patch, (top + 1) * patch), range(left * patch, (left + 1) * patch)
         x = 22.5 + number * pitch
-        draw_part(rows, columns, x, 11.5 - patch * pixel / 2)
-        ax.add_patch(
-            Rectangle(
-                (x, 11.5 - patch * pixel / 2), patch * pixel, patch * pixel, fill=False, edgecolor=INK, lw=1
-            )
-        )
-        ax.text(x + patch * pixel / 2, 6.0, str(number), ha="center", va="center", color=MUTED)
-    ax.text(8.5, 2.4, f"{side} × {side} pixels", ha="center", va="center", color=MUTED)
-    ax.text(
-        42.5, 2.4, f"{per_row**2} tokens of {patch * patch} numbers", ha="center", va="center", color=MUTED
-    )
+        corner, edge = (x, 11.5 - patch * pixel / 2), patch * pixel
+        draw_part(rows, columns, *corner)
+        ax.add_patch(Rectangle(corner, edge, edge, fill=False, edgecolor=INK, lw=1))
+        write(ax, x + patch * pixel / 2, 6.0, str(number), color=MUTED)
+    write(ax, 8.5, 2.4, f"{side} × {side} pixels", color=MUTED)
+    write(ax, 42.5, 2.4, f"{per_row**2} tokens of {patch * patch} numbers", color=MUTED)
     return fig

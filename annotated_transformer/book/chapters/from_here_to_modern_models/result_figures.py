@@ -10,7 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, write_number
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -43,9 +43,7 @@ def draw_lengths(lengths: Sequence[int], lines: Mapping[str, Runs], *, trained: 
         for values in shown:
             ax.plot(places, values, color=color, ls="", marker=mark, markersize=5, clip_on=False)
     ax.axvspan(lengths.index(trained), len(lengths) - 1, color=NEUTRAL, alpha=0.15, linewidth=0)
-    ax.text(
-        lengths.index(trained) + 0.08, 0.03, "longer than in training", ha="left", va="bottom", color=MUTED
-    )
+    write(ax, lengths.index(trained) + 0.08, 0.03, "longer than in training", "left", "bottom", color=MUTED)
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set(xlim=(0, len(lengths) - 1), ylim=(0, 1.04), xlabel="tokens", ylabel="right answers")
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
@@ -64,24 +62,16 @@ def draw_biases(
     size = 3.8, 3.0
     shown = [[write_number(value) for value in line] for line in bias.tolist()]
     draw_matrix(ax, 5.0, 3.2, shown, color=NEUTRAL, axes=("queries", "keys"), size=size)
-    ax.text(5 + 1.9 * count, 1.2, "added to the scores", ha="center", va="center", weight="bold")
+    write(ax, 5 + 1.9 * count, 1.2, "added to the scores", weight="bold")
     x = 5 + 3.8 * count + 8
     for place, (name, each) in enumerate(weights.items()):
         y = high + 3.5 - pitch * (place + 0.5)
-        ax.text(x, y + 4.4, f"{name}: query {row + 1} reads", ha="left", va="center")
+        write(ax, x, y + 4.4, f"{name}: query {row + 1} reads", "left")
         step = (63 - x) / count
         for key, weight in enumerate(each[row].tolist()):
             color = FIRST if weight > 0 else NEUTRAL
             ax.add_patch(_bar(x + key * step, y - 0.6, 0.8 * step, 5.5 * weight, color))
-            ax.text(
-                x + (key + 0.4) * step,
-                y - 1.9,
-                f"{weight:.2f}",
-                ha="center",
-                va="center",
-                color=MUTED,
-                fontsize=12,
-            )
+            write(ax, x + (key + 0.4) * step, y - 1.9, f"{weight:.2f}", color=MUTED, fontsize=12)
     return fig
 
 
@@ -96,7 +86,7 @@ def draw_caches(rows: Mapping[str, float], *, unit: str) -> Figure:
     for place, value in enumerate(rows.values()):
         color, hatch = (SECOND, "///") if place == 0 else (FIRST, "")
         ax.barh(place, value, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.7)
-        ax.text(value + 0.01 * most, place, f"{value:,.4g} {unit}", ha="left", va="center")
+        write(ax, value + 0.01 * most, place, f"{value:,.4g} {unit}", "left")
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set(xlim=(0, 1.2 * most), ylim=(len(rows) - 0.5, -0.5), xticks=[])
     ax.spines[:].set_visible(False)
@@ -114,8 +104,7 @@ def draw_stacks(rows: Mapping[str, Sequence[float]], *, reference: str, label: s
         shown = [round(value, 3) for value in values]
         ax.plot([min(shown), max(shown)], [place, place], color=color, lw=1.5, ls="-", marker="")
         ax.plot(shown, [place] * len(shown), color=color, ls="", marker=mark, markersize=7, clip_on=False)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(ylim=(len(rows) - 0.5, -0.5), xlabel=label)
+    ax.set(yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.5), xlabel=label)
     ax.spines["left"].set_visible(False)
     ax.tick_params(left=False)
     return fig

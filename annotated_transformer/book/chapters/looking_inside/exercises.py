@@ -57,18 +57,16 @@ def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     found = expect_tensor(result, what="the result")
     expect(not bool(found.isnan().any()), "a row that attends to one token gives NaN; 0 · ln 0 counts as 0.")
     entropy = torch.special.entr(weights).sum(dim=-1)
+    each = [entropy[s][:, real[s]].mean(dim=1) for s in range(2)]
+
     mistakes = {
         "padding is averaged, too": entropy.mean(dim=(0, 2)),
         "the logarithm has the base 2; the book's entropy is in nats": wanted / math.log(2),
         "the sign is reversed": -wanted,
         "the entropies are added, not averaged": wanted * real.sum(),
-        "each sentence is averaged first; then queries of short ones count more": torch.stack(
-            [entropy[s][:, real[s]].mean(dim=1) for s in range(2)]
-        ).mean(dim=0),
+        "each sentence is averaged first; then queries of short ones count more": torch.stack(each).mean(0),
         "the mean over all heads is returned": wanted.mean(),
-        "the sum is divided by the number of all queries, padding included": wanted
-        * real.sum()
-        / real.numel(),
+        "the sum is divided by the number of all queries, padding included": wanted * real.double().mean(),
     }
     what = "the mean entropy of each head"
     expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -30,6 +30,7 @@ from annotated_transformer.plotting.palette import (
 
 SHARPLY = 0.05  # heads whose entropies differ by less are equally sharp
 LEAST = 0.03  # lighter cells of small maps are left out
+SEEN = 0.05  # the least weight of a line to the first token
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
 Spots = list[tuple[float, float]]
 # At which of its marks a kind's name stands, and how many points away.
@@ -41,7 +42,7 @@ NAMED_AT: Mapping[str, tuple[Callable[[Spots], tuple[float, float]], tuple[int, 
 
 
 def draw_stripes(
-    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Sequence[str]
+    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Words
 ) -> Figure:
     """Draw two maps of one sequence side by side, with the key after the earlier copy of each query outlined.
 
@@ -51,14 +52,12 @@ def draw_stripes(
     for ax, (title, weights), text in zip(fig.axes, maps.items(), below, strict=True):
         draw_attention(ax, weights, list(symbols), list(symbols))
         for query in range(period, len(symbols)):
-            edge = Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
-            ax.add_patch(edge)
+            ax.add_patch(
+                Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
+            )
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, pad=22)
-        ax.annotate(
-            text, (0.5, 0), (0, -6), xycoords="axes fraction", textcoords="offset points", ha="center",
-            va="top", color=MUTED,
-        )  # fmt: skip
+        write_beside(ax, (0.5, 0), (0, -6), text, "center", "top", xycoords="axes fraction", color=MUTED)
     return fig
 
 
@@ -109,7 +108,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
         across, up = zip(*own, strict=True)
         ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
         place, offset = NAMED_AT[kind]
-        ax.annotate(name, place(own), offset, textcoords="offset points", ha="center", va="center")
+        write_beside(ax, place(own), offset, name, "center", "center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=0)
     ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost without the head", xlim=(0, None))
     needed, spare = alike(rows)
@@ -120,7 +119,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
     ax.add_patch(arrow)
     gap = f"equally sharp,\n{needed['lost'] - spare['lost']:.1f} BLEU apart"
     middle = sum(end[0] for end in ends) / 2, sum(end[1] for end in ends) / 2
-    ax.annotate(gap, middle, (-12, 10), textcoords="offset points", ha="right", va="center", weight="bold")
+    write_beside(ax, middle, (-12, 10), gap, "right", "center", weight="bold")
     return fig
 
 
@@ -156,17 +155,13 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
             arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 1, "shrinkA": 2, "shrinkB": 4},
         )  # fmt: skip
     ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
-    ax.annotate(
-        "half of the heads off", (counts[half], 1), (6, -2), xycoords=("data", "axes fraction"),
-        textcoords="offset points", ha="left", va="top", color=MUTED,
-    )  # fmt: skip
+    look = {"xycoords": ("data", "axes fraction"), "color": MUTED}
+    write_beside(ax, (counts[half], 1), (6, -2), "half of the heads off", "left", "top", **look)
     ax.set_xlabel(f"heads switched off, of {counts[-1]}")
     return fig
 
 
-def draw_restored(
-    panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
-) -> Figure:
+def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Words]) -> Figure:
     """Draw the fraction that each patch restores, for each pair of sentences: the lowest depth at the bottom.
 
     An arrow leads from the token that restores most at the bottom to the one that does at the top.
@@ -186,16 +181,12 @@ def draw_restored(
                 ax.add_patch(cell)
                 ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
                 if shown:
-                    text = f"{shown:.1f}".replace("-", "−")
-                    ax.text(token + 0.5, depth + 0.5, text, ha="center", va="center", color=ink)
+                    write(ax, token + 0.5, depth + 0.5, f"{shown:.1f}".replace("-", "−"), color=ink)
         start, end = int(shares[0].argmax()), int(shares[-1].argmax())
         ax.set(xlim=(0, tokens), ylim=(0, depths + 0.1))
         ax.set_title(title, loc="left", pad=26)
         stays = f"stays at “{names[end]}”" if start == end else f"from “{names[start]}” to “{names[end]}”"
-        ax.annotate(
-            stays, (0, 1), (0, 10), xycoords="axes fraction", textcoords="offset points", ha="left",
-            va="center", color=MUTED,
-        )  # fmt: skip
+        write_beside(ax, (0, 1), (0, 10), stays, "left", "center", xycoords="axes fraction", color=MUTED)
         if start != end:
             ends = (end + 0.5, 1.0), (start + (0.05 if end < start else 0.95), 0.4)
             bend = -0.4 if end < start else 0.4
@@ -210,15 +201,10 @@ def draw_restored(
     return fig
 
 
-def draw_readers(
-    readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]],
-    words: Sequence[str],
-    *,
-    least: float = 0.05,
-) -> Figure:
+def draw_readers(readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]], words: Words) -> Figure:
     """Draw what reaches the first token through the layers of each reader: lines as wide as the weights.
 
-    Of a layer, the rows of those tokens are drawn that the layer above reads; weights below `least` are not.
+    Of a layer, the rows of those tokens are drawn that the layer above reads; lighter weights are not.
     """
     pitch = max(2.2, 0.42 * max(map(len, words)) + 0.6)
     heights = [4.6 * len(maps) + 3.6 for maps in readers.values()]
@@ -228,24 +214,24 @@ def draw_readers(
         box = Box(4.7 + pitch * place, y, pitch - 0.2, 1.5)
         ax.add_patch(Rectangle(box[:2], *box[2:], facecolor=PAPER, edgecolor=NEUTRAL, lw=1, zorder=3))
         weight = "bold" if lit else "normal"
-        ax.text(*box.center, words[place], ha="center", va="center", weight=weight, zorder=4)
+        write(ax, *box.center, words[place], weight=weight, zorder=4)
 
     top = sum(heights)
     for (name, maps), height in zip(readers.items(), heights, strict=True):
         low = top - height + 0.6
-        ax.text(0.1, top - 0.8, name, ha="left", va="center", weight="bold")
+        write(ax, 0.1, top - 0.8, name, "left", weight="bold")
         read = {0}
         for layer in reversed(range(len(maps))):
             y = low + 4.6 * layer + 0.7
             rows, seen = maps[layer].tolist(), set()
             for query in sorted(read):
                 for key, weight in enumerate(rows[query]):
-                    if weight >= least:
+                    if weight >= SEEN:
                         ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
                         draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
                 draw_token(query, y + 3.9, lit=True)
-            ax.text(4.3, y + 2.3, f"layer {layer + 1}", ha="right", va="center", color=MUTED)
+            write(ax, 4.3, y + 2.3, f"layer {layer + 1}", "right", color=MUTED)
             read = seen
         for place in range(len(words)):
             draw_token(place, low, lit=place in read)
@@ -253,7 +239,7 @@ def draw_readers(
     return fig
 
 
-def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
+def draw_lens(shares: Curves) -> Figure:
     """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
     fig, ax = new_figure(width=WIDE, height=2.8)
     for (name, values), color, style, mark in zip(
@@ -262,7 +248,6 @@ def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
         shown = [round(value, 2) for value in values]
         ax.plot(range(len(shown)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
     ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
-    ax.set_xticks(range(len(shown)))
-    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.set(xticks=range(len(shown)), yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     label_ends(ax)
     return fig

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import Words, write
 from annotated_transformer.plotting.attention_map import SHADE, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -34,19 +35,18 @@ def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
     fig, ax = new_figure(height=2.8)
     start = 0.0
     for weight, value in zip(weights, values, strict=True):
-        box = Rectangle((start, 0), weight, value, facecolor=to_rgba(VALUE, 0.4), edgecolor=VALUE, lw=2.5)
-        ax.add_patch(box)
+        draw_area(ax, (start, 0), weight, value, VALUE, 0.4, lw=2.5)
         above = value >= 0
         y, va = (value + 0.15, "bottom") if above else (value - 0.15, "top")
         product = f"{weight:g} × {value:g}\n= {weight * value:g}".replace("-", "−")
-        ax.text(start + weight / 2, y, product, ha="center", va=va)
+        write(ax, start + weight / 2, y, product, height=va)
         start += weight
     ax.axhline(0, color=INK, lw=1, ls="-", marker="")
     ax.set(xlim=(0, 1), ylim=(min(values) - 1.8, max(values) + 1.8), ylabel="value", xlabel="weight")
     return fig
 
 
-def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence[str], word: str) -> Figure:
+def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Words, word: str) -> Figure:
     """Draw where one word looks in each layer, the lowest at the bottom: a bar for each head."""
     layers, heads, tokens = maps.shape
     wide, high = 57.0 / tokens, 6.0 * layers
@@ -55,10 +55,10 @@ def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence
         x, mean = 7 + wide * key, float(maps[..., key].mean())
         spot = x + (wide / 2 if ha == "center" else wide), high + 4.8
         ax.add_patch(Rectangle((x, 3.6), wide, high, facecolor=to_rgba(NEUTRAL, 0.25), lw=0, zorder=0))
-        ax.text(*spot, f"{text}: {mean:.0%}", ha=ha, va="center", weight="bold")
+        write(ax, *spot, f"{text}: {mean:.0%}", ha, weight="bold")
     for layer in range(layers):
         y = 6.0 * layer + 4.0
-        ax.text(0.3, y + 1.5, f"layer {layer + 1}", ha="left", va="center", color=MUTED)
+        write(ax, 0.3, y + 1.5, f"layer {layer + 1}", "left", color=MUTED)
         ax.plot([7, 64], [y, y], color=NEUTRAL, lw=1, ls="-", marker="")
         for head in range(heads):
             for key in range(tokens):
@@ -68,19 +68,17 @@ def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Sequence
                 ax.add_patch(Rectangle((x, y), 0.8 * bar, tall, facecolor=FIRST, edgecolor="none"))
     for key, name in enumerate(keys):
         own = "bold" if name == word else "normal"
-        ax.text(7 + wide * (key + 0.5), 2.0, name, ha="center", va="center", weight=own)
+        write(ax, 7 + wide * (key + 0.5), 2.0, name, weight=own)
     return fig
 
 
-def draw_lens_words(
-    inputs: Sequence[str], words: Sequence[Sequence[str]], shares: Sequence[Sequence[float]]
-) -> Figure:
+def draw_lens_words(inputs: Words, words: Sequence[Words], shares: Sequence[Sequence[float]]) -> Figure:
     """Draw the likeliest word at each position and depth, the lowest at the bottom, darker if likelier."""
     wide = 55.5 / len(inputs)
     fig, ax = new_canvas(64, 3.4 * len(words) + 6.5, width=WIDE)
     for depth, (row, given) in enumerate(zip(words, shares, strict=True)):
         y = 3.4 * depth + 3.2
-        ax.text(0.3, y + 1.7, f"depth {depth}", ha="left", va="center", color=MUTED)
+        write(ax, 0.3, y + 1.7, f"depth {depth}", "left", color=MUTED)
         for place, (word, exact) in enumerate(zip(row, given, strict=True)):
             share = round(exact, 2)
             cell = Rectangle(
@@ -89,20 +87,15 @@ def draw_lens_words(
             cell.set_gid(f"{SHADE}|{share}")
             ax.add_patch(cell)
             ink = HEAT_INK_HIGH if share > HEAT_SWITCH else HEAT_INK_LOW
-            spot = 8 + wide * (place + 0.5), y + 1.7
-            ax.text(*spot, word[:7], ha="center", va="center", color=ink)
+            write(ax, 8 + wide * (place + 0.5), y + 1.7, word[:7], color=ink)
     for place, word in enumerate(inputs):
-        ax.text(8 + wide * (place + 0.5), 1.5, word[:7], ha="center", va="center", weight="bold")
-    ax.text(0.3, 1.5, "input", ha="left", va="center", weight="bold")
-    ax.text(
-        8, 3.4 * len(words) + 4.8, "the model's next word is the top row", ha="left", va="center", color=MUTED
-    )
+        write(ax, 8 + wide * (place + 0.5), 1.5, word[:7], weight="bold")
+    write(ax, 0.3, 1.5, "input", "left", weight="bold")
+    write(ax, 8, 3.4 * len(words) + 4.8, "the model's next word is the top row", "left", color=MUTED)
     return fig
 
 
-def draw_streams(
-    clean: Sequence[str], corrupted: Sequence[str], *, depths: int, depth: int, token: int
-) -> Figure:
+def draw_streams(clean: Words, corrupted: Words, *, depths: int, depth: int, token: int) -> Figure:
     """Draw the vectors of two runs, one column for each token, and one vector that is put into the other.
 
     What the second run computes again is outlined only. The arrow runs between two rows.
@@ -115,7 +108,7 @@ def draw_streams(
         for place, name in enumerate(names):
             x = left + wide * place
             weight = "bold" if bold[place] else "normal"
-            ax.text(x + wide / 2, 1.2, name, ha="center", va="center", weight=weight)
+            write(ax, x + wide / 2, 1.2, name, weight=weight)
             for level in range(depths):
                 second = left == lefts[1]
                 put = second and (level, place) == (depth, token)
@@ -129,11 +122,11 @@ def draw_streams(
     ax.lines[-1].set_linewidth(2.5)
     draw_arrow(ax, (end, above), (end, y))
     for left, name in zip(lefts, ("run 1", "run 2"), strict=True):
-        ax.text(left, top, name, ha="left", va="center", weight="bold")
+        write(ax, left, top, name, "left", weight="bold")
     if depth + 1 < depths:
-        ax.text(lefts[1] + 6, top, "dashed: recomputed", ha="left", va="center", color=MUTED)
+        write(ax, lefts[1] + 6, top, "dashed: recomputed", "left", color=MUTED)
     for level in range(depths):
-        ax.text(0.3, PITCH * level + 2.8 + TALL / 2, f"depth {level}", ha="left", va="center", color=MUTED)
+        write(ax, 0.3, PITCH * level + 2.8 + TALL / 2, f"depth {level}", "left", color=MUTED)
     return fig
 
 
@@ -147,14 +140,14 @@ def _draw_cell(ax: Axes, spot: Point, width: float, *, first: bool, put: bool, a
     ax.add_patch(cell)
 
 
-def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
+def draw_induction(symbols: Words, copy: int) -> Figure:
     """Draw how two layers continue a repetition: the last symbol has an earlier copy at place `copy`."""
     wide, left, size = 37.5 / len(symbols), 9.3, 3.4
     fig, ax = new_canvas(47, 25.5)
     last = len(symbols) - 1
     middles = [left + wide * (place + 0.5) for place in range(len(symbols))]
     for y, name in ((1.0, "input"), (10.5, "layer 1"), (20.0, "layer 2")):
-        ax.text(0.2, y + size / 2, name, ha="left", va="center", color=MUTED)
+        write(ax, 0.2, y + size / 2, name, "left", color=MUTED)
     for place, name in enumerate(symbols):
         lit = FIRST if place == copy + 1 else NEUTRAL
         draw_box(ax, middles[place] - 0.46 * wide, 1.0, 0.92 * wide, size, name)
@@ -167,7 +160,5 @@ def draw_induction(symbols: Sequence[str], copy: int) -> Figure:
         ax, middles[last] - 0.46 * wide, 20.0, 0.92 * wide, size, symbols[copy + 1], color=SECOND
     )
     draw_arrow(ax, (middles[copy + 1], 10.5 + 1.5 * size), answer.left, color=SECOND)
-    ax.text(
-        left, 20.0 + size / 2, f"{symbols[last]} looks for “after {symbols[copy]}”", ha="left", va="center"
-    )
+    write(ax, left, 20.0 + size / 2, f"{symbols[last]} looks for “after {symbols[copy]}”", "left")
     return fig

@@ -202,8 +202,7 @@ def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
             }
             expect_no_mistake(number, mistakes, what=f"the number for {keys}")
             expect(
-                False,
-                f"with {keys}, your number {number:.4g} leaks a share of {leaked:.3g}, not {share:g}.",
+                False, f"with {keys}, your number {number:.4g} leaks a share of {leaked:.3g}, not {share:g}."
             )
     return "a softmax over such scores leaks exactly the share that you wanted."
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, draw_operator
+from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -42,7 +43,7 @@ def draw_with_and_without(
     wide, narrow, middle = (1.38, 0.9), (0.7, 0.9), (1.0, 0.9)
     for y, weights, title in ((7.35, unmasked, "Without a mask"), (0.8, masked, "With the causal mask")):
         hides = weights is masked
-        ax.text(0.1, y + 5.1, title, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + 5.1, title, "left", weight="bold")
         draw_matrix(ax, 1.85, y, scores, color=NEUTRAL, rows=words, columns=words, name="scores", size=narrow)
         if hides:
             draw_operator(ax, 4.25, y + 1.35, "+")
@@ -66,7 +67,7 @@ def draw_steps(words: Sequence[str], steps: Sequence[int], allowed: Bool[Tensor,
         weights = [power / sum(powers) for power in powers]
         free = bool(mask.all())
         look: dict[str, Any] = {"mask": mask[None], "columns": words if free else ()}
-        ax.text(0.1, y + 0.475, title, ha="left", va="center", weight="bold")
+        write(ax, 0.1, y + 0.475, title, "left", weight="bold")
         narrow, wide = (1.1 * share, 0.95), (1.4 * share, 0.95)
         start = draw_matrix(ax, 4.4, y, [scores], color=NEUTRAL, name="scores", size=narrow, **look)
         total = f"sum {sum(powers):g}"
@@ -93,7 +94,7 @@ def draw_batch(sentences: Sequence[Sequence[str]], real: Bool[Tensor, "batch tok
     draw_arrow(ax, (13.3, middle), (14.9, middle))
     blank = [[""] * tokens for _ in sentences]
     draw_matrix(ax, 15.2, 0.95, blank, color=KEY, name="padding mask", mask=real, size=(side, 1.1))
-    ax.text(0.1 + pitch * tokens / 2, 0.8, "batch", ha="center", va="top", weight="bold")
+    write(ax, 0.1 + pitch * tokens / 2, 0.8, "batch", height="top", weight="bold")
     return fig
 
 
@@ -123,14 +124,14 @@ def draw_slot(sentence: Sequence[str], slot: int) -> Figure:
     late = slot > slots / 2
     place = target.x + late * width, 6.75
     side = "right" if late else "left"
-    ax.text(*place, f"slot {slot} must predict", ha=side, va="center", weight="bold")
+    write(ax, *place, f"slot {slot} must predict", side, weight="bold")
     for number, word in enumerate(sentence[:-1], start=1):
         x = 0.3 + pitch * (number - 1)
         if number <= slot:
             draw_arrow(ax, draw_box(ax, x, 1.2, width, 1.2, word, color=KEY).top, target.bottom, color=QUERY)
         else:
             draw_matrix(ax, x, 1.2, [[word]], color=MASKED, mask=HIDDEN, size=(width, 1.2))
-        ax.text(x + width / 2, 0.6, f"slot {number}", ha="center", va="center", color=MUTED)
+        write(ax, x + width / 2, 0.6, f"slot {number}", color=MUTED)
     return fig
 
 
@@ -142,7 +143,7 @@ def draw_answers(kinds: Mapping[str, tuple[bool, bool]], *, slot: int = 2, slots
     for panel, (name, (mask, shift)) in enumerate(kinds.items()):
         left = 0.1 + 6.6 * panel
         inputs = ["<s>", *range(1, slots)] if shift else list(range(1, slots + 1))
-        ax.text(left, 5.9, name, ha="left", va="center", weight="bold")
+        write(ax, left, 5.9, name, "left", weight="bold")
         answer = draw_box(ax, left + pitch * (slot - 1), 3.9, *size, f"$w_{slot}$ ?", color=OUTPUT)
         for number, word in enumerate(inputs, start=1):
             corner = left + pitch * (number - 1), 1.3
@@ -157,7 +158,7 @@ def draw_answers(kinds: Mapping[str, tuple[bool, bool]], *, slot: int = 2, slots
             draw_arrow(ax, box.top, answer.bottom, color=SECOND if lit else MUTED)
         place = inputs.index(slot) + 1
         where = "hidden" if mask and place > slot else "one slot later" if place > slot else "in its own slot"
-        ax.text(left + pitch * slots / 2, 0.6, f"answer {where}", ha="center", va="center")
+        write(ax, left + pitch * slots / 2, 0.6, f"answer {where}")
     return fig
 
 
@@ -175,7 +176,7 @@ def draw_losses(
         for run in losses:
             look: dict[str, Any] = {"color": color, "linestyle": style, "marker": marker}
             ax.plot(range(len(run)), run, lw=1.5, markersize=4, **look)
-        ax.text(*place, name, ha="left", va="center")
+        write(ax, *place, name, "left")
     # Room below 0, so that a loss of 0 does not lie on the axis.
     ax.set(ylim=(-0.08 * chance, 1.5 * chance), xlabel="training step", ylabel="training loss")
     ax.set_yticks([0, 1, chance], ["0", "1", "log 10"])
@@ -198,9 +199,9 @@ def draw_reach(panels: Mapping[str, AnyMask]) -> Figure:
         }
         x = 1.35 + 4.3 * place
         box = draw_matrix(ax, x, 0.95, text, color=QUERY if leaks else KEY, **look)
-        ax.text(box.center[0], 5.7, title, ha="center", va="bottom", linespacing=1.3)
-        ax.text(box.center[0], 0.75, "input $j$", ha="center", va="top", color=MUTED)
-    ax.text(0.25, 0.95 + 3 * 0.65, "output $i$", rotation=90, ha="center", va="center", color=MUTED)
+        write(ax, box.center[0], 5.7, title, height="bottom", linespacing=1.3)
+        write(ax, box.center[0], 0.75, "input $j$", height="top", color=MUTED)
+    write(ax, 0.25, 0.95 + 3 * 0.65, "output $i$", rotation=90, color=MUTED)
     return fig
 
 
@@ -229,8 +230,8 @@ def draw_blind(scores: Sequence[float], ways: Mapping[str, tuple[Float[Tensor, "
         box = draw_matrix(ax, left, top - 1.4 * row, [numbers], color=color, size=size)
         rows.append((name, box, note))
     for name, box, note in rows:
-        ax.text(0.1, box.center[1], name, ha="left", va="center")
-        ax.text(box.right[0] + 0.4, box.center[1], note, ha="left", va="center")
+        write(ax, 0.1, box.center[1], name, "left")
+        write(ax, box.right[0] + 0.4, box.center[1], note, "left")
     return fig
 
 
@@ -261,10 +262,9 @@ def draw_pasts(orders: Sequence[Sequence[str]]) -> Figure:
             end = 2.1 + len(shown) * high
             draw_arrow(ax, (below.top[0], end), (below.top[0], reader.y))
             if past not in pasts[1 - panel]:
-                frame = Rectangle(
-                    (x, 2.1), pitch - 0.15, end - 2.1, fill=False, edgecolor=INK, lw=3, zorder=5
+                ax.add_patch(
+                    Rectangle((x, 2.1), pitch - 0.15, end - 2.1, fill=False, edgecolor=INK, lw=3, zorder=5)
                 )
-                ax.add_patch(frame)
     return fig
 
 
@@ -275,14 +275,14 @@ def draw_prefixes(sentence: Sequence[str], mask: Mask) -> Figure:
     side, pitch = 3.8 / tokens, 6.6 / tokens
     for number in range(1, tokens + 1):
         y = 0.5 + (tokens - number) * side
-        ax.text(0.1, y + side / 2, f"pass {number}", ha="left", va="center", color=MUTED)
+        write(ax, 0.1, y + side / 2, f"pass {number}", "left", color=MUTED)
         for place, word in enumerate(sentence[:number]):
             draw_matrix(ax, 2.0 + pitch * place, y + 0.1, [[word]], color=KEY, size=(pitch - 0.1, side - 0.2))
     draw_operator(ax, 9.0, 0.5 + tokens * side / 2, "=")
     blank = [[""] * tokens for _ in sentence]
     draw_matrix(ax, 9.9, 0.5, blank, color=KEY, columns=sentence, mask=mask, size=(side, side))
-    ax.text(8.7, 6.35, "one masked pass", ha="left", va="center", weight="bold")
-    ax.text(0.1, 6.35, f"{tokens} passes", ha="left", va="center", weight="bold")
+    write(ax, 8.7, 6.35, "one masked pass", "left", weight="bold")
+    write(ax, 0.1, 6.35, f"{tokens} passes", "left", weight="bold")
     return fig
 
 

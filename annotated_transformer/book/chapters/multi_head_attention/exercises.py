@@ -3,19 +3,21 @@
 import copy
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
-    Unmet,
     expect,
     expect_close,
     expect_no_mistake,
     judge,
+    named_type,
     plural,
 )
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -42,7 +44,7 @@ def _layer(*sizes: int, **options: int | bool) -> MultiHeadAttention:
 
 
 @judge
-def check_shapes(answer: object) -> str:
+def check_shapes(answer: Any) -> str:
     """Check the shapes that the reader predicts: exercise ex-predict-shapes."""
     layer = MultiHeadAttention(12, 3, d_k=5, d_v=2).double()
     seen: dict[str, object] = {}
@@ -59,13 +61,9 @@ def check_shapes(answer: object) -> str:
     seen["queries"] = tuple(layer.project_query(query).shape)
     seen["output"] = tuple(layer(query, memory, memory).shape)
     seen["parameters"] = sum(parameter.numel() for parameter in layer.parameters())
-    if not isinstance(answer, Mapping):
-        raise Unmet(f"the predictions should be a dictionary, not {type(answer).__name__}.")
-    for name in ("queries", "weights", "heads", "concat", "output", "parameters"):
-        guess = answer.get(name)
-        expect(guess is not None and guess is not ..., f"there is no prediction for {name!r} yet.")
-        guess = tuple(guess) if isinstance(guess, list | torch.Size) else guess
-        expect(guess == seen[name], f"{name!r}: the answer is not {guess}. {CLUES[name]}")
+    expect(isinstance(answer, Mapping), f"the predictions should be a dictionary, not {named_type(answer)}")
+    right = {name: (seen[name], clue) for name, clue in CLUES.items()}
+    expect_predictions(answer, right, put="your prediction")
     return "heads come before queries, weights are queries × keys, and the output is as wide as the model."
 
 
@@ -149,23 +147,21 @@ def _mistaken_multi_head(
     projected = [x @ matrix for x, matrix in zip((query, key, value), matrices, strict=False)]
     cut = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in projected]
     mixed = [x.reshape(len(x), heads, x.size(1), -1) for x in projected]
-    read = F.scaled_dot_product_attention(mixed[0], mixed[1], mixed[2])
+    read, right = (F.scaled_dot_product_attention(*parts) for parts in (mixed, cut))
+    unswapped = right.reshape(len(query), query.size(1), -1) @ matrices[3]
+
+    def joined(heads: Tensor) -> Tensor:
+        return heads.transpose(1, 2).flatten(2) @ matrices[3]
+
     found: dict[str, object] = {
         both: (read.reshape(len(query), query.size(1), -1) @ matrices[3]),
-        "each head mixes the columns of several heads: cut the columns, then swap the axes": (
-            read.transpose(1, 2).flatten(2) @ matrices[3]
-        ),
-        "the axes are not swapped back before the heads are joined": (
-            F.scaled_dot_product_attention(cut[0], cut[1], cut[2]).reshape(len(query), query.size(1), -1)
-            @ matrices[3]
-        ),
+        "each head mixes the columns of several heads: cut the columns, then swap the axes": joined(read),
+        "the axes are not swapped back before the heads are joined": unswapped,
     }
     for mistake, output in mistaken_attention(*cut).items():
-        found[mistake] = output.transpose(1, 2).flatten(2) @ matrices[3]
+        found[mistake] = joined(output)
     wide = F.scaled_dot_product_attention(cut[0], cut[1], cut[2], scale=query.size(-1) ** -0.5)
-    found["the scores are divided by √d_model; the width of one head is d_k"] = (
-        wide.transpose(1, 2).flatten(2) @ matrices[3]
-    )
+    found["the scores are divided by √d_model; the width of one head is d_k"] = joined(wide)
     return found
 
 
@@ -230,13 +226,11 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
                 expect(
                     not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
                 )
-        read = before.attention(before.project_query(x), *before.project_memory(x, x)).detach()
+        own = before.attention(before.project_query(x), *before.project_memory(x, x)).detach().transpose(0, 1)
         alike = before(x, x, x).detach() / 3
         mistakes: dict[str, object] = {
             "the output is divided evenly among the heads": torch.stack([alike] * 3),
-            "these are the heads themselves; each still has to pass through its part of W^O": read.transpose(
-                0, 1
-            ),
+            "these are the heads themselves; each still has to pass through its part of W^O": own,
         }
         if bias:
             bare = MultiHeadAttention(6, 3, d_k=5, d_v=2).double().requires_grad_(False)

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
+from annotated_transformer.book.drawing.words import write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -50,7 +51,7 @@ def draw_mixtures(
     right = draw_matrix(ax, 10.4, 0.95, weights @ values, color=OUTPUT, name="output", size=(0.96, 0.95))
     for number, word in enumerate(results):
         y = right.y + right.height - (number + 0.5) * 0.95
-        ax.text(right.right[0] + 0.15, y, word, ha="left", va="center", color=INK)
+        write(ax, right.right[0] + 0.15, y, word, "left", color=INK)
     ax.plot([0.2, 13.8], [left.y + 0.95] * 2, color=INK, lw=1.2, ls=(0, (4, 3)), marker="")
     return fig
 
@@ -79,7 +80,7 @@ def draw_flow(
         i = number + 1
         ax.text(x0 + 0.25, 12.2, f"head {i}", va="top", weight="bold")
         maps = f"$W^Q_{i}, W^K_{i}, W^V_{i}$"
-        ax.text(x0 + 6.45, 12.2, maps, ha="right", va="top", color=INK)
+        write(ax, x0 + 6.45, 12.2, maps, "right", "top", color=INK)
         query = _titled(ax, x0 + 0.55, 10.0, parts["Q"], QUERY, f"$Q_{i}$", cell)
         key = _titled(ax, x0 + 2.0, 8.56, parts["K"], KEY, f"$K_{i}$", cell)
         value = _titled(ax, x0 + 4.6, 8.56, parts["V"], VALUE, f"$V_{i}$", cell)
@@ -102,7 +103,7 @@ def _draw_concat(
     halves = []
     for number, (parts, (color, _)) in enumerate(zip(heads, HEADS, strict=True)):
         halves.append(draw_matrix(ax, 0.4 + 1.44 * number, 2.3, parts["head"], color=color, size=size))
-    ax.text(halves[0].right[0], 2.15, "concat", ha="center", va="top", weight="bold")
+    write(ax, halves[0].right[0], 2.15, "concat", height="top", weight="bold")
     for end, half, turn in zip(ends, halves, (5.1, 4.5), strict=True):
         draw_line(ax, (end.bottom[0], 6.0), (end.bottom[0], turn), (half.top[0], turn))
         draw_arrow(ax, (half.top[0], turn), half.top)
@@ -117,7 +118,7 @@ def _titled(
 ) -> Box:
     """Draw a matrix with its name above it, so that an arrow can leave below."""
     box = draw_matrix(ax, x, y, numbers, color=color, size=size)
-    ax.text(box.top[0], box.top[1] + 0.12, name, ha="center", va="bottom", weight="bold")
+    write(ax, box.top[0], box.top[1] + 0.12, name, height="bottom", weight="bold")
     return box
 
 
@@ -131,7 +132,7 @@ def draw_sum_of_heads(
     for head, (color, _) in zip(heads, HEADS, strict=True):
         concat = draw_matrix(ax, left, 4.6, head[None], color=color, size=size)
         left = concat.right[0]
-    ax.text(2.2, 4.45, "concat", ha="center", va="top", weight="bold")
+    write(ax, 2.2, 4.45, "concat", height="top", weight="bold")
     draw_operator(ax, 4.35, 5.0, "×")
     for number, (block, (color, _)) in enumerate(zip(blocks, HEADS, strict=True)):
         stacked = draw_matrix(ax, 4.8, 5.0 - 1.6 * number, block, color=color, size=size)
@@ -177,12 +178,12 @@ def _draw_entries(
         for column, number in enumerate(line):
             color, hatch = HEADS[number % width // (width // 2)]
             corner = x + 1.2 * column, y - row - 1.0
-            ax.add_patch(Rectangle(corner, 1.2, 1, facecolor=to_rgba(color, 0.3), edgecolor="none"))
+            draw_area(ax, corner, 1.2, 1, color, 0.3, edgecolor="none")
             ax.add_patch(Rectangle(corner, 1.2, 1, fill=False, edgecolor=color, hatch=hatch))
-            ax.text(corner[0] + 0.6, corner[1] + 0.5, str(number), ha="center", va="center", weight="bold")
+            write(ax, corner[0] + 0.6, corner[1] + 0.5, str(number), weight="bold")
         if rows:
-            ax.text(x - 0.2, y - row - 0.5, rows[row], ha="right", va="center", color=MUTED)
-    ax.text(x + 0.6 * numbers.size(1), y + 0.2, title, ha="center", va="bottom")
+            write(ax, x - 0.2, y - row - 0.5, rows[row], "right", color=MUTED)
+    write(ax, x + 0.6 * numbers.size(1), y + 0.2, title, height="bottom")
 
 
 def draw_widths(d_model: int, heads: int) -> Figure:
@@ -214,8 +215,8 @@ def draw_widths(d_model: int, heads: int) -> Figure:
         (11.9, "concat", d_model),
         (18.05, "output", d_model),
     ):
-        ax.text(x, low + side + 0.3, title, ha="center", va="bottom", weight="bold")
-        ax.text(x, low - 0.2, f"{width}", ha="center", va="top", color=MUTED)
+        write(ax, x, low + side + 0.3, title, height="bottom", weight="bold")
+        write(ax, x, low - 0.2, f"{width}", height="top", color=MUTED)
     return fig
 
 
@@ -236,12 +237,11 @@ def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int])
                 corner = x + right + back * sentence, up - high / 2 + back * sentence
                 _draw_sheet(ax, corner, (wide, high), number)
         for number, (right, up) in enumerate(places):
-            spot = x + right + wide / 2, up
-            ax.text(*spot, f"head {number + 1}", ha="center", va="center", bbox=PLATE, zorder=5)
+            write(ax, x + right + wide / 2, up, f"head {number + 1}", bbox=PLATE, zorder=5)
         across = x + (places[-1][0] + wide) / 2
-        ax.text(across, 0.5, " × ".join(map(str, shape)), ha="center", va="center", weight="bold")
-    ax.text(0.6, middle, f"{tokens} tokens", ha="right", va="center", rotation=90, color=MUTED)
-    ax.text(0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", ha="center", va="top", color=MUTED)
+        write(ax, across, 0.5, " × ".join(map(str, shape)), weight="bold")
+    write(ax, 0.6, middle, f"{tokens} tokens", "right", rotation=90, color=MUTED)
+    write(ax, 0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", height="top", color=MUTED)
     ax.text(0.8, middle + high / 2 + 0.4 + back * batch, f"{batch} sentences", va="bottom", color=MUTED)
     draw_arrow(ax, (5.6, middle), (8.0, middle), "unflatten")
     draw_arrow(ax, (13.5, middle), (15.9, middle), "transpose")
@@ -252,7 +252,7 @@ def _draw_sheet(ax: Axes, corner: Point, size: tuple[float, float], head: int) -
     """Draw one head's entries for one sentence, on paper, so that it hides the sheets behind it."""
     color, hatch = HEADS[head % len(HEADS)]
     ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, lw=0))
-    ax.add_patch(Rectangle(corner, *size, facecolor=to_rgba(color, 0.3), edgecolor=color, hatch=hatch))
+    draw_area(ax, corner, *size, color, 0.3, hatch=hatch)
 
 
 def draw_merges(
@@ -272,7 +272,7 @@ def draw_merges(
             color, mark, size = (SECOND, "s", 16) if count > 1 else (FIRST, "o", 9)
             ax.plot([x], [y], color=color, marker=mark, ls="", markersize=size)
             if count > 1:
-                ax.text(x, y, f"{count}", ha="center", va="center_baseline", color=PAPER, weight="bold")
+                write(ax, x, y, f"{count}", height="center_baseline", color=PAPER, weight="bold")
         for word, (x, y) in corners.items():
             _label(ax, word, (x, y), color=MUTED)
         named: dict[tuple[float, ...], list[str]] = {}
@@ -290,4 +290,4 @@ def _label(ax: Axes, text: str, spot: Sequence[float | int], *, color: str = INK
     """Write a text above a point in the upper half, below one in the lower half."""
     up = spot[1] > 0.5
     offset, va = (0, 9 if up else -9), "bottom" if up else "top"
-    ax.annotate(text, (spot[0], spot[1]), offset, textcoords="offset points", ha="center", va=va, color=color)
+    write_beside(ax, (spot[0], spot[1]), offset, text, "center", va, color=color)

@@ -17,6 +17,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_operator
+from annotated_transformer.book.drawing.words import Curves, Words, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -51,19 +52,14 @@ def draw_error_law(measured: Mapping[float, tuple[float, float]]) -> Figure:
     ax.plot(list(measured), means, color=INK, linestyle="", marker="D", markersize=4, clip_on=False)
     ax.text(0.02, 0.86, "item a", ha="left")
     ax.text(0.98, 0.86, "item b", ha="right")
-    ax.text(0.02, 0.53, "mean", ha="left", va="bottom")
+    write(ax, 0.02, 0.53, "mean", "left", "bottom")
     ax.set(xlabel=r"weight $\alpha$ on item a", ylabel="error of the best read-out", ylim=(-0.02, 1.05))
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
     return fig
 
 
-def draw_errors(
-    errors: Mapping[str, Sequence[float]],
-    heads: Mapping[str, Sequence[Sequence[int]]],
-    *,
-    cut: Sequence[str] = (),
-) -> Figure:
+def draw_errors(errors: Curves, heads: Mapping[str, Sequence[Sequence[int]]], *, cut: Words = ()) -> Figure:
     """Draw the errors of trained layers: for each kind a sketch, and a mark for each seed.
 
     `heads` gives the widths of the heads of each layer; the kinds in `cut` have no residual connection.
@@ -75,13 +71,13 @@ def draw_errors(
     draw_line(ax, (left, low), (right, low))
     ax.plot([half, half], [low, high], color=INK, lw=1.5, ls=":", marker="")
     note = "out of reach\nfor one head\nin one layer"
-    ax.text((left + half) / 2 - 0.2, high - 1.7, note, ha="center", va="center", color=MUTED)
+    write(ax, (left + half) / 2 - 0.2, high - 1.7, note, color=MUTED)
     for x, label in ((left, "0"), (half, "½"), (right, "1")):
-        ax.text(x, low - 0.25, label, ha="center", va="top")
-    ax.text(half, 0.35, "share of the variance lost", ha="center", va="center")
+        write(ax, x, low - 0.25, label, height="top")
+    write(ax, half, 0.35, "share of the variance lost")
     for row, (name, values) in enumerate(errors.items()):
         y = high - 1.7 * (row + 0.5)
-        ax.text(0.2, y, name, ha="left", va="center")
+        write(ax, 0.2, y, name, "left")
         _draw_layers(ax, (6.9, y), heads[name], residual=name not in cut)
         shown = [round(value, 2) for value in values]
         color, mark = (FIRST, "o") if max(shown) < 0.45 else (SECOND, "s")
@@ -90,7 +86,7 @@ def draw_errors(
         places = [left + (right - left) * value for value in shown]
         ax.plot(places, heights, color=color, marker=mark, ls="", markersize=7)
         said = " to ".join(f"{end:.2f}" for end in sorted({min(shown), max(shown)}))
-        ax.text(max(places) + 0.4, y, said, ha="left", va="center")
+        write(ax, max(places) + 0.4, y, said, "left")
     return fig
 
 
@@ -120,11 +116,9 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
     for (start, values), (color, style, _) in zip(gaps.items(), cycle(LOOKS), strict=False):
         logs = [round(math.log10(max(value, LEAST)), 1) for value in values]
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
-        name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
-        ax.text(-6, logs[0], name, ha="right", va="center")
+        write(ax, -6, logs[0], f"$10^{{{round(math.log10(start))}}}$" if start else "0", "right")
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
-    ax.set_xlim(-90, max(len(values) for values in gaps.values()))
-    ax.set_xticks([0, mark, 300, 400])
+    ax.set(xlim=(-90, max(len(values) for values in gaps.values())), xticks=[0, mark, 300, 400])
     ax.set_yticks([-15, -10, -5, 0], ["$10^{-15}$", "$10^{-10}$", "$10^{-5}$", "$1$"])
     return fig
 
@@ -156,8 +150,8 @@ def draw_cost(
         (3.4, "$W^Q$ and its cuts", f"{d_model} × {d_model},\n{heads} × {width} columns"),
         (10.6, "weights", f"{heads} × {tokens} × {tokens}\n= {maps.numel()} numbers"),
     ):
-        ax.text(x, 9.0, title, ha="center", va="bottom", weight="bold")
-        ax.text(x, 2.2, line, ha="center", va="top", color=MUTED)
+        write(ax, x, 9.0, title, height="bottom", weight="bold")
+        write(ax, x, 2.2, line, height="top", color=MUTED)
     return fig
 
 
@@ -187,7 +181,7 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
     for place, (heads, bleu) in enumerate(rows.items()):
         weight = "bold" if heads == base else "normal"
         offset = (0, 8 if place else -18)
-        ax.annotate(f"{bleu}", (place, bleu), offset, textcoords="offset points", ha="center", weight=weight)
+        write_beside(ax, (place, bleu), offset, f"{bleu}", "center", weight=weight)
     ax.set_xticks(range(len(rows)), [f"{heads}\n{512 // heads}" for heads in rows])
     ax.set(
         xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3)
@@ -196,9 +190,7 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
     return fig
 
 
-def draw_learned(
-    weights: Float[Tensor, "rows items"], *, rows: Sequence[str], lines: Sequence[int]
-) -> Figure:
+def draw_learned(weights: Float[Tensor, "rows items"], *, rows: Words, lines: Sequence[int]) -> Figure:
     """Draw the learned weights on the items when the query names items 2 and 5, with lines between models."""
     fig, ax = new_figure(height=3.9)
     draw_attention(ax, weights, rows, [str(item + 1) for item in range(weights.size(1))])
@@ -208,7 +200,7 @@ def draw_learned(
     return fig
 
 
-def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Sequence[str]) -> Figure:
+def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Words) -> Figure:
     """Draw the weights of several heads on one sentence, one map under another."""
     fig, axes = new_figure(len(maps), 1, width=4.2, height=3.6 * len(maps) + 0.6)
     for place, (ax, (name, weights)) in enumerate(zip(axes, maps.items(), strict=True)):
@@ -218,7 +210,7 @@ def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: S
     return fig
 
 
-def draw_swap(weights: Mapping[str, Float[Tensor, " words"]], *, reader: str, lit: Sequence[str]) -> Figure:
+def draw_swap(weights: Mapping[str, Float[Tensor, " words"]], *, reader: str, lit: Words) -> Figure:
     """Draw how much `reader` reads from each word of two sentences, side by side, two words `lit`."""
     colors = dict(zip(lit, (FIRST, SECOND), strict=True))
     fig, ax = new_canvas(19.5, 5.9, width=WIDE)
@@ -232,7 +224,7 @@ def draw_swap(weights: Mapping[str, Float[Tensor, " words"]], *, reader: str, li
             box = draw_box(ax, left + pitch * place, 0.2, pitch - 0.1, 1.0, word, color=color)
             end = output.x + (place + 0.5) * output.width / len(words), output.y
             draw_weight(ax, box.top, end, weight, color=color)
-            ax.text(box.top[0], 1.75, f"{weight:.2f}", ha="center", va="center", bbox=PLATE, zorder=5)
+            write(ax, box.top[0], 1.75, f"{weight:.2f}", bbox=PLATE, zorder=5)
         outputs.append(output)
     draw_operator(ax, (outputs[0].right[0] + outputs[1].x) / 2, outputs[0].center[1], "=")
     return fig

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Arc, Circle, Rectangle
+from matplotlib.patches import Arc, Circle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Point, draw_line
+from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
 
@@ -25,13 +24,13 @@ def draw_clocks(
     fig, ax = new_canvas(14.0, 1.3 + step * pairs)
     for row, wavelength in enumerate(wavelengths):
         y = step * (pairs - row) - 0.5
-        ax.text(0.1, y, f"1 turn in\n{wavelength:,.0f} words", ha="left", va="center")
+        write(ax, 0.1, y, f"1 turn in\n{wavelength:,.0f} words", "left")
         for column, values in enumerate(table.tolist()):
             _draw_dial(ax, (left + pitch * column, y), values[2 * row : 2 * row + 2])
     top = step * pairs + 0.55
-    ax.text(0.1, top, "position", ha="left", va="center", color=MUTED)
+    write(ax, 0.1, top, "position", "left", color=MUTED)
     for column, position in enumerate(positions):
-        ax.text(left + pitch * column, top, f"{position}", ha="center", va="center", weight="bold")
+        write(ax, left + pitch * column, top, f"{position}", weight="bold")
     return fig
 
 
@@ -78,11 +77,11 @@ def draw_turn(
     ax.set(xlim=(-2.9, step * columns - 0.9), ylim=(-step * len(starts) + 1.0, 1.5), aspect="equal")
     ax.set_axis_off()
     for column, angle in enumerate(angles):
-        ax.text(step * column, 1.3, f"{math.degrees(angle):,.0f}°", ha="center", va="center", weight="bold")
-    ax.text(-2.8, 1.3, "turns by", ha="left", va="center", color=MUTED)
+        write(ax, step * column, 1.3, f"{math.degrees(angle):,.0f}°", weight="bold")
+    write(ax, -2.8, 1.3, "turns by", "left", color=MUTED)
     for row, (position, pairs) in enumerate(starts.items()):
         y = -step * row
-        ax.text(-2.8, y, f"{position} to {position + offset}", ha="left", va="center")
+        write(ax, -2.8, y, f"{position} to {position + offset}", "left")
         for column, (hand, angle) in enumerate(zip(pairs.tolist(), angles, strict=True)):
             center = step * column, y
             _draw_dial(ax, center, hand, color=NEUTRAL, radius=0.9)
@@ -96,8 +95,7 @@ def draw_turn(
                 ax.add_patch(arc)
     curve.plot(range(len(products)), products, color=NEUTRAL, linestyle="-", marker="")
     curve.plot([offset], [products[offset]], color=FIRST, linestyle="", marker="o", markersize=9)
-    label = f"{products[offset]:.1f}"
-    curve.annotate(label, (offset, products[offset]), (8, 6), textcoords="offset points", weight="bold")
+    write_beside(curve, (offset, products[offset]), (8, 6), f"{products[offset]:.1f}", weight="bold")
     curve.set(xlabel="offset", ylabel="dot product", ylim=(0, 1.2 * float(products.max())))
     return fig
 
@@ -128,15 +126,15 @@ def draw_unrolled(pair: Float[Tensor, "positions 2"], *, shown: int) -> Figure:
                 ax.plot(*zip(tip, spot, strict=True), color=MUTED, lw=1.2, ls=":", marker="", zorder=1)
         weight = "bold" if place == shown else "normal"
         outside = x + 1.22 * radius * sine, y + 1.22 * radius * cosine
-        ax.text(*outside, f"{place}", ha="center", va="center", weight=weight)
+        write(ax, *outside, f"{place}", weight=weight)
         if place == shown:
             _draw_hand(ax, (x, y), (sine, cosine), color=INK, radius=radius)
-            ax.text(right + 0.35, tip[1] + 0.1, f"{cosine:.2f}", ha="left", va="bottom", weight="bold")
-            ax.text(tip[0] + 0.35, below, f"{sine:.2f}", ha="left", va="center", weight="bold")
-    ax.text(9.95, y + radius + 0.2, "cosine: height of the tip", ha="center", va="bottom")
-    ax.text(x + radius + 0.7, 2.2, "sine: how far the tip\nis to the right", ha="left", va="center")
-    ax.text(13.7, y - radius - 0.2, "position →", ha="right", va="top", color=MUTED)
-    ax.text(x + radius + 0.7, 0.45, "position ↓", ha="left", va="center", color=MUTED)
+            write(ax, right + 0.35, tip[1] + 0.1, f"{cosine:.2f}", "left", "bottom", weight="bold")
+            write(ax, tip[0] + 0.35, below, f"{sine:.2f}", "left", weight="bold")
+    write(ax, 9.95, y + radius + 0.2, "cosine: height of the tip", height="bottom")
+    write(ax, x + radius + 0.7, 2.2, "sine: how far the tip\nis to the right", "left")
+    write(ax, 13.7, y - radius - 0.2, "position →", "right", "top", color=MUTED)
+    write(ax, x + radius + 0.7, 0.45, "position ↓", "left", color=MUTED)
     return fig
 
 
@@ -147,20 +145,19 @@ def draw_counters(bits: Int[Tensor, "positions bits"], waves: Float[Tensor, "pos
     places = [left + (place + 0.5) * step for place in range(count)]
     y = pitch * (bits.size(1) + waves.size(1)) + 0.6
     fig, ax = new_canvas(14.0, y + 0.9)
-    ax.text(0.1, y + 0.45, "position", ha="left", va="center", color=MUTED)
+    write(ax, 0.1, y + 0.45, "position", "left", color=MUTED)
     for place, x in enumerate(places):
-        ax.text(x, y + 0.45, f"{place}", ha="center", va="center", color=MUTED)
+        write(ax, x, y + 0.45, f"{place}", color=MUTED)
     for digit, line in enumerate(bits.T.tolist()):
         y -= pitch
-        ax.text(0.1, y + 0.5, f"bit {digit}", ha="left", va="center")
+        write(ax, 0.1, y + 0.5, f"bit {digit}", "left")
         for x, bit in zip(places, line, strict=True):
-            face = to_rgba(FIRST, 0.6 if bit else 0.08)
-            ax.add_patch(Rectangle((x - step / 2, y), step, 1, facecolor=face, edgecolor=FIRST, lw=0.8))
-            ax.text(x, y + 0.5, f"{bit}", ha="center", va="center")
+            draw_area(ax, (x - step / 2, y), step, 1, FIRST, 0.6 if bit else 0.08, lw=0.8)
+            write(ax, x, y + 0.5, f"{bit}")
     y -= 0.4
     for pair, line in enumerate(waves.T.tolist()):
         y -= pitch
-        ax.text(0.1, y + 0.5, f"pair {pair}", ha="left", va="center")
+        write(ax, 0.1, y + 0.5, f"pair {pair}", "left")
         draw_line(ax, (left, y + 0.5), (left + count * step, y + 0.5), color=NEUTRAL)
         heights = [y + 0.5 + 0.45 * value for value in line]
         ax.plot(places, heights, color=SECOND, ls="--", marker="s", markersize=4, lw=1.5)

@@ -58,17 +58,16 @@ def check_sinusoids(answer: Callable[[int, int], Tensor]) -> str:
         table, wanted = answer(length, d_model), _by_loops(length, d_model)
         sines, cosines = wanted[:, 0::2], wanted[:, 1::2]
         place, index = torch.arange(length)[:, None], torch.arange(0, d_model, 2)
-        each = place / 10_000 ** (torch.arange(d_model) / d_model)  # one frequency for each feature
+        slow, feature = place / 10_000 ** (index / 2 / d_model), torch.arange(d_model)
+        each = place / 10_000 ** (feature / d_model)  # one frequency for each feature
         mistakes = {
             "all sines come first, and all cosines after them": torch.cat([sines, cosines], dim=1),
             "positions are columns; they should be rows": wanted.T,
             "sines and cosines are swapped": torch.stack([cosines, sines], dim=-1).flatten(1),
-            "the exponent is i / d_model instead of 2i / d_model": _interleaved(
-                place / 10_000 ** (index / 2 / d_model)
-            ),
+            "the exponent is i / d_model instead of 2i / d_model": _interleaved(slow),
             "positions begin with 1": _by_loops(length, d_model, first=1),
             "each feature has a frequency of its own; pairs share one": torch.where(
-                torch.arange(d_model) % 2 == 0, each.sin(), each.cos()
+                feature % 2 == 0, each.sin(), each.cos()
             ),
         }
         what = f"the table of {plural(length, 'position')}, width {d_model},"

@@ -14,7 +14,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
@@ -29,14 +29,14 @@ def draw_two_orders(outputs: Mapping[str, Mapping[str, Float[Tensor, " d_model"]
     y = 1.15 * rows
     for title, sentences in outputs.items():
         y -= 1.2
-        ax.text(0.1, y + 0.35, title, ha="left", va="center", weight="bold")
-        ax.text(13.8, y + 0.35, f"output at {word}", ha="right", va="center", color=MUTED)
+        write(ax, 0.1, y + 0.35, title, "left", weight="bold")
+        write(ax, 13.8, y + 0.35, f"output at {word}", "right", color=MUTED)
         vectors = list(sentences.values())
         for sentence, vector in sentences.items():
             y -= 1.15
             same = all((vector - other).abs().max() < 1e-9 for other in vectors)
             box = draw_matrix(ax, 8.4, y, vector[None], color=OUTPUT if same else FIRST, size=(1.36, 0.9))
-            ax.text(0.1, box.left[1], sentence, ha="left", va="center")
+            write(ax, 0.1, box.left[1], sentence, "left")
             draw_arrow(ax, (7.75, box.left[1]), box.left)
         y -= 0.15
     return fig
@@ -109,15 +109,14 @@ def draw_windows(
     """Draw the accuracy on windows of text over where they start; training has seen `trained` positions."""
     fig, ax = new_figure(height=3.7)
     ax.axvspan(0, trained, color=NEUTRAL, alpha=0.25, linewidth=0)
-    ax.text(0.4, 0.03, "trained", ha="left", va="bottom", color=MUTED)
+    write(ax, 0.4, 0.03, "trained", "left", "bottom", color=MUTED)
     for (name, lines), (color, style, mark), place in zip(runs.items(), LOOKS, places, strict=False):
         for line in lines:
             shown = [round(value, 2) for value in line]
             ax.plot(starts, shown, color=color, linestyle=style, marker=mark, markersize=4, lw=1.5)
-        ax.text(*place, name, ha="left", va="center")
+        write(ax, *place, name, "left")
     ax.set(xlabel="first position of the window", ylabel="accuracy", ylim=(0, 1.08), xlim=(0, None))
-    ax.set_xticks(list(starts))
-    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.set(xticks=list(starts), yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
     return fig
 
 
@@ -129,8 +128,7 @@ def draw_room(variances: Mapping[str, Sequence[float]]) -> Figure:
         color, style, mark = (NEUTRAL, "-", "^") if ax is below else LOOKS[len(ax.lines)]
         ax.plot(range(1, len(values) + 1), values, color=color, linestyle=style, marker=mark, label=name)
     for ax in (above, below):
-        ax.set_xticks(list(range(1, 9)))
-        ax.set_ylabel("variance")
+        ax.set(xticks=list(range(1, 9)), ylabel="variance")
     above.set_title("words", loc="left")
     label_ends(above)
     below.set_title("positions", loc="left")
@@ -154,7 +152,7 @@ def draw_sums(
         )
         for place, (name, numbers, color) in enumerate(columns):
             box = draw_matrix(ax, x + 3.0 * place, 0.3, numbers[:, None], color=color, size=size)
-            ax.text(box.center[0], box.top[1] + 0.2, name, ha="center", va="bottom", color=MUTED)
+            write(ax, box.center[0], box.top[1] + 0.2, name, height="bottom", color=MUTED)
             if place < 2:
                 draw_operator(ax, box.right[0] + 0.62, box.right[1], "+="[place])
     return fig
@@ -184,7 +182,7 @@ def draw_ranges(
     y = 0.0
     looks = (FIRST, ""), (SECOND, "///"), (NEUTRAL, "")
     for (name, starts), (color, hatch) in zip(rows.items(), looks, strict=True):
-        ax.text(0, y, name, ha="left", va="center", weight="bold")
+        write(ax, 0, y, name, "left", weight="bold")
         for start in starts:
             y += 1.0
             face = to_rgba(color, 0.5)

@@ -15,6 +15,7 @@ from annotated_transformer.book.chapters.queries_keys_values.scenes import (
 )
 from annotated_transformer.book.chapters.queries_keys_values.soft_lookup import Captioner, gaussian_average
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -28,18 +29,11 @@ from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention
 
 ANSWERS = {
-    "narrow, query 9.4": 14.0,
-    "narrow, query 13": 20.0,
-    "narrow, query 9": 12.0,
-    "wide, query 9.4": 44 / 3,
-    "wide, 12 stored twice": 16.0,
-}
-TRAPS = {
-    "narrow, query 9.4": "Which key is closest, and how much weight is left for the others?",
-    "narrow, query 13": "The query lies outside all keys, but one of them is closest.",
-    "narrow, query 9": "Two keys are equally close; what does a softmax give to two equal scores?",
-    "wide, query 9.4": "In a very wide kernel, all keys are about equally close.",
-    "wide, 12 stored twice": "A pair that is stored twice gets two weights.",
+    "narrow, query 9.4": (14.0, "Which key is closest, and how much weight is left for the others?"),
+    "narrow, query 13": (20.0, "The query lies outside all keys, but one of them is closest."),
+    "narrow, query 9": (12.0, "Two keys are equally close; what does a softmax give to two equal scores?"),
+    "wide, query 9.4": (44 / 3, "In a very wide kernel, all keys are about equally close."),
+    "wide, 12 stored twice": (16.0, "A pair that is stored twice gets two weights."),
 }
 Lookup = Callable[..., Any]
 
@@ -47,14 +41,7 @@ Lookup = Callable[..., Any]
 @judge
 def check_answers(answer: Mapping[str, Any]) -> str:
     """Judge the predicted answers of a soft dictionary, exercise ex-predict-width."""
-    for case, right in ANSWERS.items():
-        prediction = answer.get(case)
-        expect(
-            isinstance(prediction, int | float),
-            f"the answer for {case!r} is still empty; put a number there.",
-        )
-        close = abs(float(prediction or 0.0) - right) < 0.02
-        expect(close, f"for {case!r} the answer is not {prediction}. {TRAPS[case]}")
+    expect_predictions(answer, ANSWERS, put="a number", off=0.0015)
     return "a narrow kernel is a lookup of the nearest key, a wide one the mean of all values."
 
 

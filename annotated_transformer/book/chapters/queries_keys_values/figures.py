@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_weight
+from annotated_transformer.book.drawing.boxes import draw_area, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
-from annotated_transformer.book.drawing.words import name_rows
+from annotated_transformer.book.drawing.words import name_rows, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -51,13 +50,12 @@ def draw_scene(
         corner = 0.2 + column * width, bottom + (SIDE - 1 - row) * height
         weight = 0.0 if weights is None else round(weights[number], 2)
         found = role != "background"
-        face = to_rgba(VALUE, 0.4 * weight)
-        ax.add_patch(Rectangle(corner, width, height, facecolor=face, edgecolor=NEUTRAL, linewidth=1))
+        draw_area(ax, corner, width, height, VALUE, 0.4 * weight, edgecolor=NEUTRAL, linewidth=1)
         center = corner[0] + width / 2, corner[1] + height / 2
         place = center[0], center[1] + (0.36 if found else 0.0)
-        ax.text(*place, word, ha="center", va="center", weight="bold" if found else "normal", color=INK)
+        write(ax, *place, word, weight="bold" if found else "normal", color=INK)
         if found:
-            ax.text(center[0], center[1] - 0.45, role, ha="center", va="center", color=KEY_TEXT)
+            write(ax, center[0], center[1] - 0.45, role, color=KEY_TEXT)
         if weight > 0.5:
             ax.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=VALUE, linewidth=3, zorder=3))
     for number, (name, said) in enumerate(lines.items()):
@@ -69,7 +67,7 @@ def _draw_caption(ax: Axes, y: float, name: str, said: Sequence[str]) -> None:
     """Draw the words of a caption in boxes, an arrow from each to the next; the name stands before it."""
     left = 0.2
     if name:
-        ax.text(left, y + 0.5, name, ha="left", va="center", color=MUTED)
+        write(ax, left, y + 0.5, name, "left", color=MUTED)
         left = 3.9
     step = 13.8 - left
     step /= max(4, len(said))
@@ -92,13 +90,13 @@ def draw_dictionaries(panels: Mapping[str, Lookup]) -> Figure:
     fig, ax = new_canvas(14.0, sum(heights) + 1.1)
     top = sum(heights)
     for x, name, color in ((1.45, "query", QUERY), (5.6, "key", KEY), (8.2, "value", VALUE)):
-        ax.text(x, top + 0.5, name, ha="center", va="center", weight="bold", color=INK)
+        write(ax, x, top + 0.5, name, weight="bold", color=INK)
         ax.plot([x - 1.0, x + 1.0], [top + 0.08] * 2, color=color, lw=3, ls="-", marker="")
-    ax.text(12.5, top + 0.5, "output", ha="center", va="center", weight="bold", color=INK)
+    write(ax, 12.5, top + 0.5, "output", weight="bold", color=INK)
     ax.plot([11.5, 13.5], [top + 0.08] * 2, color=OUTPUT, lw=3, ls="-", marker="")
     for (title, panel), height in zip(panels.items(), heights, strict=True):
         query, weights, entries, output = panel
-        ax.text(0.2, top - 0.75, title, ha="left", va="center", weight="bold", color=INK)
+        write(ax, 0.2, top - 0.75, title, "left", weight="bold", color=INK)
         middle = top - 1.25 - step * len(entries) / 2
         asks = draw_box(ax, 0.2, middle - 0.5, 2.5, 1.0, query, color=QUERY)
         result = draw_box(ax, 11.3, middle - 0.5, 2.5, 1.0, output, color=OUTPUT)
@@ -110,7 +108,7 @@ def draw_dictionaries(panels: Mapping[str, Lookup]) -> Figure:
                 draw_weight(ax, asks.right, left.left, weight, color=QUERY)
                 draw_weight(ax, right.right, result.left, weight)
             place = 9.5, right.center[1] + 0.12
-            ax.text(*place, write_number(round(weight, 2)), ha="left", va="bottom", color=MUTED)
+            write(ax, *place, write_number(round(weight, 2)), "left", "bottom", color=MUTED)
         top -= height
         if top > 0.5:
             ax.plot([0.2, 13.8], [top - 0.1] * 2, color=NEUTRAL, lw=0.8, ls="-", marker="")
@@ -125,8 +123,7 @@ def draw_smoother(
     answers = [round(answer, 1) for answer in answers]
     ax.plot(queries, answers, color=OUTPUT, linestyle="-", marker="")
     ax.plot(keys, values, color=VALUE, linestyle="", marker="o", markersize=9)
-    ax.set(xlabel="query, hour of the day", ylabel="answer, °C", ylim=(8, 24))
-    ax.set_xticks(list(keys))
+    ax.set(xlabel="query, hour of the day", ylabel="answer, °C", ylim=(8, 24), xticks=list(keys))
     ax.set_yticks([10, 15, 20])
     return fig
 
@@ -145,7 +142,7 @@ def draw_transfer(
                     hatch=hatch, alpha=0.6)  # fmt: skip
             ax.plot([round(v, 2) for v in values], [row] * len(values), color=INK, ls="", marker="|",
                     markersize=14, clip_on=False)  # fmt: skip
-            ax.text(1.05, row, f"{mean:.0%}", ha="left", va="center", weight="bold")
+            write(ax, 1.05, row, f"{mean:.0%}", "left", weight="bold")
         ax.plot([chance] * 2, [-0.5, len(tests) - 0.5], color=MUTED, lw=1, ls=":", marker="")
         names = [f"{name}\n{examples[name]}" for name in tests] if ax is axes[0] else []
         name_rows(ax, names)

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
-from annotated_transformer.book.drawing.words import draw_vector, name_rows
+from annotated_transformer.book.drawing.words import draw_vector, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import KEY, MUTED, OUTPUT, PAPER, QUERY, VALUE
 
@@ -28,7 +28,7 @@ def draw_soft_answer(
     top, total = step * len(values), sum(closeness.values())
     heads = {"query": 1.1, "key": 4.3, "closeness": 7.5, "weight": 11.2, "× value": 14.6, "sum": 18.0}
     for head, x in heads.items():
-        ax.text(x, top + 0.8, head, ha="center", va="center", weight="bold")
+        write(ax, x, top + 0.8, head, weight="bold")
     asks = draw_box(ax, 0.2, top / 2 - 0.3, 1.8, 1.0, write_number(query), color=QUERY)
     result = draw_box(ax, 17.0, top / 2 - 0.3, 2.3, 1.0, write_number(answer), color=OUTPUT)
     for row, ((key, close), value) in enumerate(zip(closeness.items(), values, strict=True)):
@@ -37,7 +37,7 @@ def draw_soft_answer(
         draw_arrow(ax, asks.right, box.left)
         for x, share in ((6.0, close), (9.7, close / total)):
             ax.add_patch(Rectangle((x, y + 0.05), max(0.03, 1.7 * share), 0.8, facecolor=QUERY, alpha=0.6))
-            ax.text(x + 1.7 * share + 0.15, y + 0.45, write_number(round(share, 2)), ha="left", va="center")
+            write(ax, x + 1.7 * share + 0.15, y + 0.45, write_number(round(share, 2)), "left")
         box = draw_box(ax, 13.6, y, 2.0, 0.9, f"× {write_number(value)}", color=VALUE)
         draw_arrow(ax, box.right, result.left)
     return fig
@@ -47,7 +47,7 @@ def draw_three_scores() -> Figure:
     """Draw how a query and a key become a score: by a product, through a matrix, and through a tanh."""
     fig, ax = new_canvas(COLUMNS, 6.6, width=WIDE)
     for left, title in ((0.1, "Dot product"), (6.7, "Bilinear"), (13.3, "Additive")):
-        ax.text(left, 6.1, title, ha="left", va="center", weight="bold")
+        write(ax, left, 6.1, title, "left", weight="bold")
     _draw_pair(ax, 0.6, 3)
     product = draw_box(ax, 1.9, 2.4, 1.9, 1.0, "$q$ · $k$")
     _draw_inputs(ax, 0.6, product, 3)
@@ -59,7 +59,7 @@ def draw_three_scores() -> Figure:
     _draw_inputs(ax, 13.8, network, 2, "$U$", "$R$")
     for box, label in ((product, ""), (matrix, ""), (network, "$w$")):
         draw_arrow(ax, box.top, (box.top[0], 4.5), label)
-        ax.text(box.top[0], 5.0, "score", ha="center", va="center")
+        write(ax, box.top[0], 5.0, "score")
     return fig
 
 
@@ -67,17 +67,16 @@ def _draw_pair(ax: Axes, x: float, key_width: int) -> None:
     """Draw a query of three features and a key of `key_width`, with their letters."""
     for left, name, color, width in ((x, "$q$", QUERY, 3), (x + 2.7, "$k$", KEY, key_width)):
         draw_vector(ax, left, 0.9, [0.5] * width, color=color, size=(0.6, 0.6), upright=False)
-        ax.text(left + 0.3 * width, 0.45, name, ha="center", va="center")
+        write(ax, left + 0.3 * width, 0.45, name)
 
 
 def _draw_inputs(ax: Axes, x: float, box: Box, key_width: int, *names: str) -> None:
     """Draw arrows from a query and a key to the box that compares them."""
     for place, start in enumerate(((x + 0.9, 1.5), (x + 2.7 + 0.3 * key_width, 1.5))):
-        end = box.x + box.width * (0.3 + 0.4 * place), box.y
-        draw_arrow(ax, start, end)
+        draw_arrow(ax, start, (box.x + box.width * (0.3 + 0.4 * place), box.y))
         if names:
             side = (start[0] - 0.25, "right") if place == 0 else (start[0] + 0.25, "left")
-            ax.text(side[0], 2.05, names[place], ha=side[1], va="center", color=MUTED)
+            write(ax, side[0], 2.05, names[place], side[1], color=MUTED)
 
 
 def draw_rivals(
@@ -93,11 +92,8 @@ def draw_rivals(
             name, offset, ha, va = f"key {number} = query", (2, -6), "left", "top"
         else:
             name, offset, ha, va = f"key {number}", (0, 5), "center", "bottom"
-        plane.annotate(name, key, offset, textcoords="offset points", ha=ha, va=va)
-    plane.annotate(
-        "", query, (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2, "ls": "--"},
-    )  # fmt: skip
+        write_beside(plane, key, offset, name, ha, va)
+    plane.annotate("", query, (0, 0), arrowprops={"arrowstyle": "-|>", "color": QUERY, "lw": 2, "ls": "--"})
     reach = max(max(key) for key in [*keys, query])
     plane.set(xlim=(-0.2, 1.2 * reach), ylim=(-0.2, 0.95 * reach), aspect="equal", xticks=[], yticks=[])
     plane.set_axis_off()
@@ -108,11 +104,9 @@ def draw_rivals(
             ax.barh(row, share, 0.7, left, facecolor="none", edgecolor=KEY, hatch=hatch)
             if share > 0.16:
                 plate = {"boxstyle": "circle,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}
-                spot = left + share / 2, row
-                ax.text(*spot, f"{number}", ha="center", va="center", weight="bold", bbox=plate)
+                write(ax, left + share / 2, row, f"{number}", weight="bold", bbox=plate)
             left += share
     name_rows(ax, weights)
-    ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys")
-    ax.set_xticks([0, 1])
+    ax.set(xlim=(0, 1), ylim=(len(weights) - 0.4, -0.6), xlabel="weights of the keys", xticks=[0, 1])
     ax.spines["left"].set_visible(False)
     return fig

@@ -175,19 +175,17 @@ def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor])
         scores = query @ key.mT / math.sqrt(width) / temperature
         wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
         result = answer(query, key, value, temperature)
-        plain = scores * temperature
+        plain, root = scores * temperature, math.sqrt(width)
+        averaged = plain.softmax(dim=-1) @ value
         mistakes = {
             "the scores are multiplied by the temperature": (plain * temperature).softmax(dim=-1) @ value,
-            "the scores are divided by the temperature, but not by √d_k": (scores * math.sqrt(width)).softmax(
-                dim=-1
-            )
-            @ value,
-            "the temperature is not used": plain.softmax(dim=-1) @ value,
+            "the scores are divided by the temperature, but not by √d_k": (
+                (scores * root).softmax(dim=-1) @ value
+            ),
+            "the temperature is not used": averaged,
             "queries and keys are both divided by the temperature": (scores / temperature).softmax(-1)
             @ value,
-            "the weights are divided by the temperature after the softmax": plain.softmax(dim=-1)
-            @ value
-            / temperature,
+            "the weights are divided by the temperature after the softmax": averaged / temperature,
         }
         expect_close(result, wanted, what=f"the output at temperature {temperature:g}", mistakes=mistakes)
     cold = answer(query, key, value, 1e-5)

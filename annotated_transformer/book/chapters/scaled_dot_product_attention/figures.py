@@ -21,7 +21,7 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
-from annotated_transformer.book.drawing.words import name_rows
+from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -42,13 +42,7 @@ Reading = tuple[Sequence[float], Vector]  # weights of one query, and the output
 OFFSET = {"textcoords": "offset points", "ha": "left"}
 
 
-def draw_readings(
-    readings: Mapping[str, Reading],
-    values: Mapping[str, Sequence[float]],
-    *,
-    asking: int,
-    features: Sequence[str],
-) -> Figure:
+def draw_readings(readings: Mapping[str, Reading], values: Curves, *, asking: int, features: Words) -> Figure:
     """Draw the vectors that one word gets in different sentences, pulled toward the values that it reads.
 
     `readings` maps a sentence to the weights and the output of its word number `asking`. The lines from the
@@ -80,16 +74,11 @@ def _write_beside(ax: Axes, start: Vector, end: Vector, text: str) -> None:
     across, away = -up * turn, right * turn
     offset = 19 * across, 11 * away  # points
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-    ax.annotate(text, middle, offset, textcoords="offset points", ha="center", va="center")
+    write_beside(ax, middle, offset, text, "center", "center")
 
 
 def draw_products(
-    matrices: Mapping[str, Numbers],
-    *,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    features: Sequence[str],
-    lit: tuple[int, int],
+    matrices: Mapping[str, Numbers], *, queries: Words, keys: Words, features: Words, lit: tuple[int, int]
 ) -> Figure:
     """Draw attention as two products of matrices, with one score and one output followed through.
 
@@ -116,7 +105,7 @@ def draw_products(
     turn, down, right = 6.6, weights.top[0], scores.bottom[0]
     draw_line(ax, (right, scores.y - 0.95), (right, turn), (down, turn))
     draw_arrow(ax, (down, turn), (down, weights.top[1] + 1.75))
-    ax.text(1.9, turn + 0.2, "divide by √$d_k$,\nsoftmax of each row", ha="left", va="bottom", color=MUTED)
+    write(ax, 1.9, turn + 0.2, "divide by √$d_k$,\nsoftmax of each row", "left", "bottom", color=MUTED)
     draw_operator(ax, 6.4, 2.8, "×")
     draw(6.8, 1.45, "$V$", VALUE, columns=features, highlight=[column(0)])
     draw_operator(ax, 9.8, 2.8, "=")
@@ -137,7 +126,7 @@ def draw_width_effect(widths: Sequence[int], panels: Mapping[str, Mapping[bool, 
             place, offset = (third, 10) if highest else (third // 2, -30)  # above its line, or below it
             spot = widths[place], numbers[place]
             side = "left" if highest else "center"
-            ax.annotate(names[divided], spot, (0, offset), textcoords="offset points", ha=side)
+            write_beside(ax, spot, (0, offset), names[divided], side)
         top = max(max(numbers) for numbers in series.values())
         ax.set(xscale="log", ylabel=label, ylim=(0, 1.25 * top))
         ax.set_xticks(widths, [str(width) for width in widths])
@@ -153,14 +142,13 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     places = range(1, len(divided) + 1)
     ax.bar([p - 0.2 for p in places], list(divided), 0.4, color=FIRST)
     ax.bar([p + 0.2 for p in places], list(undivided), 0.4, color=SECOND, hatch="///", edgecolor="#ffffff")
-    ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight")
-    ax.set_xticks([1, 4, 8, 12, 16])
-    ax.text(1.6, max(undivided[0], 0.3) - 0.03, "not divided", ha="left", va="center")
-    ax.text(7, max(divided[6:7], default=0.0) + 0.06, "divided by √$d_k$", ha="left", va="center")
+    ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight", xticks=[1, 4, 8, 12, 16])
+    write(ax, 1.6, max(undivided[0], 0.3) - 0.03, "not divided", "left")
+    write(ax, 7, max(divided[6:7], default=0.0) + 0.06, "divided by √$d_k$", "left")
     return fig
 
 
-def draw_softmax(steps: Mapping[str, Sequence[float]], keys: Sequence[str]) -> Figure:
+def draw_softmax(steps: Curves, keys: Words) -> Figure:
     """Draw the scores of one query, their exponentials and the weights as bars, with the sums below."""
     fig, panels = new_figure(1, len(steps), width=WIDE, height=0.55 + 0.45 * (len(keys) + 1))
     sums = len(keys) + 0.2
@@ -191,7 +179,7 @@ def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
     def draw(x: float, y: float, size: tuple[int, int], name: str, color: str, lit: Highlight) -> Box:
         blank = [[""] * size[1]] * size[0]
         box = draw_matrix(ax, x, y, blank, color=color, highlight=[lit], size=(side, side))
-        ax.text(*box.center, name, ha="center", va="center", fontsize=14, zorder=7)
+        write(ax, *box.center, name, fontsize=14, zorder=7)
         return box
 
     first, last = row(0), column(0)
@@ -200,11 +188,11 @@ def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
     scores = draw(middle, low, (queries, keys), "weights", NEUTRAL, first)
     value = draw(right, high, (keys, d_v), "$V$", VALUE, last)
     output = draw(right, low, (queries, d_v), "output", OUTPUT, cell(0, 0))
-    ax.text(query.left[0] - 0.2, query.left[1], "$n$", ha="right", va="center", fontsize=14)
+    write(ax, query.left[0] - 0.2, query.left[1], "$n$", "right", fontsize=14)
     for box, across, up in ((query, "$d_k$", ""), (key, "$m$", "$d_k$"), (value, "$d_v$", "$m$")):
-        ax.text(box.top[0], box.top[1] + 0.12, across, ha="center", va="bottom", fontsize=14)
-        ax.text(box.left[0] - 0.2, box.left[1], up, ha="right", va="center", fontsize=14)
-    ax.text(middle + side, high - gap / 2, "divide, softmax", ha="left", va="center", color=MUTED)
+        write(ax, box.top[0], box.top[1] + 0.12, across, height="bottom", fontsize=14)
+        write(ax, box.left[0] - 0.2, box.left[1], up, "right", fontsize=14)
+    write(ax, middle + side, high - gap / 2, "divide, softmax", "left", color=MUTED)
     for box, color in ((key, KEY), (value, VALUE)):
         place = box.x + side / 2
         draw_arrow(ax, (place, high - 0.05), (place, high - gap + 0.05), color=color)
@@ -249,5 +237,5 @@ def draw_trained(maps: Mapping[str, Tensor]) -> Figure:
         draw_attention(ax, weights, queries, keys, print_values=False)
         found = int((weights.argmax(dim=-1) == torch.arange(count)).sum())
         ax.set(xticks=[], yticks=[], title=name)
-        ax.text(count / 2, count + 0.4, f"{found} of {count} found", ha="center", va="top")
+        write(ax, count / 2, count + 0.4, f"{found} of {count} found", height="top")
     return fig

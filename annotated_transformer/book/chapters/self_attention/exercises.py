@@ -16,10 +16,8 @@ from annotated_transformer.book.chapters.self_attention.pronouns import (
 )
 from annotated_transformer.book.chapters.self_attention.self_attention import SelfAttention
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import predicted_for
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    as_shape,
     expect,
     expect_close,
     expect_number,
@@ -29,19 +27,12 @@ from annotated_transformer.book.exercises.verdict import (
 )
 from annotated_transformer.model.attention import attention_weights
 
-SIZES: dict[str, int | tuple[int, ...]] = {
-    "query": (2, 7, 64),
-    "weights": (2, 7, 7),
-    "output": (2, 7, 32),
-    "parameters": 81_920,
-    "parameters for 14 words": 81_920,
-}
-CLUES = {
-    "query": "There is one query for each word, as wide as the query matrix.",
-    "weights": "Each word has a weight for each word of its own sentence.",
-    "output": "The outputs are as wide as the values.",
-    "parameters": "There are three matrices, and no biases.",
-    "parameters for 14 words": "Do the matrices depend on the sentence?",
+SIZES = {
+    "query": ((2, 7, 64), "There is one query for each word, as wide as the query matrix."),
+    "weights": ((2, 7, 7), "Each word has a weight for each word of its own sentence."),
+    "output": ((2, 7, 32), "The outputs are as wide as the values."),
+    "parameters": (81_920, "There are three matrices, and no biases."),
+    "parameters for 14 words": (81_920, "Do the matrices depend on the sentence?"),
 }
 Read = Callable[..., Tensor]
 
@@ -49,16 +40,7 @@ Read = Callable[..., Tensor]
 @judge
 def check_sizes(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes and counts, exercise ex-predict-sizes."""
-    for name, right in SIZES.items():
-        prediction = predicted_for(answer, name, put="your prediction")
-        if isinstance(right, int):
-            prediction = as_number(prediction, what=repr(name))
-        else:
-            prediction = as_shape(prediction, what=repr(name))
-        expect(
-            prediction == right,
-            f"{name!r}: the answer is not {prediction}. {CLUES[name]}",
-        )
+    expect_predictions(answer, SIZES, put="your prediction")
     return "the weights grow with the sentence; the number of parameters does not."
 
 
@@ -69,18 +51,15 @@ def check_self_attention(answer: Read) -> str:
         x = draw_normal(tokens, batch, tokens, 6)
         matrices = draw_normal(1, 6, 4), draw_normal(2, 6, 4), draw_normal(3, 6, 3)
         query, key, value = (x @ matrix for matrix in matrices)
-        wanted = F.scaled_dot_product_attention(query, key, value)
+        attend = F.scaled_dot_product_attention
+        wanted, root = attend(query, key, value), x.size(-1) ** 0.5
         mistakes = mistaken_attention(query, key, value) | {
-            "the keys are made with the matrix of the queries": F.scaled_dot_product_attention(
-                query, query, value
+            "the keys are made with the matrix of the queries": attend(query, query, value),
+            "the queries are made with the matrix of the keys": attend(key, key, value),
+            "the scores are divided by the root of d_model instead of d_k": attend(
+                query, key, value, scale=1 / root
             ),
-            "the queries are made with the matrix of the keys": F.scaled_dot_product_attention(
-                key, key, value
-            ),
-            "the scores are divided by the root of d_model instead of d_k": F.scaled_dot_product_attention(
-                query, key, value, scale=x.size(-1) ** -0.5
-            ),
-            "the values are the words' own vectors": F.scaled_dot_product_attention(query, key, x),
+            "the values are the words' own vectors": attend(query, key, x),
         }
         what = f"the output for {plural(batch, 'sentence')} of {plural(tokens, 'word')}"
         expect_close(answer(x, *matrices), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
@@ -94,15 +73,12 @@ def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
         x = draw_normal(width, batch, tokens, width)
         wanted = F.scaled_dot_product_attention(x, x, x, scale=1.0)
         scores = x @ x.mT
-        columns = scores.softmax(dim=1)
+        columns, divided = scores.softmax(dim=1), (scores / width**0.5).softmax(dim=-1) @ x
         mistakes = {
             "the weights that a word receives sum to 1, not those that it gives": columns @ x,
             "each word's own vector is summed, not those of the words that it reads": x,
             "neither bug is repaired": columns.sum(dim=-1, keepdim=True) * x,
-            "the scores are divided by a root; plain self-attention does not divide": (
-                scores / width**0.5
-            ).softmax(dim=-1)
-            @ x,
+            "the scores are divided by a root; plain self-attention does not divide": divided,
         }
         what = f"the output for {plural(batch, 'sentence')} of {plural(tokens, 'word')}"
         expect_close(answer(x), wanted, what=what, tolerance=1e-9, mistakes=mistakes)

@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Highlight, Numbers, as_lists, draw_matrix
-from annotated_transformer.book.drawing.words import draw_vector
+from annotated_transformer.book.drawing.words import Words, draw_vector, write
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -38,11 +38,7 @@ SMALL = (1.4, 0.85)
 
 
 def draw_routes(
-    sentences: Sequence[Sequence[str]],
-    weights: Sequence[tuple[Weights, Weights]],
-    *,
-    asking: int,
-    answers: Sequence[str],
+    sentences: Sequence[Words], weights: Sequence[tuple[Weights, Weights]], *, asking: int, answers: Words
 ) -> Figure:
     """Draw, for each sentence, what the word `asking` reads in layer 2, and what all these read in layer 1.
 
@@ -55,11 +51,10 @@ def draw_routes(
         top = panel * (len(sentences) - number) - 1.5
         heights = [top - step * place for place in range(len(words))]
         for left, right, name in ((0, 1, "layer 1"), (1, 2, "layer 2")):
-            middle = (columns[left] + columns[right]) / 2
-            ax.text(middle, top + 0.75, name, ha="center", va="center", color=MUTED)
+            write(ax, (columns[left] + columns[right]) / 2, top + 0.75, name, color=MUTED)
         for word, y in zip(words, heights, strict=True):
             bold = "bold" if word in (words[asking], words[-1], answer) else "normal"
-            ax.text(columns[0] - 0.3, y, word, ha="right", va="center", weight=bold)
+            write(ax, columns[0] - 0.3, y, word, "right", weight=bold)
             for x in columns:
                 ax.plot([x], [y], color=NEUTRAL, marker="o", markersize=5, ls="")
         read = [place for place in range(len(words)) if second[asking, place] >= LEAST]
@@ -72,11 +67,11 @@ def draw_routes(
                     end = columns[1], heights[reader]
                     draw_weight(ax, (columns[0], heights[place]), end, first[reader, place].item())
         ax.plot(columns, [heights[asking]] * 3, color=NEUTRAL, lw=1.2, ls=":", marker="", zorder=1)
-        ax.text(columns[2] + 0.3, heights[asking], f"= {answer}", ha="left", va="center", weight="bold")
+        write(ax, columns[2] + 0.3, heights[asking], f"= {answer}", "left", weight="bold")
     return fig
 
 
-def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: int) -> Figure:
+def draw_roles(matrices: Mapping[str, Numbers], *, words: Words, lit: int) -> Figure:
     """Draw the vectors of a sentence, their queries, keys and values, the weights and the output.
 
     `matrices` holds x, Q, K, V, weights and output; the word `lit` is lit in each of its roles.
@@ -89,19 +84,19 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
         return draw_matrix(ax, x, y, matrices[part], color=color, highlight=lights, size=SMALL, **look)
 
     own = draw(5.3, 13.9, "x", NEUTRAL, rows=words)
-    ax.text(own.right[0] + 0.2, own.right[1], "$X$", ha="left", va="center", fontsize=14)
+    write(ax, own.right[0] + 0.2, own.right[1], "$X$", "left", fontsize=14)
     tall = SMALL[1] * len(words)
     boxes = {}
     for x, name, color in ((0.5, "Q", QUERY), (5.9, "K", KEY), (10.2, "V", VALUE)):
         boxes[name] = box = draw(x, 8.9, name, color)
-        ax.text(box.right[0] + 0.2, box.right[1], f"${name}$", ha="left", va="center", fontsize=14)
+        write(ax, box.right[0] + 0.2, box.right[1], f"${name}$", "left", fontsize=14)
         draw_arrow(ax, (own.bottom[0], own.y - 0.05), (box.top[0], box.top[1] + 0.05))
     for spot, name in (((2.6, 13.0), "Q"), ((7.6, 12.6), "K"), ((10.1, 13.0), "V")):
-        ax.text(*spot, f"$W^{name}$", ha="left", va="center", fontsize=14)
+        write(ax, *spot, f"$W^{name}$", "left", fontsize=14)
     lines = [light, Highlight(None, lit)]
     weights = draw(2.9, 2.7, "weights", QUERY, rows=words, columns=words, highlight=lines)
     output = draw(10.2, 2.7, "output", OUTPUT)
-    ax.text(output.right[0] + 0.2, output.right[1], "$Y$", ha="left", va="center", fontsize=14)
+    write(ax, output.right[0] + 0.2, output.right[1], "$Y$", "left", fontsize=14)
     side = weights.y + tall - SMALL[1] * (lit + 1)
     for corner, size, color, style in (
         ((weights.x, side), (weights.width, SMALL[1]), QUERY, "-"),
@@ -115,19 +110,19 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
     draw_arrow(ax, boxes["K"].bottom, (weights.top[0] + 0.4, above), color=KEY)
     draw_arrow(ax, boxes["V"].bottom, (output.top[0], output.top[1] + 0.05), color=VALUE)
     draw_arrow(ax, weights, output)
-    ax.text(weights.center[0], weights.y - 0.2, "weights", ha="center", va="top", weight="bold")
+    write(ax, weights.center[0], weights.y - 0.2, "weights", height="top", weight="bold")
     word = words[lit]
     for y, text, color in (
         (1.35, f"query of {word}: its row (solid)", QUERY_TEXT),
         (0.8, f"key of {word}: its column (dashed)", KEY_TEXT),
         (0.25, f"value of {word}: what that column multiplies", VALUE_TEXT),
     ):
-        ax.text(0.6, y, text, ha="left", va="center", color=color)
-    ax.text(8.9, output.center[1] + 0.4, "× $V$", ha="center", va="center", color=OUTPUT_TEXT)
+        write(ax, 0.6, y, text, "left", color=color)
+    write(ax, 8.9, output.center[1] + 0.4, "× $V$", color=OUTPUT_TEXT)
     return fig
 
 
-def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
+def draw_own_map(weights: Weights, *, words: Words) -> Figure:
     """Draw the attention map of a sentence that reads itself."""
     fig, ax = new_figure(height=3.9)
     draw_attention(ax, weights, words, words)
@@ -143,7 +138,7 @@ def draw_word_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
     return fig
 
 
-def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
+def draw_circle(names: Words, scores: Words) -> Figure:
     """Draw words in a circle, each with an arrow to the next, which it reads most.
 
     Each arrow has a symmetric score, and each box shows what its word would require of its two scores.
@@ -163,7 +158,7 @@ def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
         draw_arrow(ax, a, b, color=QUERY)
         middle = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
         out = (middle[0] - 7) * 0.38, (middle[1] - 3.6) * 0.3
-        ax.text(middle[0] + out[0], middle[1] + out[1], score, ha="center", va="center", fontsize=14)
+        write(ax, middle[0] + out[0], middle[1] + out[1], score, fontsize=14)
     return fig
 
 
@@ -185,8 +180,7 @@ def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
         ax.plot(places, values, color=FIRST, marker="o", ls="", markersize=7)
     ax.set(xlabel="encoder layer", ylabel="factor", xlim=(0.45, layers + 0.5))
     ax.set_yscale("log", base=2)
-    ax.set_yticks([0.5, 1, 2], ["½", "1", "2"])
-    ax.set_ylim(0.4, 2.5)
+    ax.set(yticks=[0.5, 1, 2], yticklabels=["½", "1", "2"], ylim=(0.4, 2.5))
     ax.minorticks_off()
     ax.set_xticks(range(1, layers + 1))
     for text, place, ha in (
@@ -194,13 +188,13 @@ def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
         ("↑ “tired” favors animal", (layers + 0.45, 2.2), "right"),
         ("↓ “tired” favors street", (layers + 0.45, 0.46), "right"),
     ):
-        ax.text(*place, text, ha=ha, va="center", color=INK)
+        write(ax, *place, text, ha, color=INK)
     note = ax.annotate("", (1, 1.05), (1, 1.6), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5})
     note.set_zorder(5)
     return fig
 
 
-def draw_maps(maps: Mapping[str, Weights], *, words: Sequence[str]) -> Figure:
+def draw_maps(maps: Mapping[str, Weights], *, words: Words) -> Figure:
     """Draw attention maps of the same sentence side by side, each under its name."""
     fig, panels = new_figure(1, len(maps), width=WIDE, height=2.9)
     for ax, (name, weights) in zip(panels, maps.items(), strict=True):
@@ -238,7 +232,7 @@ def draw_batch(sentences: int, words: int, width: int) -> Figure:
             for patch in ax.patches[-shape[0] * shape[1] - 1 :]:
                 patch.set_zorder(2 - sheet / 99)
         if name != "output":
-            ax.text(*boxes[name].center, name, ha="center", va="center", fontsize=14, zorder=7)
+            write(ax, *boxes[name].center, name, fontsize=14, zorder=7)
     shift = back * (sentences - 1)
     for start, end in (("$X$", "weights"), ("weights", "output")):
         height = low + side / 2
@@ -250,14 +244,14 @@ def draw_batch(sentences: int, words: int, width: int) -> Figure:
         if "X" not in name:
             continue
         across, up = ("words", "features") if "top" in name else ("features", "words")
-        ax.text(box.x - 0.15, box.left[1], up, ha="right", va="center", rotation=90, color=MUTED)
-        ax.text(box.top[0] + shift, box.top[1] + shift + 0.1, across, ha="center", va="bottom", color=MUTED)
-    ax.text(boxes["weights"].bottom[0], low - 0.1, "softmax of each row", ha="center", va="top", color=MUTED)
-    ax.text(boxes["output"].bottom[0], low - 0.1, "output", ha="center", va="top")
+        write(ax, box.x - 0.15, box.left[1], up, "right", rotation=90, color=MUTED)
+        write(ax, box.top[0] + shift, box.top[1] + shift + 0.1, across, height="bottom", color=MUTED)
+    write(ax, boxes["weights"].bottom[0], low - 0.1, "softmax of each row", height="top", color=MUTED)
+    write(ax, boxes["output"].bottom[0], low - 0.1, "output", height="top")
     return fig
 
 
-def draw_needs(orders: Sequence[str], adjectives: Sequence[str]) -> Figure:
+def draw_needs(orders: Words, adjectives: Words) -> Figure:
     """Draw which sign one sum needs in four sentences: two orders of two nouns, with two adjectives.
 
     The sum is the first noun's logit minus the second's, times a positive number.
@@ -266,20 +260,18 @@ def draw_needs(orders: Sequence[str], adjectives: Sequence[str]) -> Figure:
     nouns = orders[0].split()[0], orders[1].split()[0]
     for line, order in enumerate(orders):
         y = 3.3 - 2.7 * line
-        ax.text(0.1, y + 0.9, order.replace(" ", "\n"), ha="left", va="center")
+        write(ax, 0.1, y + 0.9, order.replace(" ", "\n"), "left")
         for place in range(2):
             positive = place == line
             answer = f"it = {nouns[place if line == 0 else 1 - place]}\nsum {'>' if positive else '<'} 0"
             draw_box(ax, 3.5 + 6.2 * place, y, 3.8, 1.8, answer, color=FIRST if positive else SECOND)
-        ax.text(8.5, y + 0.9, ">" if line == 0 else "<", ha="center", va="center", fontsize=24)
+        write(ax, 8.5, y + 0.9, ">" if line == 0 else "<", fontsize=24)
     for place, adjective in enumerate(adjectives):
-        ax.text(5.4 + 6.2 * place, 5.7, f"term of {adjective}", ha="center", va="center", weight="bold")
+        write(ax, 5.4 + 6.2 * place, 5.7, f"term of {adjective}", weight="bold")
     return fig
 
 
-def draw_shuffle(
-    orders: Sequence[Sequence[str]], inputs: Sequence[Numbers], outputs: Sequence[Numbers]
-) -> Figure:
+def draw_shuffle(orders: Sequence[Words], inputs: Sequence[Numbers], outputs: Sequence[Numbers]) -> Figure:
     """Draw the vectors of the same words in several orders, before and after self-attention."""
     fig, ax = new_canvas(14.0, 8.4, width=WIDE)
     panel = 14.0 / len(orders)
@@ -291,9 +283,9 @@ def draw_shuffle(
                     ax, left + step * (place + 0.5) - 0.35, y, row, color=color, size=(0.7, 0.4)
                 )
                 if y < 5:
-                    ax.text(box.bottom[0], 0.55, words[place], ha="center", va="top")
+                    write(ax, box.bottom[0], 0.55, words[place], height="top")
                 else:
-                    ax.text(box.top[0], box.top[1] + 0.1, words[place], ha="center", va="bottom")
+                    write(ax, box.top[0], box.top[1] + 0.1, words[place], height="bottom")
                     draw_arrow(ax, (box.bottom[0], 5.25), (box.bottom[0], 4.6))
                     draw_arrow(ax, (box.bottom[0], 3.7), (box.bottom[0], 3.15))
         draw_box(ax, left, 3.7, panel - 1.0, 0.9, "self-attention")
@@ -319,19 +311,16 @@ def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
             ax.add_patch(Rectangle((x, 1.7), scale * length, scale * height, **look))
             if length == max(lengths):
                 top = 1.8 + scale * height
-                ax.text(x + scale * length / 2, top, name, ha="center", va="bottom")
+                write(ax, x + scale * length / 2, top, name, height="bottom")
             x += scale * length + gap * (0.3 if color == FIRST else 1.7)
-        middle = (start + x - 1.7 * gap) / 2
-        ax.text(middle, 1.5, f"{length:,}\nwords", ha="center", va="top")
+        write(ax, (start + x - 1.7 * gap) / 2, 1.5, f"{length:,}\nwords", height="top")
     return fig
 
 
-def draw_pronouns(
-    said: Sequence[Sequence[str]], *, nouns: Sequence[str], adjectives: Sequence[str]
-) -> Figure:
+def draw_pronouns(said: Sequence[Words], *, nouns: Words, adjectives: Words) -> Figure:
     """Draw which pronoun a translation has for each noun (row) and adjective (column)."""
     fig, ax = new_canvas(14.0, 2.0 + 1.1 * len(nouns))
     size = 10.4 / len(adjectives), 1.1
     draw_matrix(ax, 3.2, 0.2, said, color=FIRST, rows=nouns, columns=adjectives, size=size)
-    ax.text(8.4, 1.4 + 1.1 * len(nouns), "… because it was too …", ha="center", va="center", color=MUTED)
+    write(ax, 8.4, 1.4 + 1.1 * len(nouns), "… because it was too …", color=MUTED)
     return fig

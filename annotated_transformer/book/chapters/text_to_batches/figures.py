@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.words import label_ends, name_rows
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MASKED, MUTED, NEUTRAL, SECOND
 
@@ -28,7 +28,7 @@ def draw_cuts(rows: Mapping[str, Sequence[str]], *, gutter: float = 2.6) -> Figu
     fig, ax = new_canvas(gutter + widest + MARGIN, 1.6 * len(rows) + MARGIN, width=WIDE)
     for number, (name, pieces) in enumerate(rows.items()):
         y = 1.6 * (len(rows) - number - 1) + MARGIN
-        ax.text(gutter - 0.4, y + 0.6, name, ha="right", va="center", color=MUTED)
+        write(ax, gutter - 0.4, y + 0.6, name, "right", color=MUTED)
         x = gutter
         for place, piece in enumerate(pieces):
             x += GAP * (place > 0 and piece[0] == " ")
@@ -36,7 +36,7 @@ def draw_cuts(rows: Mapping[str, Sequence[str]], *, gutter: float = 2.6) -> Figu
             color = FIRST if piece[0] == " " and len(piece) > 1 and not after[0].isalpha() else NEUTRAL
             draw_box(ax, x + 0.06, y, LETTER * len(piece) - 0.12, 1.2, "", color=color)
             for at, letter in enumerate(piece.replace(" ", "·")):
-                ax.text(x + LETTER * (at + 0.5), y + 0.6, letter, ha="center", va="center")
+                write(ax, x + LETTER * (at + 0.5), y + 0.6, letter)
             x += LETTER * len(piece)
     return fig
 
@@ -53,11 +53,10 @@ def draw_tokens_per_word(
     ax.plot(list(pieces), list(pieces.values()), color=FIRST, label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
     ax.plot(*words, color=SECOND, marker="^", ls="", markersize=10)
-    ax.annotate("characters", letters, (-4, 10), textcoords="offset points", va="bottom")
-    ax.annotate("words", words, (-8, -3), textcoords="offset points", ha="right", va="top")
+    write_beside(ax, letters, (-4, 10), "characters", height="bottom")
+    write_beside(ax, words, (-8, -3), "words", "right", "top")
     middle = list(pieces)[len(pieces) // 2]
-    place = (middle, pieces[middle])
-    ax.annotate("byte pairs", place, (10, 8), textcoords="offset points", va="bottom")
+    write_beside(ax, (middle, pieces[middle]), (10, 8), "byte pairs", height="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
     return fig
 
@@ -89,7 +88,7 @@ def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
     ax.barh(range(len(shown)), values, color=colors, height=0.65, edgecolor="none")
     for place, count in enumerate(values):
         words = f"{count}, merged into {''.join(merged)}" if place == 0 else f"{count}"
-        ax.annotate(words, (count, place), (4, 0), textcoords="offset points", va="center")
+        write_beside(ax, (count, place), (4, 0), words, height="center")
     name_rows(ax, [" + ".join(pair) for pair in shown])
     ax.set(xticks=[], ylim=(6.6, -0.6), xlim=(0, 2.2 * max(values)))
     ax.spines[["bottom", "left"]].set_visible(False)
@@ -103,7 +102,7 @@ def draw_merges(words: Sequence[str], merges: Sequence[Merge], *, count: int) ->
     fig, ax = new_canvas(2.0 + span * len(words), 1.3 * len(used) + 1.8, width=WIDE)
     heights = {number: 1.3 * rank + 2.0 for rank, number in enumerate(used)}
     for number, y in heights.items():
-        ax.text(1.3, y, f"{number}", ha="right", va="center", color=MUTED)
+        write(ax, 1.3, y, f"{number}", "right", color=MUTED)
         draw_line(ax, (1.5, y), (1.7 + span * len(words), y), color=MUTED)
         ax.lines[-1].set(lw=0.5, alpha=0.4, zorder=0)
     for place, word in enumerate(words):
@@ -142,7 +141,7 @@ def draw_pipeline(text: str, pieces: Sequence[str], ids: Sequence[int]) -> Figur
     left = 2.4
     fig, ax = new_canvas(left + sum(width) + 0.2 * len(width) + 0.2, 4.7, width=WIDE)
     for y, name in ((4.0, "text"), (2.25, "pieces"), (0.55, "ids")):
-        ax.text(left - 0.4, y, name, ha="right", va="center", color=MUTED)
+        write(ax, left - 0.4, y, name, "right", color=MUTED)
     whole = draw_box(ax, left, 3.55, sum(width) + 0.2 * (len(width) - 1), 0.9, text)
     x = left
     for wide, piece, number in zip(width, pieces, ids, strict=True):
@@ -167,7 +166,7 @@ def draw_batch(sides: Mapping[str, Sequence[Sequence[str]]], *, pad: str) -> Fig
         real = torch.tensor([[token != pad for token in row] for row in rows])
         words = [["" if token == pad else token for token in row] for row in rows]
         box = draw_matrix(ax, left, y + 0.3, words, color=NEUTRAL, mask=real, size=size)
-        ax.text(left - 0.4, box.center[1], name, ha="right", va="center", color=MUTED)
+        write(ax, left - 0.4, box.center[1], name, "right", color=MUTED)
     return fig
 
 
@@ -189,7 +188,7 @@ def draw_families(pairs: Sequence[Merge], panels: Mapping[str, Sequence[bool]]) 
     fig, ax = new_canvas(22.0, 1.4 * rows + 2.5, width=WIDE)
     for place, (title, test) in enumerate(panels.items()):
         left = 0.2 + 11.2 * place
-        ax.text(left + 5.2, 1.4 * rows + 1.9, title, ha="center", va="center", weight="bold")
+        write(ax, left + 5.2, 1.4 * rows + 1.9, title, weight="bold")
         boxes: list[dict[str, Box]] = []
         for side, x in zip(sides, (left, left + 6.6), strict=True):
             own = [[t for pair, t in zip(pairs, test, strict=True) if text in pair] for text in side]
@@ -201,7 +200,7 @@ def draw_families(pairs: Sequence[Merge], panels: Mapping[str, Sequence[bool]]) 
         for pair, held_out in zip(pairs, test, strict=True):
             draw_line(ax, boxes[0][pair[0]].right, boxes[1][pair[1]].left, color=SECOND if held_out else INK)
             ax.lines[-1].set(ls="--" if held_out else "-", lw=2.5 if held_out else 1.5)
-    ax.text(11.0, 0.15, "dashed: a pair for testing", ha="center", va="bottom", color=MUTED)
+    write(ax, 11.0, 0.15, "dashed: a pair for testing", height="bottom", color=MUTED)
     return fig
 
 

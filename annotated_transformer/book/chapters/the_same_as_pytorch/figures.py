@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, name_rows
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -37,15 +37,13 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
         weight = "bold" if label == first else "normal"
         ink = INK if wrong or first is None else MUTED
         names.append((label, weight, ink))
-    ax.text((LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", ha="center", va="center", color=MUTED)
-    said = "wrong from here" if first else "nothing is wrong"
-    ax.text(1.0, -2.2, said, ha="right", va="center", weight="bold")
+    write(ax, (LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", color=MUTED)
+    write(ax, 1.0, -2.2, "wrong from here" if first else "nothing is wrong", "right", weight="bold")
     ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
     name_rows(ax, [label for label, _, _ in names])
     for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
         tick.set(weight=weight, color=ink)
-    ax.set_xticks(list(POWERS), list(POWERS.values()))
-    ax.set_xlabel("relative gap")
+    ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -66,15 +64,15 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
             [at(number)] * 2, [5 - tall, 5 + tall], color=INK, lw=2.5 if whole else 1.5, ls="-", marker=""
         )
         if whole:
-            ax.text(at(number), 2.6, f"{number:g}", ha="center", va="top")
+            write(ax, at(number), 2.6, f"{number:g}", height="top")
     start = low
     while start < high:
         step = next(number for number in numbers if number > start) - start
-        ax.text(at(1.5 * start), 8.2, f"{step:g} apart", ha="center", va="center", color=MUTED)
+        write(ax, at(1.5 * start), 8.2, f"{step:g} apart", color=MUTED)
         ax.plot([at(start) + 0.4, at(2 * start) - 0.4], [7.2, 7.2], color=MUTED, lw=1.2, ls="-", marker="")
         start *= 2
     ax.plot([at(example)], [13], color=FIRST, marker="o", ls="", markersize=7)
-    ax.text(at(example) + 1.2, 13.2, f"{example:g} becomes {rounded:g}", ha="left", va="center")
+    write(ax, at(example) + 1.2, 13.2, f"{example:g} becomes {rounded:g}", "left")
     draw_arrow(ax, (at(example), 12.4), (at(rounded), 6.3), color=FIRST)
     return fig
 
@@ -86,8 +84,7 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
         ax.plot(across, [log_size(e) for e in errors], color=color, ls=style, marker=mark, label=name)
-    ax.set_xlabel("numbers in the sum")
-    ax.set_ylabel("relative error")
+    ax.set(xlabel="numbers in the sum", ylabel="relative error")
     shown = across[:: max(1, len(across) // 3)]
     ax.set_xticks(shown, [f"{2 ** round(a):,}" for a in shown])
     bottom, top = (edge(tick for tick in ax.get_ylim()) for edge in (min, max))
@@ -103,16 +100,15 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
     ordered = sorted(mistakes.items(), key=lambda item: -item[1])
     words = log_size(sorted(formats.values())[1]) - 0.4  # they end before the second line
     for row, (name, size) in enumerate(ordered):
-        ax.text(words, row, name, ha="right", va="center")
+        write(ax, words, row, name, "right")
         ax.plot([words + 0.2, log_size(size)], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
         ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
     for place, (name, size) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
         ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
-        ax.text(log_size(size), -0.9, name, ha="center", va="bottom")
+        write(ax, log_size(size), -0.9, name, height="bottom")
     ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
-    ax.set_xticks(list(POWERS), list(POWERS.values()))
-    ax.set_xlabel("relative gap of the logits")
+    ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
 
@@ -126,8 +122,7 @@ def draw_ulps(counts: Mapping[str, Mapping[str, int]]) -> Figure:
         total = sum(bins.values())
         shares = [100 * count / total for count in bins.values()]
         ax.bar(range(len(bins)), shares, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
-        ax.set_title(cause)
-        ax.set_xticks(range(len(bins)), list(bins))
+        ax.set(title=cause, xticks=range(len(bins)), xticklabels=list(bins))
         ax.set(ylabel="% of logits", ylim=(0, 100))
     axes[-1].set_xlabel("moved by (ulps)")
     return fig
@@ -140,11 +135,10 @@ def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -
         ax.plot(range(len(sizes)), [log_size(size) for size in sizes], color=color, marker=mark, ls="",
                 markersize=4, label=name)  # fmt: skip
         middle = len(sizes) - 1, log_size(sorted(sizes)[len(sizes) // 2])
-        ax.annotate(name, middle, (10, 0), textcoords="offset points", ha="left", va="center", color=INK)
+        write_beside(ax, middle, (10, 0), name, "left", "center", color=INK)
     ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
-    ax.set_yticks(list(POWERS), list(POWERS.values()))
-    ax.set_ylabel("gap")
+    ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()), ylabel="gap")
     return fig
 
 
@@ -172,13 +166,13 @@ def draw_grid(rows: Mapping[str, Sequence[bool]], columns: Sequence[str], *, gro
     top = height * (len(rows) + 1.4)
     for column, name in enumerate(columns):
         x = left + width * (column + 0.5)
-        ax.text(x, top + 0.6, name, ha="center", va="bottom", rotation=90)
+        write(ax, x, top + 0.6, name, height="bottom", rotation=90)
         count = sum(caught[column] for caught in rows.values())
-        ax.text(x, 0.8, str(count), ha="center", va="center", weight="bold")
-    ax.text(left - 0.8, 0.8, f"noticed, of {len(rows)}", ha="right", va="center", weight="bold")
+        write(ax, x, 0.8, str(count), weight="bold")
+    write(ax, left - 0.8, 0.8, f"noticed, of {len(rows)}", "right", weight="bold")
     for row, (name, caught) in enumerate(rows.items()):
         y = top - height * (row + 1)
-        ax.text(left - 0.8, y + height / 2, name, ha="right", va="center")
+        write(ax, left - 0.8, y + height / 2, name, "right")
         for column, hit in enumerate(caught):
             _draw_hit(ax, (left + width * column, y), (width, height), hit)
     place = 0
@@ -193,5 +187,4 @@ def _draw_hit(ax: Axes, corner: tuple[float, float], size: tuple[float, float], 
     face = to_rgba(FIRST, 0.5) if hit else "none"
     ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
     if hit:
-        spot = corner[0] + size[0] / 2, corner[1] + size[1] / 2
-        ax.text(*spot, "✓", ha="center", va="center", weight="bold")
+        write(ax, corner[0] + size[0] / 2, corner[1] + size[1] / 2, "✓", weight="bold")

@@ -74,18 +74,18 @@ def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
         losses = -(1 - smoothing) * of_label - smoothing * log_p.mean(dim=-1)
         of_others = (log_p.sum(dim=-1) - of_label) / 6
         shared = -(1 - smoothing) * of_label - smoothing * of_others
+        each = [row[kept].mean() for row, kept in zip(losses, real, strict=True)]
+        undivided = -(1 - smoothing) * of_label - smoothing * log_p.sum(dim=-1)
         mistakes = {
             "padding counts as a label": losses.mean(),
             "padding adds no loss, but is counted in the mean": losses[real].sum() / losses.numel(),
             "the losses are added; their mean over the labels is asked for": losses[real].sum(),
-            "the sentences are averaged one by one, so that labels of short ones count more": torch.stack(
-                [row[kept].mean() for row, kept in zip(losses, real, strict=True)]
-            ).mean(),
+            "the sentences are averaged one by one, so that labels of short ones count more": (
+                torch.stack(each).mean()
+            ),
             "the other classes share the smoothing; the label gets its part, too": shared[real].mean(),
             "the smoothing is not used": -of_label[real].mean(),
-            "the smoothing is not divided by the number of classes": (
-                -(1 - smoothing) * of_label - smoothing * log_p.sum(dim=-1)
-            )[real].mean(),
+            "the smoothing is not divided by the number of classes": undivided[real].mean(),
             "the sign is reversed": -losses[real].mean(),
         }
         what = f"the loss with smoothing={smoothing}"

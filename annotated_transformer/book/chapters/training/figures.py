@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 from annotated_transformer.training.schedule import learning_rate
@@ -69,7 +69,7 @@ def draw_smoothing(smoothing: float) -> Figure:
     fig, ax = new_figure(height=3.4)
     gaps = [place / 10 for place in range(10 * widest + 1)]
     ax.plot(gaps, [smoothed_loss(gap, 0.0, classes) for gap in gaps], color=SECOND, ls="--", marker="")
-    ax.text(widest, 0.03, "without smoothing", ha="right", va="bottom", color=MUTED)
+    write(ax, widest, 0.03, "without smoothing", "right", "bottom", color=MUTED)
     if smoothing:
         losses = [smoothed_loss(gap, smoothing, classes) for gap in gaps]
         best = best_gap(smoothing, classes)
@@ -77,7 +77,7 @@ def draw_smoothing(smoothing: float) -> Figure:
         ax.plot(gaps, losses, color=FIRST, ls="-", marker="")
         ax.plot([best, best], [0, low], color=NEUTRAL, lw=1, ls=":", marker="")
         ax.plot([best], [low], color=FIRST, ls="", marker="o", markersize=9)
-        ax.text(best + 0.3, low + 0.35, f"{low:.2f} at {best:.1f}", ha="center", va="bottom")
+        write(ax, best + 0.3, low + 0.35, f"{low:.2f} at {best:.1f}", height="bottom")
     ax.set(xlabel="lead of the label's logit", ylabel="loss in nats", xlim=(0, widest), ylim=(-0.15, 3.6))
     return fig
 
@@ -98,11 +98,8 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
     if half[0] <= last:
         ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
-        ax.annotate("peak", (warmup, 2 * half[1]), (8, 0), textcoords="offset points", weight="bold")
-        ax.annotate(
-            "4 × the step,\n½ × the peak", half, (8, 9), textcoords="offset points", ha="center", va="bottom",
-            weight="bold",
-        )  # fmt: skip
+        write_beside(ax, (warmup, 2 * half[1]), (8, 0), "peak", weight="bold")
+        write_beside(ax, half, (8, 9), "4 × the step,\n½ × the peak", "center", "bottom", weight="bold")
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
     label_ends(ax)
@@ -133,8 +130,8 @@ def draw_sick_curves(
     apart = max(range(len(curves)), key=lambda place: _distance(*list(curves.values())[place]))
     for name, runs in zip(("training", "validation"), list(curves.values())[apart], strict=True):
         end, cut = min(runs[0][-1], TOP), runs[0][-1] > TOP
-        fig.axes[apart].annotate(name, (EVERY * len(runs[0]), end), (0, -4 if cut else 6),
-            textcoords="offset points", ha="right", va="top" if cut else "bottom")  # fmt: skip
+        offset, height = ((0, -4), "top") if cut else ((0, 6), "bottom")
+        write_beside(fig.axes[apart], (EVERY * len(runs[0]), end), offset, name, "right", height)
     fig.axes[0].set_ylabel("loss")
     return fig
 
@@ -151,8 +148,7 @@ def draw_surprise(probabilities: Sequence[float]) -> Figure:
     ax.plot(places, [-math.log(place) for place in places], color=FIRST, ls="-", marker="")
     for place in probabilities:
         ax.plot([place], [-math.log(place)], color=FIRST, ls="", marker="o", markersize=8)
-        ax.annotate(f"p = {place:g}: loss {-math.log(place):.2f}", (place, -math.log(place)), (10, 4),
-            textcoords="offset points")  # fmt: skip
+        write_beside(ax, (place, -math.log(place)), (10, 4), f"p = {place:g}: loss {-math.log(place):.2f}")
     ax.set(xlabel="probability p of the label", ylabel="loss −ln p", xlim=(0, 1), ylim=(0, 4))
     return fig
 
@@ -165,9 +161,9 @@ def draw_targets(classes: int, smoothing: float, label: int) -> Figure:
     ):
         heights = [share / classes + (1 - share) * (token == label) for token in range(classes)]
         ax.bar(range(classes), heights, facecolor=to_rgba(color, 0.4), edgecolor=color, hatch=hatch)
-        ax.text(label, heights[label] + 0.03, f"{heights[label]:.2f}", ha="center", va="bottom")
+        write(ax, label, heights[label] + 0.03, f"{heights[label]:.2f}", height="bottom")
         other = (label + classes // 2) % classes
-        ax.text(other, heights[other] + 0.03, f"{heights[other]:.2f} each", ha="center", va="bottom")
+        write(ax, other, heights[other] + 0.03, f"{heights[other]:.2f} each", height="bottom")
         ax.set(title=title, ylim=(0, 1.2), xticks=[label], xticklabels=["label"], yticks=[0, 1])
     axes[0].set_ylabel("target")
     return fig
@@ -191,10 +187,8 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
     ratios = [mean / root for mean, root in zip(means, roots, strict=True)]
     bottom.bar(steps, ratios, facecolor=to_rgba(FIRST, 0.4), edgecolor=FIRST)
     bottom.set(ylabel="step / rate", xlabel="step", ylim=(-1.1, 1.1))
-    bottom.annotate(
-        "mean / root of squares", (1, 1), (-4, -2), xycoords="axes fraction", textcoords="offset points",
-        ha="right", va="top", weight="bold",
-    )  # fmt: skip
+    look = {"xycoords": "axes fraction", "weight": "bold"}
+    write_beside(bottom, (1, 1), (-4, -2), "mean / root of squares", "right", "top", **look)
     bottom.axhline(0, color=MUTED, lw=1, ls="-", marker="")
     for ax in (top, bottom):
         ax.set_xlim(0, len(gradients) + 1)
@@ -210,13 +204,13 @@ def draw_update(parts: Mapping[str, str]) -> Figure:
     boxes = []
     for place, (name, call) in enumerate(parts.items()):
         boxes.append(draw_box(ax, 0.2 + place * (wide + gap), 1.3, wide, 1.0, name))
-        ax.text(boxes[-1].center[0], 2.55, call, ha="center", va="bottom", color=MUTED)
+        write(ax, boxes[-1].center[0], 2.55, call, height="bottom", color=MUTED)
     for one, two in pairwise(boxes):
         draw_arrow(ax, one, two)
     (back, _), (to, _) = boxes[-1].bottom, boxes[1].bottom
     draw_line(ax, boxes[-1].bottom, (back, 0.6), (to, 0.6))
     draw_arrow(ax, (to, 0.6), boxes[1].bottom)
-    ax.text((back + to) / 2, 0.5, "the next batch meets the new weights", ha="center", va="top")
+    write(ax, (back + to) / 2, 0.5, "the next batch meets the new weights", height="top")
     return fig
 
 

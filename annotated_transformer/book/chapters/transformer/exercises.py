@@ -1,13 +1,14 @@
 """Checks of the exercises of the chapter on the Transformer (sections 3 and 6.2 of the paper)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
     as_number,
-    as_shape,
     expect,
     expect_close,
     expect_number,
@@ -17,27 +18,20 @@ from annotated_transformer.book.exercises.verdict import (
 
 Layer = Callable[..., Tensor]
 PREDICTED = {
-    "z": (7, 512),
-    "encoder weights": (8, 7, 7),
-    "cross-attention weights": (8, 5, 7),
-    "logits": (5, 37_000),
-}
-CLUES = {
-    "z": "There is one row for each source token.",
-    "encoder weights": "Each head has a row for each query and a column for each key.",
-    "cross-attention weights": "In each head, rows are queries, from the target, and columns are keys.",
-    "logits": "There is one row for each target token.",
+    "z": ((7, 512), "There is one row for each source token."),
+    "encoder weights": ((8, 7, 7), "Each head has a row for each query and a column for each key."),
+    "cross-attention weights": (
+        (8, 5, 7),
+        "In each head, rows are queries, from the target, and columns are keys.",
+    ),
+    "logits": ((5, 37_000), "There is one row for each target token."),
 }
 
 
 @judge
-def check_pass_shapes(answer: Mapping[str, object]) -> str:
+def check_pass_shapes(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes, exercise ex-predict-pass."""
-    for name, wanted in PREDICTED.items():
-        prediction = answer.get(name, ...)
-        expect(prediction is not ..., f"{name!r} is still empty.")
-        shape = as_shape(prediction, what=repr(name))
-        expect(shape == wanted, f"{name!r}: the shape is not {shape}. {CLUES[name]}")
+    expect_predictions(answer, PREDICTED, put="a shape")
     return "the two lengths meet in the weights of cross-attention."
 
 

@@ -18,10 +18,10 @@ from annotated_transformer.book.drawing.add_and_norm import (
     draw_stack_panel,
     write_shape,
 )
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import name_rows
+from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -38,10 +38,8 @@ from annotated_transformer.plotting.palette import (
     VALUE_TEXT,
 )
 
-SOURCE_SHAPE, TARGET_SHAPE = (
-    r"$n_\mathrm{src} \times d_\mathrm{model}$",
-    r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
-)
+SOURCE_SHAPE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
+TARGET_SHAPE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
 
 INPUT = 0.6  # from one input's letter to the next
 INPUTS = {"Q": QUERY_TEXT, "K": KEY_TEXT, "V": VALUE_TEXT}
@@ -98,9 +96,9 @@ def draw_transformer() -> Figure:
     draw_arrow(ax, linear, softmax)
     write_shape(ax, 9.8, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$")
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
-    ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
+    write(ax, softmax.top[0], softmax.top[1] + 1.0, "probabilities", height="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
-    ax.text(2.65, matrix.center[1], "one matrix,\nused three times", ha="left", va="center")
+    write(ax, 2.65, matrix.center[1], "one matrix,\nused three times", "left")
     return fig
 
 
@@ -127,15 +125,15 @@ def _draw_stack(
     name, times = (inner, outer) if mirrored else (outer, inner)
     top = low + pitch * len(parts) + 1.2
     draw_stack_panel(ax, Box(x, low, 6.1, top - low), color, step=0.15)
-    ax.text(name[0], top - 0.55, title, ha=name[1], va="center", weight="bold")
-    ax.text(times[0], top - 0.55, r"$N\,\times$", ha=times[1], va="center")
+    write(ax, name[0], top - 0.55, title, name[1], weight="bold")
+    write(ax, times[0], top - 0.55, r"$N\,\times$", times[1])
     words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
     table = draw_box(ax, middle - 2.6, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
     draw_arrow(ax, words, table)
     write_shape(ax, middle, 1.57, shapes[0])
     draw_line(ax, table.top, (middle, top))
     draw_plus(ax, (middle, 3.75))
-    ax.text(middle - 0.6, 3.75, "positions", ha="right", va="center")
+    write(ax, middle - 0.6, 3.75, "positions", "right")
     write_shape(ax, middle, 4.85, shapes[1])
     for place, part in enumerate(parts):
         y = low + pitch * place
@@ -144,11 +142,11 @@ def _draw_stack(
         start = middle - 0.4 - INPUT * (len(part.inputs) - 1) if mirrored else middle + 0.4
         _write_inputs(ax, start, y + 1.0, part.inputs)
         if mirrored and part.inputs == "QKV":
-            ax.text(middle + 0.25, y + 1.0, "masked", ha="left", va="center")
+            write(ax, middle + 0.25, y + 1.0, "masked", "left")
         box = Box(left, y + 1.4, 4.9, 1.6)
         draw_over(ax, box, "", color=NEUTRAL, zorder=2.0)
-        ax.text(box.center[0], box.y + 1.1, part.label, ha="center", va="center", weight="bold", zorder=3)
-        ax.text(box.center[0], box.y + 0.45, part.inside, ha="center", va="center", zorder=3)
+        write(ax, box.center[0], box.y + 1.1, part.label, weight="bold", zorder=3)
+        write(ax, box.center[0], box.y + 0.45, part.inside, zorder=3)
         draw_over(ax, Box(left, y + 3.3, 4.9, 0.9), "Add & Norm", color=NEUTRAL, zorder=2.0)
     return top
 
@@ -156,18 +154,17 @@ def _draw_stack(
 def _write_inputs(ax: Axes, x: float, y: float, names: str) -> None:
     """Write the names of queries, keys and values in their colors, from x on."""
     for place, name in enumerate(names):
-        spot = x + INPUT * place, y
-        ax.text(*spot, f"${name}$", ha="center", va="center", color=INPUTS[name])
+        write(ax, x + INPUT * place, y, f"${name}$", color=INPUTS[name])
 
 
-def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figure:
+def draw_encoding_decoding(source: Words, target: Words) -> Figure:
     """Draw how one encoder pass serves all steps of the decoder: each step reads z and one more token."""
     steps = len(target)
     pitch = 1.75
     height = pitch * steps + 1.2
     fig, ax = new_canvas(14.0, height)
-    ax.text(0.15, height - 0.5, "once", ha="left", va="center", weight="bold")
-    ax.text(6.6, height - 0.5, f"{steps} times", ha="left", va="center", weight="bold")
+    write(ax, 0.15, height - 0.5, "once", "left", weight="bold")
+    write(ax, 6.6, height - 0.5, f"{steps} times", "left", weight="bold")
     words = draw_box(ax, 0.15, 0.2, 3.9, 0.95, f"{len(source)} tokens", color=NEUTRAL)
     middle = pitch * steps / 2
     encoder = draw_box(ax, 0.15, middle - 0.9, 3.9, 1.8, "encoder", color=ENCODER)
@@ -197,13 +194,13 @@ class RouteStop(NamedTuple):
     side: str  # "source" or "target"
     shape: str
     numbers: Numbers
-    rows: Sequence[str]
-    columns: Sequence[str] = ()  # only for attention weights
+    rows: Words
+    columns: Words = ()  # only for attention weights
     note: str = ""
 
 
 def make_stop(
-    name: str, side: str, values: Tensor, rows: Sequence[str], columns: Sequence[str] = (), note: str = ""
+    name: str, side: str, values: Tensor, rows: Words, columns: Words = (), note: str = ""
 ) -> RouteStop:
     """Return a stop for ids, for the weights of all heads if there are `columns`, or for a row per token."""
     shape = " × ".join(f"{size:,}" for size in values.shape)
@@ -230,10 +227,10 @@ def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
             ax.add_patch(Rectangle((0.05, y - 0.06), 5.1, 0.97, fc=to_rgba(color, 0.35), ec=INK, lw=3))
         boxes.append(draw_box(ax, 0.15, y, 4.9, 0.85, "", color=color))
         weight = "bold" if number == place else "normal"
-        ax.text(*boxes[-1].center, stop.name, ha="center", va="center", weight=weight)
+        write(ax, *boxes[-1].center, stop.name, weight=weight)
     here = stops[place]
-    ax.text(5.6, height - 0.6, here.shape, ha="left", va="center", weight="bold")
-    ax.text(5.6, height - 1.2, here.note, ha="left", va="top", color=MUTED)
+    write(ax, 5.6, height - 0.6, here.shape, "left", weight="bold")
+    write(ax, 5.6, height - 1.2, here.note, "left", "top", color=MUTED)
     if here.columns:
         _draw_weights(fig, here, height)
         return fig
@@ -265,10 +262,9 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
         shares = [100 * count / total for count in counts.values()]
         ax.barh(range(len(counts)), shares, color=FIRST, edgecolor=INK, linewidth=0.6)
         for row, share in enumerate(shares):
-            ax.text(share + 1, row, f"{share:.0f}%" if share >= 0.5 else "<1%", ha="left", va="center")
+            write(ax, share + 1, row, f"{share:.0f}%" if share >= 0.5 else "<1%", "left")
         name_rows(ax, counts)
-        ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60))
-        ax.set_xticks([])
+        ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60), xticks=[])
         ax.set_title(title, loc="left")
         ax.spines["bottom"].set_visible(False)
     return fig
@@ -285,12 +281,10 @@ def draw_icicle(tree: Mapping[str, tuple[str, Mapping[str, int]]]) -> Figure:
 
     def block(left: float, y: float, count: int, text: str, color: str, height: float = 2.0) -> None:
         width = count * scale
-        ax.add_patch(
-            Rectangle((left, y), width, height, facecolor=to_rgba(color, 0.3), edgecolor=color, lw=1.2)
-        )
+        draw_area(ax, (left, y), width, height, color, 0.3, lw=1.2)
         if width > 1.0:
             turned = 90 if width < 3.2 else 0
-            ax.text(left + width / 2, y + height / 2, text, ha="center", va="center", rotation=turned)
+            write(ax, left + width / 2, y + height / 2, text, rotation=turned)
 
     block(x, 6.5, total, f"the whole model: {total / 1e6:.2f} million", NEUTRAL)
     for name, (color, parts) in tree.items():
@@ -318,8 +312,8 @@ def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
     low, high = max((ends[0] for ends in above), default=0), min((ends[1] for ends in above), default=0)
     if low < high:
         ax.axvspan(low, high, color=NEUTRAL, alpha=0.5, lw=0, zorder=0)
-        ax.text((low + high) / 2, -0.7, f"fits {len(above)}", ha="center", va="bottom")
-    ax.text(stated, -0.7, f"stated: {stated:,}", ha="center", va="bottom")
+        write(ax, (low + high) / 2, -0.7, f"fits {len(above)}", height="bottom")
+    write(ax, stated, -0.7, f"stated: {stated:,}", height="bottom")
     names = [re.sub(r"d_(\w+)", r"$d_\\mathrm{\1}$", name) for name in fits]
     name_rows(ax, names)
     ax.use_sticky_edges = False
@@ -330,9 +324,7 @@ def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
     return fig
 
 
-def draw_losses(
-    losses: Mapping[str, Sequence[float]], whole: Sequence[float], models: Sequence[str]
-) -> Figure:
+def draw_losses(losses: Curves, whole: Sequence[float], models: Words) -> Figure:
     """Draw the loss of two models after the removal of each part, and, as a line, that of the whole."""
     fig, axes = new_figure(1, len(models), width=WIDE, height=0.45 * len(losses) + 0.9)
     most = 1.2 * max(max(line) for line in losses.values())
@@ -341,7 +333,7 @@ def draw_losses(
         values = [losses[part][number] for part in order]
         ax.barh(range(len(order)), values, height=0.65, color=FIRST, alpha=0.75, edgecolor=INK, lw=0.6)
         for row, value in enumerate(values):
-            ax.text(value + 0.02 * most, row, f"{value:.1f}", ha="left", va="center")
+            write(ax, value + 0.02 * most, row, f"{value:.1f}", "left")
         ax.axvline(whole[number], color=INK, lw=2, ls="--", marker="")
         name_rows(ax, order, shown=number == 0)
         ax.set(xlim=(0, most), ylim=(len(order) - 0.5, -0.5), xlabel="loss (dashed: whole model)")

@@ -1,6 +1,7 @@
 """Checks of the exercises of the chapter on translation (BLEU, section 6.1 of the paper)."""
 
 import math
+import operator
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -221,14 +222,11 @@ def check_wins(answer: Callable[..., float]) -> str:
             return corpus_bleu(hypotheses, references)
 
         found = answer(first, second, references, picks, bleu)
+        won, tied = (sum(compare(*pair) for pair in scores) for compare in (operator.gt, operator.eq))
         mistakes = {
-            "a tie counts as a win": sum(theirs >= ours for ours, theirs in scores) / len(picks),
-            "this is the share of the first system": sum(ours > theirs for ours, theirs in scores)
-            / len(picks),
-            "the share of the second system is subtracted from 1": sum(
-                ours >= theirs for ours, theirs in scores
-            )
-            / len(picks),
+            "a tie counts as a win": 1 - won / len(picks),
+            "this is the share of the first system": won / len(picks),
+            "the share of the second system is subtracted from 1": (won + tied) / len(picks),
         }
         drawn_sets = {tuple(references[at] for at in pick) for pick in picks}
         expect(

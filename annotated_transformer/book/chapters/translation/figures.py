@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, name_rows
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -45,17 +45,16 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
             face = FIRST if match else "none"
             ax.plot(x, y, marker="o", markersize=11, color=FIRST if match else NEUTRAL, markerfacecolor=face,
                     markeredgewidth=1.5, ls="")  # fmt: skip
-        name = f"{sum(row)} of {len(row)}"
-        ax.text(9.1, y, name, ha="left", va="center", color=INK)
-        ax.text(0.25, y, f"{n}", ha="center", va="center", color=MUTED)
+        write(ax, 9.1, y, f"{sum(row)} of {len(row)}", "left", color=INK)
+        write(ax, 0.25, y, f"{n}", color=MUTED)
     for at, word in enumerate(words):
         color = INK if counted[0][at] else SECOND
         weight = "normal" if color == INK else "bold"
         y = 1.5 - 0.7 * (at % 2)  # in two lines, so that long words do not meet
-        ax.text(0.95 + step * at, y, word, ha="center", va="center", color=INK, weight=weight)
-    ax.text(0.0, 8.2, "reference:", ha="left", va="center", color=MUTED)
-    ax.text(0.0, 7.5, " ".join(wanted), ha="left", va="center", color=MUTED)
-    ax.text(0.0, 6.5, f"BLEU {bleu:.0f}", ha="left", va="center", weight="bold", fontsize=15)
+        write(ax, 0.95 + step * at, y, word, color=INK, weight=weight)
+    write(ax, 0.0, 8.2, "reference:", "left", color=MUTED)
+    write(ax, 0.0, 7.5, " ".join(wanted), "left", color=MUTED)
+    write(ax, 0.0, 6.5, f"BLEU {bleu:.0f}", "left", weight="bold", fontsize=15)
     return fig
 
 
@@ -75,16 +74,14 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
             if abs(own[kind] - mean) > 0.4:
                 draw_arrow(ax, (mean, float(place)), (float(own[kind]), float(place)), color=INK)
             ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9)
-            name = f"{own[kind] - mean:+.1f}".replace("-", "−")
-            ax.text(of + 0.35, place, name, ha="left", va="center")
+            write(ax, of + 0.35, place, f"{own[kind] - mean:+.1f}".replace("-", "−"), "left")
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
     ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.4], color=NEUTRAL, lw=1, ls="--", marker="", zorder=0)
-    ax.text(of / 2, len(kinds) - 0.3, "guessing", ha="center", va="bottom", color=MUTED)
+    write(ax, of / 2, len(kinds) - 0.3, "guessing", height="bottom", color=MUTED)
     last = len(kinds) - 1
     if counts := others[kinds[-1]]:
-        middle = sum(counts) / len(counts)
-        ax.text(middle, last + 0.25, "wrong source", ha="center", va="bottom", color=INK)
-    ax.text(own[kinds[-1]], last + 0.25, "own source", ha="right", va="bottom", color=INK)
+        write(ax, sum(counts) / len(counts), last + 0.25, "wrong source", height="bottom", color=INK)
+    write(ax, own[kinds[-1]], last + 0.25, "own source", "right", "bottom", color=INK)
     ax.set(xlim=(-0.2, of + 1.3), ylim=(-0.6, len(kinds) + 0.3), xlabel=f"right, of {of}")
     ax.set_xticks(range(0, of + 1, 2))
     name_rows(ax, kinds)
@@ -101,8 +98,9 @@ def draw_verdicts(values: Mapping[str, tuple[str, float, float]]) -> Figure:
             right = values[name][0] == "is right"
             color, mark = (FIRST, "o") if right else (SECOND, "X")
             ax.plot(values[name][panel], place, color=color, marker=mark, markersize=11, ls="")
-            ax.annotate(f"{values[name][panel]:.0f}", (values[name][panel], place), (9, 0),
-                textcoords="offset points", va="center")  # fmt: skip
+            write_beside(
+                ax, (values[name][panel], place), (9, 0), f"{values[name][panel]:.0f}", height="center"
+            )
         ax.set(xlim=(0, 108), ylim=(-0.6, len(names) - 0.4), xticks=(0, 50, 100), title=measure)
         name_rows(ax, rows, shown=panel == 1)
     return fig
@@ -115,9 +113,10 @@ def draw_brevity(rates: Sequence[float]) -> Figure:
     ax.plot(lengths, [brevity(length) for length in lengths], color=FIRST, ls="-", marker="", lw=2.5)
     for rate in rates:
         ax.plot(rate, brevity(rate), color=FIRST, marker="o", ls="")
-        ax.annotate(f"{rate:.0%} as long: × {brevity(rate):.2f}", (rate, brevity(rate)), (10, -5),
-            textcoords="offset points", va="center")  # fmt: skip
-    ax.annotate("longer: no bonus", (1.25, 1), (0, 5), textcoords="offset points", ha="center", va="bottom")
+        write_beside(
+            ax, (rate, brevity(rate)), (10, -5), f"{rate:.0%} as long: × {brevity(rate):.2f}", height="center"
+        )
+    write_beside(ax, (1.25, 1), (0, 5), "longer: no bonus", "center", "bottom")
     ax.set(ylim=(0, 1.2), xlim=(0.2, 1.5), xticks=(0.5, 1, 1.5), yticks=(0, 0.5, 1))
     ax.set(xlabel=r"length of the hypotheses, $c / \ell$", ylabel="factor BP")
     return fig
@@ -143,8 +142,7 @@ def draw_places(sizes: Sequence[int]) -> Figure:
         bleus = [wrong_token(size, place - 1) for place in places]
         ax.plot(places, bleus, color=color, ls=style, marker=mark, markersize=5)
         name = f"{size} tokens: {min(bleus):.0f} to {max(bleus):.0f}"
-        ax.annotate(name, (0.62 * size, min(bleus)), (0, -10), textcoords="offset points", ha="center",
-            va="top")  # fmt: skip
+        write_beside(ax, (0.62 * size, min(bleus)), (0, -10), name, "center", "top")
     ax.set(xlabel="place of the wrong token", ylabel="BLEU", ylim=(0, 103), xlim=(0.5, max(sizes) + 0.5))
     ax.xaxis.get_major_locator().set_params(integer=True)
     return fig
@@ -156,12 +154,12 @@ def draw_splits(splits: Mapping[str, Sequence[str]]) -> Figure:
     fig, ax = new_canvas(14, 1.15 * len(splits) + 0.1, width=WIDE)
     for place, (name, tokens) in enumerate(reversed(list(splits.items()))):
         y, x = 0.2 + 1.15 * place, 2.8
-        ax.text(2.6, y + 0.4, name, ha="right", va="center", color=MUTED)
+        write(ax, 2.6, y + 0.4, name, "right", color=MUTED)
         for token in tokens:
             width = letter * len(token) + 0.35
             draw_box(ax, x, y, width, 0.8, token, color=NEUTRAL)
             x += width + gap
-        ax.text(x + 0.1, y + 0.4, f"{len(tokens)} tokens", ha="left", va="center")
+        write(ax, x + 0.1, y + 0.4, f"{len(tokens)} tokens", "left")
     return fig
 
 
@@ -172,8 +170,7 @@ def draw_same_output(values: Mapping[str, float]) -> Figure:
     for place, name in enumerate(names):
         ax.plot([0, values[name]], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
         ax.plot(values[name], place, color=FIRST, marker="o", markersize=10, ls="")
-        ax.annotate(f"{values[name]:.1f}", (values[name], place), (10, 0), textcoords="offset points",
-            va="center")  # fmt: skip
+        write_beside(ax, (values[name], place), (10, 0), f"{values[name]:.1f}", height="center")
     ax.set(xlim=(0, max(values.values()) * 1.14), ylim=(-0.6, len(names) - 0.4), xlabel="BLEU")
     name_rows(ax, names)
     return fig
@@ -189,14 +186,8 @@ def draw_lengths(rows: Sequence[Mapping[str, float | int]]) -> Figure:
     for place, row in zip(places, rows, strict=True):
         ends = [row["bleu"] - row["ci"], row["bleu"] + row["ci"]]
         ax.plot([place, place], ends, color=FIRST, ls="-", marker="_", lw=1.5)
-    ax.plot(
-        places,
-        exact,
-        color=SECOND,
-        ls="--",
-        marker="s",
-    )
-    ax.annotate("% equal to the reference", (1, exact[1]), (8, 5), textcoords="offset points", va="bottom")
+    ax.plot(places, exact, color=SECOND, ls="--", marker="s")
+    write_beside(ax, (1, exact[1]), (8, 5), "% equal to the reference", height="bottom")
     names = [f"{row['from']} to {row['to']}" if row["to"] < 100 else f"{row['from']} or more" for row in rows]
     ticks = [f"{name}\n({row['texts']:,})" for name, row in zip(names, rows, strict=True)]
     ax.set_xticks(places, ticks)
@@ -211,10 +202,8 @@ def draw_sizes(values: Mapping[int, float]) -> Figure:
     pairs = sorted(values)
     ax.plot(pairs, [values[count] for count in pairs], color=FIRST, ls="-", marker="o")
     for count in pairs:
-        ax.annotate(f"{values[count]:.1f}", (count, values[count]), (-5, 5), textcoords="offset points",
-            ha="right", va="bottom")  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_xticks(pairs, [f"{count:,}" for count in pairs])
+        write_beside(ax, (count, values[count]), (-5, 5), f"{values[count]:.1f}", "right", "bottom")
+    ax.set(xscale="log", xticks=pairs, xticklabels=[f"{count:,}" for count in pairs])
     ax.minorticks_off()
     ax.set(ylim=(0, 1.2 * max(values.values())), xlim=(pairs[0] / 2.3, pairs[-1] * 1.6))
     ax.set(xlabel="training pairs", ylabel="BLEU")
@@ -227,7 +216,7 @@ def draw_synthetic(source: str, target: str, translated: str) -> Figure:
     rows = (("real pair", source, target), ("exchanged", target, source), ("back-translation", "", target))
     for place, (name, left, right) in enumerate(rows):
         y = 4.6 - 1.35 * place
-        ax.text(3.2, y + 0.45, name, ha="right", va="center", color=MUTED)
+        write(ax, 3.2, y + 0.45, name, "right", color=MUTED)
         wanted = draw_box(ax, 9.4, y, 4.4, 0.9, right, color=FIRST)
         if left:
             draw_arrow(ax, draw_box(ax, 3.5, y, 4.4, 0.9, left, color=FIRST), wanted, "learn")
@@ -241,8 +230,8 @@ def draw_synthetic(source: str, target: str, translated: str) -> Figure:
         draw_arrow(ax, (wanted.bottom[0], other.center[1]), other.right)
         draw_line(ax, other.left, (made.bottom[0], other.center[1]))
         draw_arrow(ax, (made.bottom[0], other.center[1]), made.bottom)
-    ax.text(5.7, 5.8, "read", ha="center", va="center", color=MUTED)
-    ax.text(11.6, 5.8, "write", ha="center", va="center", color=MUTED)
+    write(ax, 5.7, 5.8, "read", color=MUTED)
+    write(ax, 11.6, 5.8, "write", color=MUTED)
     return fig
 
 
@@ -255,12 +244,11 @@ def draw_prices(prices: Mapping[str, tuple[float, float, float]]) -> Figure:
         ax.plot([bleu, chrf], [place, place], color=NEUTRAL, lw=1.5, ls="-", marker="")
         ax.plot(bleu, place, color=FIRST, marker="o", markersize=9, ls="")
         ax.plot(chrf, place, color=SECOND, marker="s", markersize=8, ls="")
-        ax.annotate(f"{bleu:.0f}", (bleu, place), (-8, 0), textcoords="offset points", ha="right",
-            va="center")  # fmt: skip
-        ax.annotate(f"{chrf:.0f}", (chrf, place), (8, 0), textcoords="offset points", va="center")
+        write_beside(ax, (bleu, place), (-8, 0), f"{bleu:.0f}", "right", "center")
+        write_beside(ax, (chrf, place), (8, 0), f"{chrf:.0f}", height="center")
     top = prices[kinds[-1]]
     for value, name, ha in ((top[0], "BLEU", "right"), (top[1], "chrF", "left")):
-        ax.annotate(name, (value, len(kinds) - 1), (0, 9), textcoords="offset points", ha=ha, va="bottom")
+        write_beside(ax, (value, len(kinds) - 1), (0, 9), name, ha, "bottom")
     ax.set(xlim=(0, 103), ylim=(-0.6, len(kinds) + 0.1), xlabel="points")
     name_rows(ax, [f"{kind} ({prices[kind][2]:.1f} words)" for kind in kinds])
     return fig
@@ -275,14 +263,7 @@ def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: 
     ax.plot(layers, [100 * share for share in going_in], color=SECOND, ls="--", marker="s",
         label="row going in")  # fmt: skip
     ax.axhline(100 * diagonal, color=NEUTRAL, lw=1.2, ls=":", marker="")
-    ax.annotate(
-        "diagonal",
-        (len(predicts), 100 * diagonal),
-        (0, 3),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-    )
+    write_beside(ax, (len(predicts), 100 * diagonal), (0, 3), "diagonal", "right", "bottom")
     ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
     label_ends(ax)
     return fig
@@ -299,7 +280,7 @@ def draw_stages(models: Mapping[str, Sequence[tuple[Sequence[float], str]]]) -> 
         for number, ((rates, reached), color) in enumerate(zip(stages, (FIRST, SECOND), strict=True), 1):
             steps = [start + step for step in range(1, len(rates) + 1)]
             ax.plot(steps, rates, color=color, ls="-" if number == 1 else "--", marker="")
-            ax.text(start + 0.98 * len(rates), top, f"stage {number}: {reached}", ha="right", va="top")
+            write(ax, start + 0.98 * len(rates), top, f"stage {number}: {reached}", "right", "top")
             start += len(rates)
             ax.axvline(start, color=NEUTRAL, lw=1.2, ls=":", marker="")
         ax.set(xlim=(0, 1.01 * end), ylim=(0, 1.05 * top), yticks=(0, top), ylabel="learning rate")

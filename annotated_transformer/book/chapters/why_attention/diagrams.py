@@ -7,16 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
-from annotated_transformer.book.drawing.boxes import (
-    Box,
-    Point,
-    draw_arrow,
-    draw_box,
-    draw_line,
-    draw_weight,
-)
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector
+from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -43,7 +36,7 @@ def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str
     goal = draw_box(ax, 5.05, 4.4, 3.9, 1.0, output, color=OUTPUT)
     for state, weight in zip(below, weights, strict=True):
         draw_weight(ax, state.top, goal.bottom, weight)
-        ax.text(state.center[0], state.center[1], f"{weight:.1f}", ha="center", va="center", weight="bold")
+        write(ax, state.center[0], state.center[1], f"{weight:.1f}", weight="bold")
     return fig
 
 
@@ -51,10 +44,10 @@ def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: flo
     """Draw words at height `y` and a state over each, made from the one before; the title is `above`."""
     step = 13.6 / len(words)
     states: list[Box] = []
-    ax.text(0.1, y + above, title, ha="left", va="center", weight="bold")
+    write(ax, 0.1, y + above, title, "left", weight="bold")
     for number, word in enumerate(words):
         middle = 0.2 + step * (number + 0.5)
-        ax.text(middle, y, word, ha="center", va="center")
+        write(ax, middle, y, word)
         box = draw_box(ax, middle - 0.6, y + 1.2, 1.2, 0.9, "", color=VALUE)
         draw_arrow(ax, (middle, y + 0.4), box.bottom)
         if states:
@@ -73,16 +66,16 @@ def draw_influence(rows: Mapping[float, Sequence[float]]) -> Figure:
     for before, state in itertools.pairwise(states):
         draw_arrow(ax, before, state)
     draw_arrow(ax, (states[0].top[0], top + 1.9), states[0].top, "+ 1")
-    ax.text(states[len(states) // 2].center[0], top + 1.4, "× $u$ at each step", ha="center", va="center")
+    write(ax, states[len(states) // 2].center[0], top + 1.4, "× $u$ at each step")
     for number, (factor, effects) in enumerate(rows.items()):
         floor = top - 2.1 - 2.2 * number
         draw_line(ax, (2.4, floor), (2.4 + step * count, floor), color=NEUTRAL)
-        ax.text(0.1, floor + 0.6, f"$u$ = {factor:g}", ha="left", va="center", weight="bold")
+        write(ax, 0.1, floor + 0.6, f"$u$ = {factor:g}", "left", weight="bold")
         for state, effect in zip(states, effects, strict=False):
             height = 1.7 * effect / max(effects)
             ax.add_patch(Rectangle((state.x, floor), state.width, height, facecolor=VALUE, alpha=0.8))
         end = 2.6 + step * count, floor + 0.4
-        ax.text(*end, f"+ {_write_share(effects[-1])}", ha="left", va="center", weight="bold")
+        write(ax, *end, f"+ {_write_share(effects[-1])}", "left", weight="bold")
     return fig
 
 
@@ -96,7 +89,7 @@ def draw_digits(stored: str, recovered: str) -> Figure:
     fig, ax = new_canvas(COLUMNS, 2.6, width=WIDE)
     width = 16.3 / max(len(stored), len(recovered))
     for y, name, digits in ((1.5, "stored", stored), (0.2, "read back", recovered)):
-        ax.text(0.1, y + 0.45, name, ha="left", va="center")
+        write(ax, 0.1, y + 0.45, name, "left")
         for place, digit in enumerate(digits):
             wrong = digits is recovered and digit != stored[place : place + 1]
             corner = 3.1 + width * place, y
@@ -104,7 +97,7 @@ def draw_digits(stored: str, recovered: str) -> Figure:
             face = "none" if wrong else VALUE
             ax.add_patch(Rectangle(corner, width, 0.9, facecolor=face, alpha=0.25))
             ax.add_patch(Rectangle(corner, width, 0.9, fill=False, edgecolor=MASKED, hatch=hatch, lw=0.8))
-            ax.text(corner[0] + width / 2, y + 0.45, digit, ha="center", va="center")
+            write(ax, corner[0] + width / 2, y + 0.45, digit)
     return fig
 
 
@@ -117,19 +110,18 @@ def draw_paths(words: Sequence[str]) -> Figure:
     for number, (before, state) in enumerate(itertools.pairwise(upper), 2):
         draw_arrow(ax, before, state, rf"$D_{{{number}}}U$", color=FIRST)
     count = len(words) - 1
-    ax.text(0.1, 7.4, f"A chain of states: {count} factors", ha="left", va="center", weight="bold")
+    write(ax, 0.1, 7.4, f"A chain of states: {count} factors", "left", weight="bold")
     for x, word, state in zip(middles, words, upper, strict=True):
         draw_arrow(ax, (x, 4.9), state.bottom)
-        ax.text(x, 4.5, word, ha="center", va="center")
+        write(ax, x, 4.5, word)
         low = draw_box(ax, x - 0.6, 2.7, 1.2, 0.9, "", color=VALUE)
         draw_arrow(ax, (x, 4.1), low.top)
     goal = draw_box(ax, middles[-1] - 1.4, 0.2, 2.8, 1.0, "output", color=OUTPUT)
     for x in middles[1:]:
         draw_line(ax, (x, 2.7), goal.top, color=NEUTRAL)
     draw_arrow(ax, (middles[0], 2.7), goal.left, color=FIRST)
-    spot = middles[0] + 0.35 * (goal.x - middles[0]), 1.85
-    ax.text(*spot, "$w$", ha="center", va="top", color=MUTED)
-    ax.text(0.1, 0.7, "All states kept: 1 factor", ha="left", va="center", weight="bold")
+    write(ax, middles[0] + 0.35 * (goal.x - middles[0]), 1.85, "$w$", height="top", color=MUTED)
+    write(ax, 0.1, 0.7, "All states kept: 1 factor", "left", weight="bold")
     return fig
 
 
@@ -138,46 +130,45 @@ def draw_layers() -> Figure:
     fig, ax = new_canvas(COLUMNS, 7.4, width=WIDE)
     panels = {"RNN": "rewrites its state", "LSTM": "gates its memory", "Attention": "reads all words"}
     for x, (name, said) in zip((0.1, 6.7, 14.0), panels.items(), strict=True):
-        ax.text(x, 6.9, name, ha="left", va="center", weight="bold")
-        ax.text(x, 6.1, said, ha="left", va="center", color=MUTED)
+        write(ax, x, 6.9, name, "left", weight="bold")
+        write(ax, x, 6.1, said, "left", color=MUTED)
     mixed = draw_box(ax, 1.9, 2.8, 1.9, 1.1, "tanh", color=NEUTRAL)
     draw_arrow(ax, (0.2, mixed.left[1]), mixed.left, "× $U$")
     draw_arrow(ax, mixed.right, (5.6, mixed.left[1]), "$h_t$")
     draw_arrow(ax, (mixed.center[0], 1.3), mixed.bottom)
-    ax.text(mixed.center[0], 0.8, "$x_t$", ha="center", va="center")
+    write(ax, mixed.center[0], 0.8, "$x_t$")
     draw_arrow(ax, (6.8, 3.0), (12.8, 3.0))
     draw_arrow(ax, (9.5, 1.3), (9.5, 2.6))
     draw_arrow(ax, (11.6, 3.0), (11.6, 5.3))
-    ax.text(11.3, 5.3, "$h_t$", ha="right", va="center")
-    ax.text(9.5, 0.8, "$x_t$, $h_{t-1}$", ha="center", va="center")
-    ax.text(6.8, 3.8, "memory", ha="left", va="center", color=MUTED)
+    write(ax, 11.3, 5.3, "$h_t$", "right")
+    write(ax, 9.5, 0.8, "$x_t$, $h_{t-1}$")
+    write(ax, 6.8, 3.8, "memory", "left", color=MUTED)
     for x, y, sign, gate in ((7.9, 3.0, "×", "keep"), (9.5, 1.9, "×", "write"), (11.6, 4.2, "×", "read")):
         _draw_sign(ax, x, y, sign)
-        under = gate == "keep"
-        ax.text(x + (0.0 if under else 0.5), y - (0.9 if under else 0.0), gate, va="center", color=MUTED,
-                ha="center" if under else "left")  # fmt: skip
+        spot = (x, y - 0.9, gate) if gate == "keep" else (x + 0.5, y, gate, "left")
+        write(ax, *spot, color=MUTED)
     _draw_sign(ax, 9.5, 3.0, "+")
     goal = draw_box(ax, 15.0, 4.2, 3.0, 1.0, "output", color=OUTPUT)
     for x, weight, name in ((14.5, 0.15, "$x_1$"), (16.5, 0.6, "$x_2$"), (18.5, 0.25, "$x_3$")):
         state = draw_box(ax, x - 0.5, 1.7, 1.0, 0.8, "", color=VALUE)
         draw_weight(ax, state.top, goal.bottom, weight)
         draw_arrow(ax, (x, 1.1), state.bottom)
-        ax.text(x, 0.6, name, ha="center", va="center")
+        write(ax, x, 0.6, name)
     return fig
 
 
 def _draw_sign(ax: Axes, x: float, y: float, sign: str) -> None:
     """Draw an operation in a circle: a gate multiplies, and what is written is added."""
     ax.add_patch(Circle((x, y), 0.36, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(x, y, sign, ha="center", va="center", zorder=4)
+    write(ax, x, y, sign, zorder=4)
 
 
 def draw_timeline(words: Sequence[str]) -> Figure:
     """Draw when each word's vector is computed: one after another, and all at once."""
     fig, ax = new_canvas(COLUMNS, 1.15 * len(words) + 2.5, width=WIDE)
     top = 1.15 * len(words) + 1.0
-    ax.text(0.1, top + 1.0, "A recurrent layer", ha="left", va="center", weight="bold")
-    ax.text(14.3, top + 1.0, "Attention", ha="left", va="center", weight="bold")
+    write(ax, 0.1, top + 1.0, "A recurrent layer", "left", weight="bold")
+    write(ax, 14.3, top + 1.0, "Attention", "left", weight="bold")
     step = 13.0 / len(words)
     before = None
     for place, word in enumerate(words):
@@ -190,7 +181,7 @@ def draw_timeline(words: Sequence[str]) -> Figure:
     for left, right, count in ((0.2, 13.4, len(words)), (14.4, 19.2, 1)):
         draw_arrow(ax, (left, 0.95), (right, 0.95), color=MUTED)
         said = f"time: {count} steps in a row" if count > 1 else "time: 1 step"
-        ax.text(left, 0.4, said, ha="left", va="center", color=MUTED)
+        write(ax, left, 0.4, said, "left", color=MUTED)
     return fig
 
 
@@ -204,8 +195,7 @@ def draw_recall(tokens: int) -> Figure:
         color=FIRST, linewidth=2, shrinkA=2, shrinkB=2,
     )  # fmt: skip
     ax.add_patch(arrow)
-    said = f"from word 1 to word {tokens}"
-    ax.text(COLUMNS / 2, 3.0, said, ha="center", va="center", color=INK)
+    write(ax, COLUMNS / 2, 3.0, f"from word 1 to word {tokens}", color=INK)
     return fig
 
 
@@ -213,7 +203,7 @@ def draw_copiers(words: Sequence[str]) -> Figure:
     """Draw a sentence that is copied through one vector, and by a weighted average of all its states."""
     fig, ax = new_canvas(COLUMNS, 7.6, width=WIDE)
     for left, title in ((0.1, "One vector"), (10.2, "All states")):
-        ax.text(left, 7.1, title, ha="left", va="center", weight="bold")
+        write(ax, left, 7.1, title, "left", weight="bold")
         lower, upper = (_draw_words(ax, left + 0.1, y, words) for y in (0.2, 5.4))
         if left < 1:
             vector = draw_vector(ax, 2.8, 3.0, [0.5] * 6, color=VALUE, size=(0.55, 0.6), upright=False)

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
     as_number,
     expect,
@@ -19,16 +20,13 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 PREDICTIONS = {
-    "weight 0.5, 10 words back": 0.5**10,
-    "weight 1, 10 words back": 1.0,
-    "weight 2, 10 words back": 2.0**10,
-    "average of 10 words, each": 0.1,
-}
-TRAPS = {
-    "weight 0.5, 10 words back": "Each step multiplies the gradient by the weight.",
-    "weight 1, 10 words back": "Multiplying by 1 changes nothing, however often.",
-    "weight 2, 10 words back": "Each step multiplies the gradient by the weight, and this one is above 1.",
-    "average of 10 words, each": "The distance does not occur in the formula of an average.",
+    "weight 0.5, 10 words back": (0.5**10, "Each step multiplies the gradient by the weight."),
+    "weight 1, 10 words back": (1.0, "Multiplying by 1 changes nothing, however often."),
+    "weight 2, 10 words back": (
+        2.0**10,
+        "Each step multiplies the gradient by the weight, and this one is above 1.",
+    ),
+    "average of 10 words, each": (0.1, "The distance does not occur in the formula of an average."),
 }
 Function = Callable[..., Any]
 
@@ -36,11 +34,7 @@ Function = Callable[..., Any]
 @judge
 def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
     """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
-    for case, right in PREDICTIONS.items():
-        prediction = answer.get(case)
-        expect(isinstance(prediction, int | float), f"the answer for {case!r} is still empty; put a number.")
-        close = abs(float(prediction or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
-        expect(close, f"for {case!r} the gradient is not {prediction:g}. {TRAPS[case]}")
+    expect_predictions(answer, PREDICTIONS, put="a number", off=0.05)  # 0.001 and 1000 are right, too
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
 
 

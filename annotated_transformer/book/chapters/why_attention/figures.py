@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.words import label_ends, name_rows
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
@@ -44,7 +44,7 @@ def draw_copies(
         for place, seeds in zip(places, shown, strict=True):
             ax.plot([place] * len(seeds), seeds, color=color, linestyle="", marker=mark, clip_on=False)
     ax.axhline(guess, color=NEUTRAL, linestyle="-", marker="", linewidth=1.0)
-    ax.text(0, guess - 0.02, "a guess", ha="left", va="top")
+    write(ax, 0, guess - 0.02, "a guess", "left", "top")
     ax.set(xlabel="words in the sentence", ylabel="words repeated correctly", ylim=(0, 1.04))
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
@@ -58,8 +58,7 @@ def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> 
     for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set(xlabel="words in the sentence", ylabel="operations in a row")
+    ax.set(yscale="log", xlabel="words in the sentence", ylabel="operations in a row")
     ax.set_xticks(list(lengths), [f"{length}" for length in lengths])
     ax.set_yticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
     ax.minorticks_off()
@@ -80,7 +79,7 @@ def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least:
             )  # fmt: skip
     for place, name in ((guess, "a guess"), (least, "learned: above ¾")):
         ax.axvline(place, color=MUTED, lw=1, ls=":", marker="")
-        ax.text(place, -0.7, name, ha="center", va="bottom", color=MUTED)
+        write(ax, place, -0.7, name, height="bottom", color=MUTED)
     name_rows(ax, shares)
     ax.set(xlim=(0, 1.02), ylim=(len(shares) - 0.5, -0.6), xlabel="names reported correctly")
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
@@ -101,8 +100,8 @@ def draw_work(parts: Mapping[str, Mapping[str, Sequence[float]]], lengths: Seque
                    edgecolor=color, hatch=hatch)  # fmt: skip
             last = number == len(parts) - 1  # its words stand at the right of its bars, the others' above
             spot = (places[-1] + width / 2, floor[-1] + counts[-1] / 2) if last else (places[-1], counts[-1])
-            ax.annotate(f"{network}{name}", spot, (8, 0) if last else (0, 4), textcoords="offset points",
-                        ha="left" if last else "center", va="center" if last else "bottom")  # fmt: skip
+            where = ((8, 0), "left", "center") if last else ((0, 4), "center", "bottom")
+            write_beside(ax, spot, where[0], f"{network}{name}", *where[1:])
             floor = [low + count for low, count in zip(floor, counts, strict=True)]
     ax.set(xlabel="words in the sentence", ylabel="operations per word")
     ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
