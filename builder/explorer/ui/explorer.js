@@ -3,16 +3,15 @@ import { Choose } from "./choose.js";
 import { button, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
-import { ModelMap } from "./model_map.js";
 import { capital, tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
 import { agree, agreed, attempt, ROOT } from "./page.js";
-import { Searches } from "./searches.js";
 import { Sentence } from "./sentence.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
+import { TensorMenu } from "./tensor_menu.js";
 import { Tour } from "./tour.js";
 import { probabilityOf, Why } from "./why.js";
 import { exactPercent, HELP, languages, number, quoted, reads, sentenceOf, shapeWords } from "./words.js";
@@ -87,17 +86,15 @@ export class Explorer {
   addInstruments() {
     this.heat = new Heat(this);
     this.number = new NumberPanel(this);
-    this.map = new ModelMap(this);
+    this.menu = new TensorMenu(this);
     this.tour = new Tour(this);
     this.heads = new HeadsOff(this);
-    this.searches = new Searches(this);
-    this.parts.push(this.heads, this.searches, this.map, this.heat, this.number, this.tour);
+    this.parts.push(this.heads, this.menu, this.heat, this.number, this.tour);
     this.sections = {
       heads: section("Switch heads off", this.heads.element),
-      searches: section("Compare greedy search, beam search and sampling", this.searches.element),
       tensors: section(
         "Open any tensor, and any number in it",
-        this.map.element,
+        this.menu.element,
         this.heat.element,
         this.number.element,
       ),
@@ -146,10 +143,8 @@ export class Explorer {
     fill(
       this.modes,
       this.whole &&
-        !result.frame && [
-          button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
-          button("Go on from here: choose another token", () => this.why.offer(), { "data-key": "go on" }),
-        ],
+        !result.frame &&
+        button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
     );
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
     fill(
@@ -218,23 +213,23 @@ export class Explorer {
   }
 
   // Scrolls a part of the page into view once it is drawn.
-  /** @type {(part: string, wanted?: () => boolean, bring?: (element: Element) => void) => Promise<void>} */
-  async reveal(part, wanted = () => true, bring = show) {
+  /** @type {(part: string, wanted?: () => boolean) => Promise<void>} */
+  async reveal(part, wanted = () => true) {
     /** @type {Record<string, HTMLElement>} */
     const places = {
       stage: this.main,
-      choose: this.choose.element,
       why: this.why.element,
       heat: this.heat?.element,
       number: this.number?.element,
+      cell: this.heat?.grid, // with the number below it
       ...this.sections,
     };
     if (this.sections && part in this.sections) this.sections[part].open = true;
-    if (["heat", "number"].includes(part)) {
+    if (["heat", "number", "cell"].includes(part)) {
       this.sections.tensors.open = true;
       await Promise.all([this.heat.drawn, this.number.drawn]);
     }
-    if (wanted()) bring(places[part]);
+    if (wanted()) show(places[part]);
   }
 
   // What the token in focus reads, in words.
