@@ -6,7 +6,7 @@ import { Heat } from "./heat.js";
 import { capital, tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
-import { agree, agreed, attempt, ROOT } from "./page.js";
+import { agree, agreed, ROOT } from "./page.js";
 import { Sentence } from "./sentence.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
@@ -37,8 +37,6 @@ export class Explorer {
   // Made by compose().
   /** @type {HTMLElement} */
   translation;
-  /** @type {HTMLElement} */
-  share;
   /** @type {HTMLElement} */
   modes;
   /** @type {HTMLElement} */
@@ -104,7 +102,6 @@ export class Explorer {
   compose() {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
-    this.share = h("p", { class: "at-x-share at-x-action" });
     this.modes = h("div", { class: "at-x-modes at-x-action" });
     this.main = h(
       "div",
@@ -115,9 +112,8 @@ export class Explorer {
         this.translation,
         this.notices.element,
         stage.element,
-        this.whole && help("How to read this", HELP.token, HELP.logProb),
+        this.whole && help("How to read this", HELP.token, HELP.logProb, HELP.link),
         this.modes,
-        this.share,
       ),
       why.element,
       choose.element,
@@ -147,12 +143,6 @@ export class Explorer {
         button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
     );
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
-    fill(
-      this.share,
-      this.whole &&
-        !result.frame &&
-        button("Copy link to this view", () => this.copyLink(), { class: "at-x-link", "data-key": "share" }),
-    );
     fill(
       this.more,
       h("a", { href: `${ROOT}explorer.html${toFragment(state)}` }, "Open this in the explorer"),
@@ -398,21 +388,6 @@ export class Explorer {
     } catch {
       // Safari allows 100 changes in 30 seconds; beyond that, the address lags behind.
     }
-  }
-
-  // The address holds the sentence, the view and what was changed.
-  async copyLink() {
-    const copied = await attempt(() =>
-      navigator.clipboard.writeText(new URL(toFragment(this.store.state), location.href).href).then(
-        () => true,
-        () => false,
-      ),
-    );
-    const words = copied
-      ? "Link copied."
-      : "Copy the address of this page: it holds your sentence and this view.";
-    fill(this.share, this.share.firstChild, h("span", {}, ` ${words}`));
-    this.say(words);
   }
 
   // Opening a tensor adds an entry to the browser's history, so that the reader can go back.
