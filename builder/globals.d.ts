@@ -6,7 +6,7 @@
 declare const BOOK: {
   models: Record<
     string,
-    { size: string; examples: string[]; differs: string; presets: import("./explorer/ui/choose.js").Preset[] }
+    { size: string; examples: string[]; presets: import("./explorer/ui/choose.js").Preset[] }
   >;
   shape: {
     layers: number;

@@ -1,4 +1,4 @@
-"""A book of a finished and a planned chapter, a glossary, and corrections, rendered in the test process."""
+"""A book of a chapter, a glossary, and corrections, rendered in the test process."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ GLOSSARY = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 # Sphinx keeps them in the default for the life of the process.
 CONF = """
 from builder.site import cover_page
-from builder.site.front import corrections, directives, glossary
+from builder.site.front import directives, glossary, statements
 
 extensions = ['myst_nb']
 source_suffix = {'.rst': 'restructuredtext'}
@@ -25,9 +25,8 @@ def setup(app):
     app.add_config_value('at_chapters', [], 'html', [list])
     app.connect('config-inited', cover_page.read_list)
     app.add_directive('chapter-terms', glossary.Terms)
-    app.add_directive('corrections', corrections.Corrections)
+    app.add_directive('corrections', statements.Corrections)
 """
-LATER = "---\nplanned: true\ntitle: Later\npart: P\nquestion: When?\nterms: [beam]\n---\n"
 HEAD = "title: Looking\npart: P\nquestion: Why?\n"
 TERMS = """terms:
   zebra: An animal with $n$ stripes, see [the paper](https://example.org).
@@ -42,13 +41,13 @@ CORRECTIONS = """
   statement: Stars are *fixed*.
   right: They move by $v$.
   shown: [1#claim-moves, "1#figure-1-1 a map", 1#eq-star]
-- {number: 1, topic: stars, kind: missing, statement: Stars., right: They burn., planned: 2}
-- {number: 3, topic: moons, kind: missing, statement: A moon., right: Ours., planned: 2}
+- {number: 1, topic: stars, kind: missing, statement: Stars., right: They burn., shown: [1#eq-star]}
+- {number: 3, topic: moons, kind: missing, statement: A moon., right: Ours., shown: [1#eq-star]}
 """
 
 
 def chapter() -> str:
-    """Return the notebook of the finished chapter: an equation, and a claim that its code displayed."""
+    """Return the notebook of the chapter: an equation, and a claim that its code displayed."""
     text = "✓ a star, moved: **2** (the book says above 1)"
     metadata = {"claim": {"name": "a star, moved", "value": [2.0], "bound": {"above": 1}}}
     output = {"output_type": "display_data", "metadata": metadata, "data": {"text/markdown": text}}
@@ -66,7 +65,6 @@ def chapter() -> str:
 def render(folder: Path) -> tuple[dict[str, str], str]:
     """Write the book into a folder, render it, and return its pages and warnings."""
     pages = {
-        "src/02_later.md": LATER,
         "corrections.yml": CORRECTIONS,
         "src/01_looking.md": f"---\n{HEAD}{TERMS}---\n\n# Looking around\n\nZebras.\n",
         "01_looking.ipynb": chapter(),

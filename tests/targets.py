@@ -7,8 +7,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 from builder.chapters import read_chapters, source_of
-from builder.site.front.corrections import Correction
-from builder.site.front.syllabus import Statement
+from builder.site.front.statements import Correction, Statement
 from builder.site.front.targets import sections
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +34,7 @@ def anchors(notebook: str, source: str) -> set[str]:
     return found
 
 
-NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items() if chapter.file}
+NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items()}
 SOURCES = {number: source_of(ROOT, CHAPTERS[number].name) for number in NOTEBOOKS}
 OFFERED = {
     n: {*anchors(path.read_text("utf-8"), SOURCES[n].read_text("utf-8")), *sections(SOURCES[n])}
@@ -44,18 +43,14 @@ OFFERED = {
 
 
 def faults(row: Row) -> list[str]:
-    """Return the errors in a row's links; the targets in a planned chapter do not exist yet."""
+    """Return the errors in a row's links."""
     found = []
     for target in row.shown:
         if target.chapter not in CHAPTERS:
             found.append(f"there is no chapter {target.chapter}")
-        elif target.anchor not in OFFERED.get(target.chapter, {target.anchor}):
+        elif target.anchor not in OFFERED[target.chapter]:
             found.append(f"chapter {target.chapter} has no {target.anchor}")
-    if row.planned and (row.planned not in CHAPTERS or CHAPTERS[row.planned].file):
-        found.append(f"chapter {row.planned} is not planned any more; link what shows this row")
-    if not row.shown and not row.planned:
-        found.append("neither shown nor planned")
-    return found
+    return found or ["shown nowhere"] * (not row.shown)
 
 
 def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:
@@ -72,8 +67,7 @@ def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
     found = []
     for row, line in zip(rows, lines, strict=True):
         order = [target.chapter for target in row.shown]  # grouped by chapter, in order of first mention
-        shown = sorted(row.shown, key=lambda target: order.index(target.chapter))
-        wanted = [target for target in shown if target.chapter in OFFERED]
+        wanted = sorted(row.shown, key=lambda target: order.index(target.chapter))
         links = [str(link["href"]) for link in line.select("td:last-child a[href]")]
         if len(links) != len(wanted):
             found.append(f"{row}: {len(links)} links instead of {len(wanted)}")

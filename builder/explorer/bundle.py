@@ -25,8 +25,6 @@ EXAMPLES = {  # with the translations that the page shows: a test computes them
         "Er konnte nicht kommen, weil er krank war.": "He couldn't come because he was sick.",
     },
 }
-# Beam search finds a likelier translation of these than greedy search, and both are right.
-DIFFERENT = {"en-de": "What are you afraid of?", "de-en": "Sie ist gerade nach Hause gekommen."}
 
 # Attentions worth a look. A test measures the word before and the sink. Layers and heads count from 0.
 TRANSLATES = {"title": "what is being translated", "view": "cross", "layer": 3, "head": None}
@@ -44,16 +42,12 @@ PRESETS = {
 }
 
 
-def explorer_script(
-    models: dict[str, str], chapters: Iterable[Chapter], frame: dict[str, Any] | None = None
-) -> str:
+def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
     """Return the script of the pages that show the explorer.
 
-    `models` maps each direction to the size of its script, which the button shows. `frame` is what is shown
-    first; by default, the committed one.
+    `models` maps each direction to the size of its script, which the button shows.
     """
-    about = book_data(models, chapters) | ({"frame": frame} if frame else {})
-    data = json.dumps(about, ensure_ascii=False, indent=1)
+    data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
     body = join_scripts(HERE / "ui" / "main.js")
     return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
 
@@ -68,7 +62,6 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             direction: {
                 "size": size,
                 "examples": list(EXAMPLES[direction]),
-                "differs": DIFFERENT[direction],
                 "presets": PRESETS[direction],
             }
             for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")

@@ -1,8 +1,9 @@
-"""The book's front as Sphinx builds it: cover, planned chapters, search, previews, 404 page."""
+"""The book's front as Sphinx builds it: cover, sidebar, previews, 404 page."""
 
 import base64
 import functools
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from builder.chapters import read_chapters
-from builder.site.front import preview
-from builder.site.front.sidebar import add_planned
 
 STATIC = Path(__file__).parent / "static"
+DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)"')
+TAG = re.compile(r"<[^>]+>")
 
 
 def read_list(app: Sphinx, config: Any) -> None:
@@ -52,30 +53,19 @@ def titles_of(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
     return short
 
 
-def show_planned(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """List the planned chapters in the page's sidebar, among the finished ones."""
-    made = context.get("generate_toctree_html")
-    if made is None:
-        return  # a theme without this sidebar
-
-    def with_planned(**options: Any) -> Any:
-        navigation = made(**options)  # as the theme has called it: otherwise, it is made again
-        if options["kind"] == "sidebar":
-            add_planned(navigation, app.config.at_chapters)
-        return navigation
-
-    context["generate_toctree_html"] = with_planned
-
-
 def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Add the tags from which previews of links to the page are made."""
-    title, site = html.unescape(preview.TAG.sub("", context.get("title", ""))), app.config.html_title
-    if page == app.config.root_doc:
-        title = site
-    metatags, address = context.get("metatags", ""), context.get("pageurl") or ""
-    context["metatags"] = metatags + preview.tags(
-        title or site, site, metatags, app.config.html_baseurl, address
-    )
+    title, site = html.unescape(TAG.sub("", context.get("title", ""))), app.config.html_title
+    description = DESCRIPTION.search(context.get("metatags", ""))
+    properties = {
+        "og:type": "website" if page == app.config.root_doc else "article",
+        "og:site_name": html.escape(site),
+        "og:title": html.escape(site if page == app.config.root_doc else title or site),
+        "og:description": description[1] if description else "",
+        "og:url": html.escape(context.get("pageurl") or ""),  # if the book has an address
+    }
+    lines = [f'<meta property="{name}" content="{value}" />\n' for name, value in properties.items() if value]
+    context["metatags"] = context.get("metatags", "") + "".join(lines)
 
 
 def name_neighbors(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -94,7 +84,7 @@ def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def write_files(app: Sphinx) -> None:
-    """Write the 404 page, and the preview picture where the book has an address."""
+    """Write the 404 page."""
     base = app.config.html_baseurl
     page = Template((STATIC / "cover_404.html").read_text(encoding="utf-8"))
     text = page.render(
@@ -103,5 +93,3 @@ def write_files(app: Sphinx) -> None:
         root=html.escape(f"{base.rstrip('/')}/") if base else "",  # its script looks for the book's root
     )
     Path(app.outdir, "404.html").write_text(f"{text}\n", encoding="utf-8")
-    if base:
-        preview.draw(Path(app.outdir, preview.PICTURE), app.config.html_title)

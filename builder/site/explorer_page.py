@@ -1,5 +1,6 @@
 """The explorer as Sphinx builds it: its directives, and its files, only on pages that show it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,23 @@ from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book.explorer import first_frame
 from builder.explorer import bundle, pack
-from builder.explorer.frame_page import explorer_page
 from builder.site.front.targets import reference
 
 FOLDER = "explorer"  # in _static
 MARK = "data-explorer="  # in the body of each page that shows the explorer
+PLACE = """<div class="at-x" data-explorer='{{"view": "all"}}'>
+<p class="at-x-translation"><q lang="en">{sentence}</q> becomes <q lang="de">{text}</q></p>
+<noscript><p>With JavaScript, you can type a sentence of your own here.</p></noscript></div>"""
 
 
 class Explorer(SphinxDirective):
     """`{explorer}`: the whole explorer."""
 
     def run(self) -> list[nodes.Node]:
-        """Return its first frame; the script does the rest."""
+        """Return its place, with a sentence and its translation for readers without scripts."""
         self.env.note_dependency(str(first_frame.FILE))
-        return [nodes.raw("", explorer_page(), format="html")]
+        frame = json.loads(first_frame.FILE.read_text(encoding="utf-8"))
+        return [nodes.raw("", PLACE.format_map(frame), format="html")]
 
 
 class TensorTable(SphinxDirective):
@@ -57,7 +61,7 @@ class TensorTable(SphinxDirective):
     def _chapter(self, number: int) -> nodes.Node:
         chapter = next(chapter for chapter in self.config.at_chapters if chapter.number == number)
         words = nodes.inline("", f"{number}. {chapter.title}")
-        return reference(self.env, "std", "doc", f"/{chapter.file}", words) if chapter.file else words
+        return reference(self.env, "std", "doc", f"/{chapter.file}", words)
 
 
 def write_explorer(app: Sphinx) -> None:

@@ -9,21 +9,19 @@ from sphinx.application import Sphinx
 from sphinxcontrib.bibtex.plugin import register_plugin
 
 from builder.site import cover_page, explorer_page, notebooks, page_cells
-from builder.site.front import corrections, directives, exercises, glossary, indexes, syllabus
+from builder.site.front import directives, exercises, glossary, indexes, statements
 from builder.site.rendering import (
     docstrings,
     folds,
     footer,
     formulas,
     head,
+    icons,
     markup,
     numbers,
     questions,
-    reading,
     search,
-    themes,
     typesetting,
-    vendored,
 )
 
 HERE = Path(__file__).parent
@@ -41,7 +39,7 @@ DIRECTIVES = {
     "chapter-cards": directives.Cards,
     "chapter-tables": directives.Chapters,
     "chapter-terms": glossary.Terms,
-    "corrections": corrections.Corrections,
+    "corrections": statements.Corrections,
     "equation-index": indexes.EquationIndex,
     "evidence": folds.Evidence,
     "exercise-kinds": exercises.ExerciseKinds,
@@ -50,7 +48,7 @@ DIRECTIVES = {
     "figure-gallery": indexes.Gallery,
     "page-code": folds.PageCode,
     "rooms": directives.Rooms,
-    "syllabus": syllabus.Syllabus,
+    "syllabus": statements.Syllabus,
     "tensor-table": explorer_page.TensorTable,
     "you-are-here": directives.YouAreHere,
 }
@@ -77,15 +75,12 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
         explorer_page.load_explorer,
         head.describe_page,
         head.choose_scripts,  # from here on, no script is added
-        reading.check_time,
         cover_page.name_neighbors,
-        cover_page.show_planned,
         cover_page.describe_link,  # with the page's description
     ),
 }
 AFTER = {"autodoc-process-docstring": 600, "html-page-context": 900}  # napoleon, and the theme
 FIRST = (
-    vendored.check_vendored,
     search.replace_search,
     explorer_page.write_explorer,
     notebooks.write_download,
@@ -95,11 +90,10 @@ LAST = (
     search.write_index,
     cover_page.write_files,
     indexes.write_figures,
-    themes.write_themes,
-    themes.cut_icons,  # when all that shows icons is written
+    icons.cut_icons,  # when all that shows icons is written
 )
 STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
-SCRIPTS = ("book.js", "figures.js")
+SCRIPTS = ("book.js",)
 
 
 def in_order(steps: tuple[Callable[..., None], ...]) -> Callable[..., None]:

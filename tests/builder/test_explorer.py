@@ -52,7 +52,7 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
 def kinds_of_maps(direction: str):
     """Yield the attention maps of the encoder and decoder for each example sentence of a direction."""
     translator = Translator.from_pretrained(direction)
-    for sentence in (*bundle.EXAMPLES[direction], bundle.DIFFERENT[direction]):
+    for sentence in bundle.EXAMPLES[direction]:
         source = translator.encode([sentence]).ids[0]
         target, _, _ = first_frame.likeliest_tokens(translator, sentence)
         pair = source, [translator.model.config.bos_id, *target]
@@ -61,11 +61,9 @@ def kinds_of_maps(direction: str):
 
 
 @pytest.mark.parametrize("direction", bundle.PRESETS)
-def test_law_examples_are_translated_right_searches_differ_and_presets_show_what_their_titles_say(direction):
-    translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
-    assert translator.translate([text], beam_size=4) != translator.translate([text])
+def test_law_examples_are_translated_right_and_presets_show_what_their_titles_say(direction):
     examples = bundle.EXAMPLES[direction]
-    assert translator.translate([*examples]) == [*examples.values()]
+    assert Translator.from_pretrained(direction).translate([*examples]) == [*examples.values()]
     before, sink = [], []
     for maps in kinds_of_maps(direction):
         previous = {kind: maps[kind][0].diagonal(-1, 2, 3).mean(-1) for kind in ("encoder", "decoder")}

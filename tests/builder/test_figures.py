@@ -35,20 +35,6 @@ def test_law_every_figure_of_a_chapter_can_leave_the_page():
         whole(name, HTML.parent.joinpath("_static", "figures", f"{name}.svg").read_bytes())
 
 
-@pytest.mark.page
-def test_law_a_reader_can_save_a_figure(open_page):
-    page = open_page("chapters/01_why_attention.html")
-    page.wait_for_function("!document.querySelector('article img.at-svg')")
-    for button in page.locator(".at-figure-tools button").all()[:2]:
-        with page.expect_download() as saved:
-            button.evaluate("button => button.click()")  # also in a fold
-        name, data = saved.value.suggested_filename, saved.value.path().read_bytes()
-        if name.endswith(".svg"):
-            whole(name, data)
-        else:
-            assert min(Image.open(io.BytesIO(data)).size) > 100, name
-
-
 def test_law_the_command_writes_the_figures_that_it_is_asked_for(tmp_path):
     command = [sys.executable, "-m", "builder.figures", str(tmp_path)]
     subprocess.run([*command, "4.1", "--format", "svg,png,pdf"], cwd=ROOT, check=True)

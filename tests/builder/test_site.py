@@ -1,4 +1,4 @@
-"""Layouts of equations, reading times, and the citation."""
+"""Layouts of equations, and a page's texts and outputs."""
 
 from pathlib import Path
 from unittest.mock import Mock

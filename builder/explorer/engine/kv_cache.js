@@ -34,12 +34,4 @@ export class KeyValueCache {
     this.length += 1;
     return this.model.logits(x)[0];
   }
-
-  // A copy to be continued with another token: beam search continues one hypothesis in several ways.
-  /** @type {() => KeyValueCache} */
-  fork() {
-    const copy = Object.create(KeyValueCache.prototype);
-    const layers = this.layers.map(({ memory, past }) => ({ memory, past: past.map((rows) => [...rows]) }));
-    return Object.assign(copy, this, { layers });
-  }
 }

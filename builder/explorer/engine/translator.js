@@ -1,6 +1,6 @@
 // Translation of sentences: annotated_transformer/decoding/translator.py, and what it observes.
 import { setAside } from "./cleaning.js";
-import { beamSearch, generate, greedy, sampler } from "./search.js";
+import { greedySearch } from "./search.js";
 import { logSoftmax, readSafetensors, softmax, sum, topk } from "./tensors.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
@@ -8,14 +8,6 @@ import { Transformer } from "./transformer.js";
 /** @import { TokenizerFile } from "./tokenizer.js" */
 /** @import { Config } from "./transformer.js" */
 
-/**
- * @typedef {object} SearchOptions
- * @property {string} [method]  "greedy", "beam" or "sample"
- * @property {number} [beamSize]
- * @property {number} [temperature]
- * @property {number} [seed]
- * @property {number[]} [prefix]  ids that the target must begin with
- */
 /** @typedef {{ id: number, token: string, probability: number }} Likely */
 /**
  * @typedef {object} Observation
@@ -70,22 +62,11 @@ export class Translator {
     return setAside(text, this.tokenizer.variants);
   }
 
-  // Yields the ids found so far, and returns the whole target.
-  /** @type {(src: number[], options?: SearchOptions) => Generator<number[], number[]>} */
-  *search(src, { method = "greedy", beamSize = 4, temperature = 1, seed = 0, prefix = [] } = {}) {
-    if (method === "beam") {
-      const steps = beamSearch(this.model, src, beamSize, prefix);
-      for (let step = steps.next(); ; step = steps.next()) {
-        if (step.done) return step.value.target;
-        if (step.value.length) yield step.value[0].target;
-      }
-    }
-    if (!["greedy", "sample"].includes(method)) {
-      throw new Error(`method=${method} is no search; choose greedy, beam or sample`);
-    }
-    const choose = method === "greedy" ? greedy : sampler(temperature, seed);
+  // Yields the ids found so far, which begin with those of `prefix`, and returns the whole target.
+  /** @type {(src: number[], prefix?: number[]) => Generator<number[], number[]>} */
+  *search(src, prefix) {
     const target = [];
-    for (const token of generate(this.model, src, choose, prefix)) {
+    for (const token of greedySearch(this.model, src, prefix)) {
       target.push(token);
       yield [...target];
     }

@@ -5,10 +5,10 @@ import { Translator } from "./translator.js";
 /** @import { Matrix } from "./tensors.js" */
 /** @import { TokenizerFile } from "./tokenizer.js" */
 /** @import { Config, Head, Kind } from "./transformer.js" */
-/** @import { Likely, Observation, SearchOptions } from "./translator.js" */
+/** @import { Likely, Observation } from "./translator.js" */
 
 /** @typedef {{ direction: string, config: Config, tokenizer: TokenizerFile, weights: string }} Packed  a model */
-/** @typedef {SearchOptions & { direction: string, text: string, ablated?: Head[] }} Request */
+/** @typedef {{ direction: string, text: string, prefix?: number[], ablated?: Head[] }} Request */
 /** @typedef {(partial: { tokens: string[] }) => void} Report */
 /**
  * @typedef {object} Answer
@@ -40,12 +40,12 @@ export function serve(scope) {
     },
 
     /** @type {(request: Request, report: Report) => Answer} */
-    translate({ direction, text, ablated = [], ...options }, report) {
+    translate({ direction, text, prefix, ablated = [] }, report) {
       const translator = /** @type {Translator} */ (translators.get(direction));
       const src = translator.encode(text);
       const { tokenizer, model } = translator;
       model.ablate(ablated);
-      const steps = translator.search(src, options);
+      const steps = translator.search(src, prefix);
       let step = steps.next();
       for (; !step.done; step = steps.next()) report({ tokens: tokenizer.tokens(step.value) });
       const target = step.value;

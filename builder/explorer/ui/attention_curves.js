@@ -1,9 +1,10 @@
 // Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
-import { fill, focusOn, h } from "./dom.js";
+import { cellAfter, fill, focusOn, h } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { holdsHead } from "./state.js";
 import { languages, LANGUAGES, LEAST, percent, reads, spoken, tokenElement } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
+/** @import { Child } from "./dom.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Result } from "./session.js" */
 /** @import { State } from "./state.js" */
@@ -61,8 +62,6 @@ export class Stage {
   render() {
     const { explorer } = this;
     const { keys, queries, place, rows, active } = Stage.parts(explorer.store);
-    const lines = Math.max(keys.tokens.length, queries.tokens.length);
-    this.element.style.setProperty("--rows", String(lines));
     this.rows = rows;
     const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
@@ -108,31 +107,15 @@ export class Stage {
       Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= LEAST),
     );
     this.curves = curves.map((curve) => ({ ...curve, path: Stage.curve(curve) }));
-    const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
-    fill(
-      this.element,
-      h(
-        "div",
-        { class: "at-x-keys" },
-        h("p", {}, "reads from ", h("span", { class: "at-key" }, `${keys.name} keys`)),
-        h("ul", { role: "list" }, this.keyItems),
-      ),
-      h(
-        "svg",
-        box,
-        this.curves.map(({ path }) => path),
-      ),
-      h(
-        "div",
-        { class: "at-x-queries" },
-        h(
-          "p",
-          {},
-          place === "step" ? "is writing " : "reads ",
-          h("span", { class: "at-query" }, `${queries.name} queries`),
-        ),
-        h("ul", { role: "list" }, this.queryItems),
-      ),
+    this.draw(
+      ["reads from ", h("span", { class: "at-key" }, `${keys.name} keys`)],
+      this.keyItems,
+      this.curves.map(({ path }) => path),
+      [
+        place === "step" ? "is writing " : "reads ",
+        h("span", { class: "at-query" }, `${queries.name} queries`),
+      ],
+      this.queryItems,
       silent &&
         h(
           "div",
@@ -142,6 +125,24 @@ export class Stage {
     );
     this.active = active;
     this.light(active);
+  }
+
+  // Fills the two columns, with the curves between them and a note below.
+  /** @type {(keys: Child, keyItems: Element[], curves: Element[], queries: Child, queryItems: Element[], note?: Child) => void} */
+  draw(keys, keyItems, curves, queries, queryItems, note) {
+    const lines = Math.max(keyItems.length, queryItems.length);
+    const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+    /** @type {(name: string, heading: Child, items: Element[]) => Element} */
+    const column = (name, heading, items) =>
+      h("div", { class: name }, h("p", {}, heading), h("ul", { role: "list" }, items));
+    this.element.style.setProperty("--rows", String(lines));
+    fill(
+      this.element,
+      column("at-x-keys", keys, keyItems),
+      h("svg", box, curves),
+      column("at-x-queries", queries, queryItems),
+      note,
+    );
   }
 
   /** @type {(curve: { weight: number, key: number, query: number }) => SVGPathElement} */
@@ -175,52 +176,17 @@ export class Stage {
 
   /** @type {(event: KeyboardEvent, place: "word" | "step", now: number, count: number) => void} */
   arrow(event, place, now, count) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
-    /** @type {Record<string, number>} */
-    const step = {
-      ArrowDown: now + 1,
-      ArrowRight: now + 1,
-      ArrowUp: now - 1,
-      ArrowLeft: now - 1,
-      Home: 0,
-      End: count - 1,
-    };
-    if (!(event.key in step)) return;
-    event.preventDefault();
-    this.go(place, Math.min(Math.max(step[event.key], 0), count - 1));
+    const to = cellAfter(event, [now, now], [count - 1, count - 1]);
+    if (to) this.go(place, to[0] === now ? to[1] : to[0]); // down and right both lead to the next
   }
 
   // The translation so far, without curves, while it is computed.
   /** @type {(source: string[], tokens: string[], languages: string[]) => void} */
   grow(source, tokens, [from, to]) {
-    const lines = Math.max(source.length, tokens.length);
-    this.element.style.setProperty("--rows", String(lines));
-    /** @type {(token: string, i: number, language: string) => Element} */
-    const item = (token, i, language) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language)));
-    fill(
-      this.element,
-      h(
-        "div",
-        { class: "at-x-keys" },
-        h("p", {}, LANGUAGES[from]),
-        h(
-          "ul",
-          { role: "list" },
-          source.map((token, i) => item(token, i, from)),
-        ),
-      ),
-      h("svg", { viewBox: `0 0 100 ${10 * lines}`, "aria-hidden": "true" }),
-      h(
-        "div",
-        { class: "at-x-queries" },
-        h("p", {}, LANGUAGES[to]),
-        h(
-          "ul",
-          { role: "list" },
-          tokens.map((token, i) => item(token, i, to)),
-        ),
-      ),
-    );
+    /** @type {(texts: string[], language: string) => Element[]} */
+    const items = (texts, language) =>
+      texts.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language))));
+    this.draw(LANGUAGES[from], items(source, from), [], LANGUAGES[to], items(tokens, to));
   }
 }
 

@@ -3,16 +3,15 @@ import { Choose } from "./choose.js";
 import { button, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
-import { ModelMap } from "./model_map.js";
 import { capital, tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
-import { agree, agreed, attempt, ROOT } from "./page.js";
-import { Searches } from "./searches.js";
+import { agree, agreed, ROOT } from "./page.js";
 import { Sentence } from "./sentence.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
+import { TensorMenu } from "./tensor_menu.js";
 import { Tour } from "./tour.js";
 import { probabilityOf, Why } from "./why.js";
 import { exactPercent, HELP, languages, number, quoted, reads, sentenceOf, shapeWords } from "./words.js";
@@ -38,8 +37,6 @@ export class Explorer {
   // Made by compose().
   /** @type {HTMLElement} */
   translation;
-  /** @type {HTMLElement} */
-  share;
   /** @type {HTMLElement} */
   modes;
   /** @type {HTMLElement} */
@@ -87,17 +84,15 @@ export class Explorer {
   addInstruments() {
     this.heat = new Heat(this);
     this.number = new NumberPanel(this);
-    this.map = new ModelMap(this);
+    this.menu = new TensorMenu(this);
     this.tour = new Tour(this);
     this.heads = new HeadsOff(this);
-    this.searches = new Searches(this);
-    this.parts.push(this.heads, this.searches, this.map, this.heat, this.number, this.tour);
+    this.parts.push(this.heads, this.menu, this.heat, this.number, this.tour);
     this.sections = {
       heads: section("Switch heads off", this.heads.element),
-      searches: section("Compare greedy search, beam search and sampling", this.searches.element),
       tensors: section(
         "Open any tensor, and any number in it",
-        this.map.element,
+        this.menu.element,
         this.heat.element,
         this.number.element,
       ),
@@ -107,7 +102,6 @@ export class Explorer {
   compose() {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
-    this.share = h("p", { class: "at-x-share at-x-action" });
     this.modes = h("div", { class: "at-x-modes at-x-action" });
     this.main = h(
       "div",
@@ -118,9 +112,8 @@ export class Explorer {
         this.translation,
         this.notices.element,
         stage.element,
-        this.whole && help("How to read this", HELP.token, HELP.logProb),
+        this.whole && help("How to read this", HELP.token, HELP.logProb, HELP.link),
         this.modes,
-        this.share,
       ),
       why.element,
       choose.element,
@@ -146,18 +139,10 @@ export class Explorer {
     fill(
       this.modes,
       this.whole &&
-        !result.frame && [
-          button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
-          button("Go on from here: choose another token", () => this.why.offer(), { "data-key": "go on" }),
-        ],
+        !result.frame &&
+        button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
     );
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
-    fill(
-      this.share,
-      this.whole &&
-        !result.frame &&
-        button("Copy link to this view", () => this.copyLink(), { class: "at-x-link", "data-key": "share" }),
-    );
     fill(
       this.more,
       h("a", { href: `${ROOT}explorer.html${toFragment(state)}` }, "Open this in the explorer"),
@@ -218,23 +203,23 @@ export class Explorer {
   }
 
   // Scrolls a part of the page into view once it is drawn.
-  /** @type {(part: string, wanted?: () => boolean, bring?: (element: Element) => void) => Promise<void>} */
-  async reveal(part, wanted = () => true, bring = show) {
+  /** @type {(part: string, wanted?: () => boolean) => Promise<void>} */
+  async reveal(part, wanted = () => true) {
     /** @type {Record<string, HTMLElement>} */
     const places = {
       stage: this.main,
-      choose: this.choose.element,
       why: this.why.element,
       heat: this.heat?.element,
       number: this.number?.element,
+      cell: this.heat?.grid, // with the number below it
       ...this.sections,
     };
     if (this.sections && part in this.sections) this.sections[part].open = true;
-    if (["heat", "number"].includes(part)) {
+    if (["heat", "number", "cell"].includes(part)) {
       this.sections.tensors.open = true;
       await Promise.all([this.heat.drawn, this.number.drawn]);
     }
-    if (wanted()) bring(places[part]);
+    if (wanted()) show(places[part]);
   }
 
   // What the token in focus reads, in words.
@@ -403,21 +388,6 @@ export class Explorer {
     } catch {
       // Safari allows 100 changes in 30 seconds; beyond that, the address lags behind.
     }
-  }
-
-  // The address holds the sentence, the view and what was changed.
-  async copyLink() {
-    const copied = await attempt(() =>
-      navigator.clipboard.writeText(new URL(toFragment(this.store.state), location.href).href).then(
-        () => true,
-        () => false,
-      ),
-    );
-    const words = copied
-      ? "Link copied."
-      : "Copy the address of this page: it holds your sentence and this view.";
-    fill(this.share, this.share.firstChild, h("span", {}, ` ${words}`));
-    this.say(words);
   }
 
   // Opening a tensor adds an entry to the browser's history, so that the reader can go back.

@@ -35,21 +35,11 @@ export class Heat {
     /** @type {unknown} */
     this.drawn = null;
     this.head = h("div", { class: "at-x-heat-head" });
-    this.overview = h("canvas", { class: "at-x-overview", "aria-hidden": "true" });
-    this.overview.addEventListener("click", (event) => this.jump(event));
-    this.overviewWords = h(
-      "p",
-      { class: "at-x-label at-x-overview-words" },
-      "The whole map in little: click a place to go there.",
-    );
     this.grid = h("div", { class: "at-x-grid", role: "grid" });
     this.grid.addEventListener("scroll", () => this.drawCells());
     this.grid.addEventListener("keydown", (event) => this.arrow(event));
     new ResizeObserver(() => this.drawCells()).observe(this.grid);
-    new MutationObserver(() => this.drawOverview()).observe(document.documentElement, {
-      attributeFilter: ["data-theme"],
-    });
-    this.element = h("div", { class: "at-x-heat" }, this.head, this.overviewWords, this.overview, this.grid);
+    this.element = h("div", { class: "at-x-heat" }, this.head, this.grid);
   }
 
   async render() {
@@ -73,7 +63,7 @@ export class Heat {
   refuse({ message }) {
     this.result = null;
     fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
-    this.grid.hidden = this.overview.hidden = this.overviewWords.hidden = true;
+    this.grid.hidden = true;
   }
 
   draw() {
@@ -131,7 +121,6 @@ export class Heat {
     this.grid.setAttribute("aria-colcount", String(slice[0].length + 1));
     this.bring(fresh);
     this.drawCells();
-    if (fresh) this.drawOverview();
   }
 
   // Whether these are numbers of a head that is switched off.
@@ -283,44 +272,6 @@ export class Heat {
     const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);
     const to = cellAfter(event, [this.cell.row, this.cell.column], last, page);
     if (to) this.go(to[0], to[1]);
-  }
-
-  // The whole slice in miniature; of the numbers that share a pixel, the largest is drawn.
-  drawOverview() {
-    if (!this.slice) return;
-    const { overview, slice, scale } = this;
-    const [rows, columns] = [slice.length, slice[0].length];
-    overview.hidden = this.overviewWords.hidden = CELL.side + columns * CELL.width <= this.grid.clientWidth;
-    if (overview.hidden) return;
-    const width = Math.min(columns, 960);
-    Object.assign(overview, { width, height: rows });
-    const brush = /** @type {CanvasRenderingContext2D} */ (overview.getContext("2d"));
-    /** @type {(role: string) => string} */
-    const color = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--at-${role}`);
-    const [positive, negative] = this.sequential
-      ? [color("heat"), color("heat")]
-      : [color("first"), color("second")];
-    slice.forEach((numbers, row) => {
-      for (let x = 0; x < width; x++) {
-        const own = Array.from(
-          numbers.subarray(Math.floor((x * columns) / width), Math.ceil(((x + 1) * columns) / width)),
-        );
-        const most = own
-          .filter(Number.isFinite)
-          .reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
-        brush.globalAlpha = Math.abs(most) / scale;
-        brush.fillStyle = most < 0 ? negative : positive;
-        brush.fillRect(x, row, 1, 1);
-      }
-    });
-  }
-
-  /** @type {(event: MouseEvent) => void} */
-  jump(event) {
-    const box = this.overview.getBoundingClientRect();
-    this.grid.scrollLeft =
-      ((event.clientX - box.left) / box.width) * this.slice[0].length * CELL.width -
-      this.grid.clientWidth / 2;
   }
 }
 

@@ -81,10 +81,9 @@ export function axes(name, result) {
   return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
 }
 
-// The chapter that explains something, as a link if it is written.
+// A link to the chapter that explains something.
 /** @type {(number: number) => HTMLElement} */
 export function chapterLink(number) {
   const { title, page } = BOOK.chapters[number];
-  const words = `Chapter ${number}: ${title}`;
-  return page ? h("a", { href: `${ROOT}${page}.html` }, words) : h("span", {}, `${words} (planned)`);
+  return h("a", { href: `${ROOT}${page}.html` }, `Chapter ${number}: ${title}`);
 }

@@ -90,19 +90,13 @@ export function changes({ ablated, forced }) {
 /** @type {<T>(parts: T[]) => (T | string | false)[][]} */
 const joined = (parts) => parts.map((part, i) => [i > 0 && (i + 1 < parts.length ? ", " : " and "), part]);
 
-const NAMED = 4; // layers that are named; more would make a paragraph
+const NAMED = 4; // heads that are named; more would make a paragraph
 
-// "encoder layer 2, heads 1 and 3; cross-attention layer 4, all heads"
+// "encoder layer 2, head 1; cross-attention layer 4, head 3"
 /** @type {(ablated: Head[]) => string} */
 function headsWords(ablated) {
-  const groups = new Map();
-  for (const [kind, layer, head] of [...ablated].sort((a, b) => (String(a) < String(b) ? -1 : 1))) {
-    const place = `${kind === "cross" ? "cross-attention" : kind} layer ${layer + 1}`;
-    groups.set(place, [...(groups.get(place) ?? []), head + 1]);
-  }
-  const words = [...groups].map(([place, own]) => {
-    if (own.length === BOOK.shape.heads) return `${place}, all heads`;
-    return `${place}, ${own.length === 1 ? "head" : "heads"} ${joined(own).flat().filter(Boolean).join("")}`;
-  });
-  return [...words.slice(0, NAMED), ...(words.length > NAMED ? ["…"] : [])].join("; ");
+  const names = ablated.map(
+    ([kind, layer, head]) => `${KINDS_OF_ATTENTION[kind]} layer ${layer + 1}, head ${head + 1}`,
+  );
+  return [...names.sort().slice(0, NAMED), ...(names.length > NAMED ? ["…"] : [])].join("; ");
 }

@@ -97,20 +97,12 @@ export class Sentence {
   }
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,
-  // what the reader typed for its translation, if that is shown. Changing the direction back restores it.
+  // what the reader typed for its translation, if that is shown.
   /** @type {(direction: string) => void} */
   turn(direction) {
     if (direction === this.direction) return;
-    const [text, from] = [this.input.value, this.direction];
-    this.input.value =
-      this.exchanged?.with === text && this.exchanged.from === direction
-        ? this.exchanged.text
-        : this.inLanguageOf(direction, text);
-    this.exchanged = { text, from, with: this.input.value };
-    this.direction = direction;
     this.refuse("");
-    this.render();
-    this.explorer.dim();
+    this.show({ direction, text: this.inLanguageOf(direction, this.input.value) });
   }
 
   /** @type {(direction: string, text: string) => string} */

@@ -3,7 +3,6 @@
 import { h } from "./dom.js";
 /** @import { Provenance } from "../engine/provenance.js" */
 /** @import { Matrix } from "../engine/tensors.js" */
-/** @import { SearchOptions } from "../engine/translator.js" */
 /** @import { Answer, Report, Request } from "../engine/worker.js" */
 
 /** @typedef {Request & Required<Pick<Request, "prefix" | "ablated">>} Options */
@@ -127,18 +126,6 @@ export class Session {
     if (this.whole?.key !== key)
       this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
     return this.whole.result;
-  }
-
-  // Other searches for the same sentence, one after another.
-  /** @type {(options: Options, list: SearchOptions[]) => Promise<Answer[]>} */
-  searches(options, list) {
-    return this.inTurn(async () => {
-      const client = await this.load(options.direction);
-      this.held = null;
-      const found = [];
-      for (const one of list) found.push(await client.translate({ ...options, ...one }));
-      return found;
-    });
   }
 
   // The engine's client, once the engine remembers the translation with these options.

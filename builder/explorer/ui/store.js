@@ -70,12 +70,9 @@ export class Store {
     this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
   }
 
-  // Lets the model choose again from a step on.
-  /** @type {(step?: number) => Promise<boolean>} */
-  free(step = 0) {
-    const { prefix, forced } = this.wanted;
-    const kept = forced.filter((other) => other < step);
-    return this.compute({ ...this.wanted, ...forcing(prefix, kept) });
+  // Lets the model choose every token again.
+  free() {
+    return this.compute({ ...this.wanted, prefix: [], forced: [] });
   }
 
   allOn() {

@@ -1,5 +1,5 @@
 // The guided tour: each step sets the state and says in two sentences what to see.
-import { button, fill, focusOn, h, idle, show, STILL } from "./dom.js";
+import { button, fill, focusOn, h, idle } from "./dom.js";
 import { attempt } from "./page.js";
 import { chapterLink } from "./names.js";
 import { sameSentence, START } from "./state.js";
@@ -75,45 +75,12 @@ export class Tour {
     if (this.saved?.result.frame) this.saved.result = explorer.store.result; // the frame shows the same sentence
     if (left()) return;
     this.render();
-    await explorer.reveal(
-      step.part,
-      () => !left(),
-      (element) => this.bring(step.part, element),
-    );
+    await explorer.reveal(step.part, () => !left());
     if (left()) return;
     const { activeElement } = document;
     if (!activeElement || !this.element.contains(activeElement) || idle(activeElement))
       focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
-  }
-
-  // Scrolls what a step is about above the card: its cell and the calculation below it, or the curves, the choices or the bars.
-  /** @type {(part: string, element: Element) => void} */
-  bring(part, element) {
-    const { main, stage, choose, heat, number } = this.explorer;
-    const cell = () => [
-      heat.grid,
-      heat.grid.querySelector("[aria-selected=true]"),
-      number.element.querySelector(".at-x-sum"),
-    ];
-    /** @type {Record<string, (Element | null)[]>} */
-    const places = {
-      stage: [element, stage.element, choose.element],
-      choose: [stage.element, choose.element, choose.element],
-      why: [element, element, element],
-    };
-    const [top, first, last] = places[part] ?? cell();
-    if (!top || !first || !last) return show(element); // the engine refused: there are no numbers
-    const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
-    /** @type {(part: Element) => DOMRect} */
-    const place = (part) => part.getBoundingClientRect();
-    const begin = Math.min(place(element).top, place(top).top) - edge; // then as much of the part as fits is in view
-    const hidden = place(last).bottom + GAP - begin - place(this.element).top;
-    const room = Math.max(place(first).top - begin - edge, 0); // how far the page may scroll without hiding the first
-    scrollBy({
-      top: begin + Math.min(Math.max(hidden, 0), room),
-      behavior: STILL.matches ? "auto" : "smooth",
-    });
   }
 
   // The reader's sentence, state and scroll position.
@@ -162,5 +129,3 @@ const ofSomethingElse = (event) =>
   event.isComposing ||
   event.defaultPrevented ||
   (event.target instanceof Element && event.target.closest("dialog") !== null);
-
-const GAP = 8; // pixels around what is scrolled into view

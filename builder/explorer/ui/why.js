@@ -1,5 +1,5 @@
 // Why this word: what was written before it, what it read, and which other tokens were likely.
-import { button, fill, focusOn, h, show } from "./dom.js";
+import { button, fill, h } from "./dom.js";
 import { capital } from "./names.js";
 import {
   exactPercent,
@@ -38,7 +38,6 @@ export class Why {
     const forced = state.forced.includes(step);
     fill(
       this.element,
-      this.steps("step", step, result.target.tokens.length),
       h("h3", {}, "Why ", name.cloneNode(true), "?"),
       h(
         "p",
@@ -67,59 +66,14 @@ export class Why {
           : !best && "This one is kept, because you forced a later one. ",
         `Before ${best && !forced ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
       ),
-      this.meaning(step, forced),
+      h(
+        "p",
+        { class: "at-x-label" },
+        forced && "These weights do not depend on which token you forced: they were computed before it. ",
+        `${LEFT_OUT} Attention shows where the model looked, not why it chose.`,
+      ),
       h("p", { class: "at-x-label" }, sentenceShare(result)),
-      (forced || !best) && this.freedom(step, state.forced),
       this.numberLink(step, chosen),
-    );
-  }
-
-  // What attention explains, and what it does not.
-  /** @type {(step: number, forced: boolean) => Element} */
-  meaning(step, forced) {
-    const { sections } = this.explorer;
-    const { result } = this.explorer.store;
-    if (result.frame) return h("p", { class: "at-x-label" }, `${LEFT_OUT} ${LOOKED}`);
-    return h(
-      "p",
-      { class: "at-x-label" },
-      forced && "These weights do not depend on which token you forced: they were computed before it. ",
-      `${LEFT_OUT} ${LOOKED}`,
-      sections &&
-        h(
-          "span",
-          { class: "at-x-action" },
-          " To test what matters for this token, ",
-          h(
-            "span",
-            { class: "at-x-together" },
-            button("switch heads off", () => this.explorer.openHeads(), {
-              class: "at-x-link",
-              "data-key": "to heads",
-            }),
-            ".",
-          ),
-        ),
-    );
-  }
-
-  // Tokens forced before this one stay; those after it depend on it.
-  /** @type {(step: number, forced: number[]) => Element} */
-  freedom(step, forced) {
-    const { explorer } = this;
-    const words =
-      (forced.at(-1) ?? -1) > step
-        ? "Let the model choose again from here"
-        : "Let the model choose this one again";
-    return h(
-      "p",
-      { class: "at-x-action at-x-free" },
-      button(words, () => explorer.store.free(step), { "data-key": "free" }),
-      forced.length > 1 &&
-        forced[0] < step &&
-        button("Let the model choose every token again", () => explorer.store.free(), {
-          "data-key": "free all",
-        }),
     );
   }
 
@@ -144,41 +98,6 @@ export class Why {
     });
   }
 
-  /** @type {(place: "word" | "step", step: number, count: number) => Element} */
-  steps(place, step, count) {
-    /** @type {(to: number, words: string, sign: string) => Element} */
-    const go = (to, words, sign) =>
-      button(
-        [h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)],
-        () => this.step(place, to),
-        {
-          "data-key": words,
-          disabled: to < 0 || to >= count,
-        },
-      );
-    return h(
-      "div",
-      { class: "at-x-steps" },
-      go(step - 1, "One token back", "◀"),
-      h("span", {}, `Token ${step + 1} of ${count}`),
-      go(step + 1, "One token on", "▶"),
-    );
-  }
-
-  // If this panel stays in view beside the columns, the highlighted token has to as well.
-  /** @type {(place: "word" | "step", to: number) => void} */
-  step(place, to) {
-    const { explorer } = this;
-    explorer.change({ [place]: to }, true);
-    if (getComputedStyle(this.element).position === "sticky") show(explorer.stage.queryItems[to], "nearest");
-  }
-
-  // Leads to the tokens from which the translation can go on.
-  offer() {
-    show(this.element);
-    focusOn(this.element, `option ${this.explorer.store.result.target.ids[this.explorer.store.state.step]}`);
-  }
-
   /** @type {(step: number, chosen: number) => Element | null} */
   numberLink(step, chosen) {
     const { explorer } = this;
@@ -201,7 +120,6 @@ export class Why {
     const name = whyName(result.source.tokens[word], word, language);
     fill(
       this.element,
-      this.steps("word", word, result.source.tokens.length),
       h("h3", {}, "What does ", name, " attend to?"),
       h("p", {}, `${capital(this.explorer.readSentence("it", "attends to"))}.`),
       h(
@@ -215,7 +133,6 @@ export class Why {
 }
 
 const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
-const LOOKED = "Attention shows where the model looked, not why it chose.";
 
 // "All tokens multiplied: 17.7% (log-probability −1.73)."
 /** @type {(result: Pick<Outcome, "logProb">) => string} */

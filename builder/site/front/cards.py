@@ -12,12 +12,10 @@ ROOMS = Path("annotated_transformer", "book", "chapters")
 CARDS = Template(
     """{% for part, chapters in parts %}<h3 class="at-part">{{ part }}</h3>
 <ul role="list" class="at-cards">
-{% for c in chapters %}<li class="at-card{{ '' if c.file else ' at-planned' }}">
-{%- if c.file %}<a href="{{ link(c.file) }}">{% endif -%}
-<span class="at-card-number"><span class="at-hidden">Chapter </span>{{ c.number }}
-{%- if not c.file %} <span class="at-tag">planned</span>{% endif %}</span>
+{% for c in chapters %}<li class="at-card"><a href="{{ link(c.file) }}">
+<span class="at-card-number"><span class="at-hidden">Chapter </span>{{ c.number }}</span>
 <strong>{{ c.title|e }}</strong><span class="at-card-question">{{ c.question|e }}</span>
-{%- if c.file %}{{ drawing(c) }}</a>{% endif %}</li>
+{{- drawing(c) }}</a></li>
 {% endfor %}</ul>
 {% endfor %}"""
 )
@@ -44,7 +42,7 @@ def table(chapters: list[Chapter]) -> str:
     for part, members in by_part(chapters):
         lines += [f"| {part} | The question it answers |", "| --- | --- |"]
         for chapter in members:
-            title = f"{{doc}}`{chapter.title} </{chapter.file}>`" if chapter.file else chapter.title
+            title = f"{{doc}}`{chapter.title} </{chapter.file}>`"
             lines.append(f"| {chapter.number}. {title} | {chapter.question} |")
         lines.append("")
     return "\n".join(lines)

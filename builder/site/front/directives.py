@@ -67,8 +67,7 @@ class Cards(SphinxDirective):
         """Return the placeholder, and register the files that the cards are made from."""
         note_sources(self.env)
         for chapter in self.config.at_chapters:
-            if chapter.file:
-                self.env.note_dependency(str(icon(Path(self.env.srcdir), chapter)))
+            self.env.note_dependency(str(icon(Path(self.env.srcdir), chapter)))
         return [chapter_cards()]
 
 

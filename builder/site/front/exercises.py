@@ -11,7 +11,6 @@ from pathlib import Path
 from builder.chapters import Chapter, source_of
 from builder.site.front.targets import TargetTable
 from builder.site.rendering.numbers import KINDS, STARS, kind_and_stars
-from builder.site.rendering.reading import WORDS_PER_MINUTE
 
 EXERCISE = re.compile(
     r"^```\{exercise-start\} (?P<title>.*)\n(?P<options>(?::.*\n)*)```\n"
@@ -21,7 +20,7 @@ EXERCISE = re.compile(
 SOLUTION = re.compile(r"^```\{solution-start\} (ex-\S+)\n((?s:.*?))^```\{solution-end\}", re.MULTILINE)
 CODE = re.compile(r"^```\{code-cell\}.*\n(?::.*\n)*((?s:.*?))^```$", re.MULTILINE)
 THINKING = (0, 5, 15, 30)  # minutes, by stars
-MINUTES_PER_LINE, STEP = 1, 5
+WORDS_PER_MINUTE, MINUTES_PER_LINE, STEP = 200, 1, 5
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,8 @@ def estimate(stars: int, words: int, lines: int) -> int:
 
 
 def all_exercises(chapters: dict[int, Chapter], root: Path) -> dict[int, list[Exercise]]:
-    """Return the exercises of each written chapter that has any."""
-    written = [chapter for chapter in chapters.values() if chapter.file]
-    texts = {chapter.number: source_of(root, chapter.name).read_text("utf-8") for chapter in written}
+    """Return the exercises of each chapter that has any."""
+    texts = {n: source_of(root, chapter.name).read_text("utf-8") for n, chapter in chapters.items()}
     return {number: found for number, text in texts.items() if (found := exercises_of(text, number))}
 
 

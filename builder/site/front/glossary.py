@@ -8,21 +8,16 @@ from sphinx.util.docutils import SphinxDirective
 from builder.chapters import Chapter, source_of
 from builder.site.front.targets import reference
 
-NO_TERMS = "No chapter defines its terms yet."
-
 
 class Terms(SphinxDirective):
     """`{chapter-terms}`: the terms that chapters define, in alphabetical order, with links to them."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a list of definitions, or a sentence where there are none."""
+        """Return a list of definitions."""
         terms = []
         for chapter in self.config.at_chapters:
-            if chapter.file:
-                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
-                terms += [(term, words, chapter) for term, words in chapter.terms.items()]
-        if not terms:
-            return [nodes.paragraph("", NO_TERMS)]
+            self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
+            terms += [(term, words, chapter) for term, words in chapter.terms.items()]
         items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
         return [nodes.definition_list("", *items, classes=["at-glossary"])]
 

@@ -6,7 +6,6 @@ equations from `tests/`, where each names its equation: `@pytest.mark.equation("
 
 import ast
 import html
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -72,11 +71,9 @@ class Gallery(TargetTable):
         """Return the gallery as Markdown and HTML."""
         lines = []
         for chapter in chapters.values():
-            found = drawings(root / f"{chapter.file}.ipynb") if chapter.file else []
-            if found:
-                lines += [f"```{{rubric}} {chapter.number}. {chapter.title}", ":heading-level: 3", "```", ""]
-                shots = "".join(_shot(one, chapter.name) for one in found)
-                lines += [f'<div class="at-gallery">{shots}</div>', ""]
+            lines += [f"```{{rubric}} {chapter.number}. {chapter.title}", ":heading-level: 3", "```", ""]
+            shots = "".join(_shot(one, chapter.name) for one in drawings(root / f"{chapter.file}.ipynb"))
+            lines += [f'<div class="at-gallery">{shots}</div>', ""]
         return "\n".join(lines)
 
 
@@ -92,16 +89,14 @@ def _shot(drawing: Drawing, page: str) -> str:
 
 
 def write_figures(app: Sphinx) -> None:
-    """Write the files that the gallery shows, and the faces that go with a figure that a reader saves."""
+    """Write the files that the gallery shows, and that a reader saves."""
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [Path(app.srcdir, f"{chapter.file}.ipynb") for chapter in app.config.at_chapters if chapter.file]
+    files = [Path(app.srcdir, f"{chapter.file}.ipynb") for chapter in app.config.at_chapters]
     found = [one for file in files for one in drawings(file)]
     known = faces("".join(one.svg for one in found))
     for one in found:
         (folder / f"{one.anchor}.svg").write_text(with_faces(plain(one.svg), known), "utf-8")
-    script = f"window.atFaces = {json.dumps(known)};\n"
-    Path(app.outdir, "_static", "faces.js").write_text(script, "utf-8")
 
 
 class EquationIndex(TargetTable):
@@ -114,7 +109,7 @@ class EquationIndex(TargetTable):
         tests = marked_tests(root / "tests")
         lines = [_row(["", "Equation and tests"]), _row(["---", "---"])]
         for chapter in chapters.values():
-            for equation in equations_of(source_of(root, chapter.name), tests) if chapter.file else ():
+            for equation in equations_of(source_of(root, chapter.name), tests):
                 formula = equation.formula.replace("\n", " ").replace("|", r"\vert ")
                 names = "".join(f"<br>`{name}` in `{file}`" for file, name in equation.tests)
                 lines.append(_row([f"{{eq}}`{equation.label}`", f"$\\displaystyle {formula}$ {names}"]))

@@ -28,8 +28,7 @@ def picture(size: str) -> str:
         for query, (token, row) in enumerate(zip(target, weights, strict=True))
     )
     return (
-        f'<figure class="at-alignment at-reading" style="--rows:{rows}" data-direction="{data["model"]}" '
-        f'data-sentence="{escape(data["sentence"])}">'
+        f'<figure class="at-alignment" style="--rows:{rows}">'
         '<p class="at-alignment-title">What each German word attends to</p>'
         '<div class="at-alignment-picture">'
         f'<div><p id="at-keys">English <span class="at-key">keys</span></p>'
@@ -113,7 +112,7 @@ def _alt(data: dict[str, Any]) -> str:
 
 def _caption(data: dict[str, Any]) -> str:
     return (
-        '<span class="pst-js-only">Choose another German word: hover over it, tap it, or use the arrow keys. '
+        '<span class="pst-js-only">Choose another German word: hover over it, tap it, or press Tab. '
         "</span>A thicker curve is a larger weight. German puts <em>can come tomorrow</em> in reverse order, "
         "and attention still finds each word. "
         f"<small>Cross-attention in this package's {data['model']} model: decoder layer {data['layer']} of "

@@ -1,7 +1,6 @@
 """Links into chapters: to claims, figures, equations, exercises and sections.
 
-The lists of the appendices name their targets as `4#claim-mean`. A chapter that is not written yet is only
-named, as planned, and linked once it is written.
+The lists of the appendices name their targets as `4#claim-mean`.
 """
 
 import re
@@ -51,28 +50,18 @@ def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path, *, planned: int = 0) -> str:
-    """Return links to targets as Markdown, by chapter: "Chapter 4: …; …. Training (chapter 16, planned)."
-
-    `planned` is one more chapter to name if it is not written yet.
-    """
+def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path) -> str:
+    """Return links to targets as Markdown, by chapter: "Chapter 4: …; …. Chapter 3: …"."""
     parts = []
     for number in dict.fromkeys(target.chapter for target in targets):
-        if chapters[number].file:
-            links = [link(target, chapters[number], root) for target in targets if target.chapter == number]
-            stop = "" if links[-1].partition("](")[0].endswith("?") else "."
-            parts.append(f"Chapter {number}: {'; '.join(links)}{stop}")
-        else:
-            parts.append(_announced(chapters[number]))
-    return " ".join([*parts, _announced(chapters[planned])] if planned else parts)
-
-
-def _announced(chapter: Chapter) -> str:
-    return f"{chapter.title} (chapter {chapter.number}, planned)."
+        links = [link(target, chapters[number], root) for target in targets if target.chapter == number]
+        stop = "" if links[-1].partition("](")[0].endswith("?") else "."
+        parts.append(f"Chapter {number}: {'; '.join(links)}{stop}")
+    return " ".join(parts)
 
 
 def link(target: Target, chapter: Chapter, root: Path) -> str:
-    """Return a link to a target in a written chapter, as Markdown."""
+    """Return a link to a target in a chapter, as Markdown."""
     anchor, text = target.anchor, target.text
     if anchor.startswith("eq-"):
         return f"equation {{eq}}`{anchor}`"
@@ -144,8 +133,7 @@ class TargetTable(SphinxDirective):
             self.env.note_dependency(str(root / self.data))
         note_sources(self.env)
         for chapter in chapters.values():
-            if chapter.file:
-                self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
+            self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
         return self.parse_text_to_nodes(self.text(chapters, root))
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:

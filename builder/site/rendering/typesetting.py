@@ -12,7 +12,9 @@ from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferen
 OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
-FIGURE = '<figure class="at-figure'
+FIGURE = re.compile(r'<figure class="at-figure[^>]* id="figure-([\d-]+)"')
+TOOLS = """<p class="at-figure-tools"><a href="../_static/figures/figure-{name}.svg" download>SVG</a> ·
+<a href="#code-{name}">code</a></p>"""
 
 
 class Typeset(SphinxPostTransform):
@@ -113,11 +115,16 @@ def stack(table: nodes.table) -> None:
 
 
 def name_drawings(page: nodes.document) -> None:
-    """Name the cells that hold a figure: style rules that depend on a cell's content would be slow."""
+    """Name the cells that hold a figure, and end it with links to its file and its code.
+
+    Style rules that depend on a cell's content would be slow, so they depend on this name.
+    """
     for cell in page.findall(nodes.container):
-        drawn = any(FIGURE in raw.astext() for raw in cell.findall(nodes.raw))
-        if drawn and cell.get("nb_element") == "cell_code":
-            cell["classes"].append("at-draws")
+        for raw in cell.findall(nodes.raw) if cell.get("nb_element") == "cell_code" else ():
+            if found := FIGURE.search(raw.astext()):
+                cell["classes"].append("at-draws")
+                tools = TOOLS.format(name=found[1])
+                raw[:] = [nodes.Text(raw.astext().replace("</figure>", f"{tools}</figure>"))]
 
 
 def moved_scripts(page: nodes.document) -> list[nodes.raw]:

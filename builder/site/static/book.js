@@ -75,25 +75,7 @@
   window.addEventListener("afterprint", () => print(false));
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
-  // 5. Questions open one by one, or all at once.
-  const openTogether = () => {
-    /** @type {HTMLDetailsElement[]} */
-    const questions = Array.from(document.querySelectorAll("details.at-asked"));
-    if (questions.length === 0) return;
-    const button = document.createElement("button");
-    const label = () =>
-      (button.textContent = questions.every((question) => question.open) ? "Close all" : "Open all");
-    button.type = "button";
-    button.className = "at-open-all";
-    button.addEventListener("click", () => {
-      const open = questions.some((question) => !question.open);
-      questions.forEach((question) => (question.open = open));
-    });
-    questions.forEach((question) => question.addEventListener("toggle", label));
-    label();
-    questions[0].before(button);
-  };
-  // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
+  // 5. Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
   const FOLDS = "details:is(.at-asked, .at-later, .at-evidence, .at-page-code)";
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
@@ -110,38 +92,6 @@
     for (; fold; fold = fold.parentElement?.closest(FOLDS)) fold.open = true;
     target.scrollIntoView();
   };
-
-  // Paper cannot be dragged: a figure with a slider is printed in two states, the one shown and the one farthest from it.
-  window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("figure.at-slider").forEach((figure) => {
-      const stage = figure.querySelector(".at-stage");
-      /** @type {HTMLInputElement | null} */
-      const input = figure.querySelector("input[type=range]");
-      const data = figure.querySelector("script.at-frames");
-      if (!stage || !input || !data || figure.querySelector(".at-states")) return;
-      /** @type {{ name: string, frames: { value: string, alt: string, image: string }[] }} */
-      const { name, frames } = JSON.parse(data.textContent ?? "");
-      const now = Number(input.value);
-      const far = 2 * now < frames.length - 1 ? frames.length - 1 : 0;
-      if (far === now) return;
-      const states = document.createElement("div");
-      states.className = "at-states";
-      [now, far]
-        .sort((one, other) => one - other)
-        .forEach((place) => {
-          const { value, alt, image } = frames[place];
-          const words = Object.assign(document.createElement("p"), { textContent: `${name}: ${value}` });
-          const state = document.createElement("div");
-          state.append(words, Object.assign(new Image(), { src: image, alt }));
-          states.append(state);
-        });
-      stage.after(states);
-      states.querySelectorAll("img").forEach(inline);
-    });
-  });
-  window.addEventListener("afterprint", () =>
-    document.querySelectorAll(".at-states").forEach((states) => states.remove()),
-  );
 
   // 6. Mark the words that a search has found here, until Escape is pressed.
   const markFound = () => {
@@ -179,7 +129,6 @@
     idle(() => inlineAll(images.filter((image) => !near.includes(image))));
     window.addEventListener("beforeprint", () => drawings().forEach(inline));
     named();
-    openTogether();
     reveal();
     markFound();
     window.addEventListener("hashchange", reveal);

@@ -14,13 +14,11 @@
     const curves = [...figure.querySelectorAll("path")];
     /** @type {HTMLElement[]} */
     const items = Array.from(figure.querySelectorAll(".at-alignment-queries li"));
-    const home = items.findIndex((item) => item.classList.contains("at-active")); // as the page opens
-    let pinned = home;
+    let pinned = items.findIndex((item) => item.classList.contains("at-active")); // as the page opens
 
     /** @type {(query: number) => void} */
     const show = (query) => {
-      const weights = query < 0 ? [] : (items[query].dataset.weights ?? "").split(" ").map(Number);
-      figure.classList.toggle("at-reading", query >= 0);
+      const weights = (items[query].dataset.weights ?? "").split(" ").map(Number);
       items.forEach((item, i) => item.classList.toggle("at-active", i === query));
       curves.forEach((curve) => curve.classList.toggle("at-active", Number(curve.dataset.query) === query));
       keys.forEach((key, i) => {
@@ -32,58 +30,19 @@
       });
     };
 
-    // Each word becomes a button; the whole list is one tab stop, and the arrow keys move in it.
-    const buttons = items.map((item, i) => {
+    // Each word becomes a button.
+    items.forEach((item, i) => {
       const word = /** @type {Element} */ (item.querySelector(".at-alignment-word"));
       const button = document.createElement("button");
       button.type = "button";
       button.className = word.className;
-      button.tabIndex = i === home ? 0 : -1;
       button.append(...word.childNodes);
       word.replaceWith(button);
-      return button;
-    });
-    // The link to the explorer leads to the word that is chosen.
-    const link = /** @type {HTMLAnchorElement} */ (figure.querySelector(".at-alignment-more a"));
-    const { sentence: text = "", direction = "" } = figure.dataset;
-    /** @type {(i: number) => void} */
-    const pin = (i) => {
-      pinned = i;
-      link.hash = i < 0 ? "" : String(new URLSearchParams({ direction, text, step: String(i) }));
-      show(i);
-    };
-    buttons.forEach((button, i) => {
-      button.addEventListener("focus", () => {
-        buttons.forEach((other, j) => (other.tabIndex = i === j ? 0 : -1));
-        pin(i);
-      });
-      button.addEventListener("click", () => {
-        button.focus(); // Safari does not focus a button that is clicked
-        pin(i);
-      });
-      items[i].addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(i));
-      button.addEventListener("keydown", (event) => {
-        /** @type {Record<string, number>} */
-        const step = {
-          ArrowDown: i + 1,
-          ArrowRight: i + 1,
-          ArrowUp: i - 1,
-          ArrowLeft: i - 1,
-          Home: 0,
-          End: buttons.length - 1,
-        };
-        if (event.key === "Escape") pin(-1);
-        if (!(event.key in step)) return;
-        event.preventDefault();
-        buttons[Math.min(Math.max(step[event.key], 0), buttons.length - 1)].focus();
-      });
+      button.addEventListener("focus", () => show((pinned = i)));
+      button.addEventListener("click", () => button.focus()); // Safari does not focus a button that is clicked
+      item.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(i));
     });
     figure.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(pinned));
-    // The link keeps its word, since Safari does not focus a link that is pressed.
-    figure.addEventListener(
-      "focusout",
-      (event) => figure.contains(/** @type {Node | null} */ (event.relatedTarget)) || show((pinned = home)),
-    );
   };
 
   // Loads a script or a style sheet.

@@ -1,4 +1,4 @@
-"""The book's front matter: cover, cards, planned chapters, link previews, and the 404 page."""
+"""The book's front matter: cover, cards, sidebar, and the 404 page."""
 
 import json
 import re
@@ -14,13 +14,12 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
-from builder.site.front import cover_data, preview
+from builder.site.front import cover_data
 from builder.site.front.cards import cards, table
 from tests.explorer_pages import HTML, ROOT
 
 DATA = json.loads(cover_data.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
-FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
 
 def soup(text: str) -> BeautifulSoup:
@@ -48,7 +47,7 @@ def test_law_the_cover_shows_the_translation_that_the_model_makes():
 def test_law_the_list_and_the_table_of_contents_agree():
     parts = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     listed = {(part.get("caption"), c.get("title"), c["file"]) for part in parts for c in part["chapters"]}
-    assert {(chapter.part, chapter.title, chapter.file) for chapter in FINISHED} <= listed
+    assert {(chapter.part, chapter.title, chapter.file) for chapter in CHAPTERS} <= listed
 
 
 def write_source(folder: Path, name: str, head: str) -> Path:
@@ -90,56 +89,26 @@ def test_law_the_sources_are_the_list_of_chapters(tmp_path: Path):
     first = Chapter(1, "P", "A", "Why?", "chapters/01_a", {"a": "b"})
     assert read_chapters(tmp_path) == [first, Chapter(2, "P", "Later", "When?", terms={"beam": ""})]
     assert [path.stem for path in written(tmp_path)] == ["01_a", "guide"]
-    assert table(read_chapters(tmp_path)).splitlines()[2:] == [
-        "| 1. {doc}`A </chapters/01_a>` | Why? |",
-        "| 2. Later | When? |",
-    ]
+    assert table([first]).splitlines()[2:] == ["| 1. {doc}`A </chapters/01_a>` | Why? |"]
 
 
-def test_law_a_card_has_one_link_and_a_planned_card_has_none():
+def test_law_a_card_has_one_link():
     page = soup(cards(CHAPTERS, ROOT, lambda name: f"{name}.html"))
     assert [part.get_text() for part in page.select("h3")] == list(dict.fromkeys(c.part for c in CHAPTERS))
     found = page.select("li.at-card")
     assert len(found) == len(CHAPTERS)
     for card, chapter in zip(found, CHAPTERS, strict=True):
-        assert [link["href"] for link in card.select("a")] == [f"{chapter.file}.html"] * bool(chapter.file)
+        assert [link["href"] for link in card.select("a")] == [f"{chapter.file}.html"]
         assert card.select_one("strong").get_text() == chapter.title
         assert chapter.question in card.get_text()
-        assert ("planned" in card.get_text().split()) is not bool(chapter.file)
-        assert len(card.select("svg[aria-hidden=true]")) == bool(chapter.file)
+        assert len(card.select("svg[aria-hidden=true]")) == 1
     ids = [element["id"] for element in page.select("[id]")]
     assert len(set(ids)) == len(ids)
     used = set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", str(page)))
     assert {one or other for one, other in used} <= set(ids)
 
 
-# Link previews, and everything else that depends on the base URL.
-
-
-def previewed(*arguments: str) -> dict[str, str]:
-    found = soup(preview.tags(*arguments)).select("meta")
-    return {tag.get("property") or tag["name"]: tag["content"] for tag in found}
-
-
-def test_law_a_link_preview_has_absolute_urls_and_a_picture_if_there_is_a_base_url():
-    description = '<meta name="description" content="What &quot;it&quot; is" />'
-    assert previewed("A <b>", "Book", description, "", "") == {
-        "og:type": "article",
-        "og:site_name": "Book",
-        "og:title": "A <b>",
-        "og:description": 'What "it" is',
-        "twitter:card": "summary",
-    }
-    site = "https://the.book/x"
-    for base in (site, f"{site}/"):
-        said = previewed("Book", "Book", "", base, f"{site}/index.html")
-        assert said.items() >= {
-            ("og:type", "website"),
-            ("og:url", f"{site}/index.html"),
-            ("og:image", f"{site}/_static/cover.png"),
-            ("twitter:card", "summary_large_image"),
-        }
-        assert "og:description" not in said
+# What depends on the base URL.
 
 
 def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
@@ -150,7 +119,6 @@ def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
         assert page.select_one("main a")["href"] == f"{root}index.html"
         assert page.select_one("form")["action"] == f"{root}search.html"
         assert "The <Book>" in page.title.get_text()
-        assert (tmp_path / preview.PICTURE).is_file() is bool(base)
 
 
 # The rendered pages.
@@ -161,9 +129,8 @@ def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path):
 def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
     page = soup((HTML / f"{name}.html").read_text(encoding="utf-8"))
     lines = [line.get_text().strip() for line in page.select(".bd-sidebar-primary li.toctree-l1")]
-    wanted = [f"{c.number}. {c.title}{'' if c.file else ' (planned)'}" for c in CHAPTERS]
+    wanted = [f"{chapter.number}. {chapter.title}" for chapter in CHAPTERS]
     assert [line for line in lines if line in wanted] == wanted
-    assert page.select(".bd-sidebar-primary li.at-planned a") == []
     parts = dict.fromkeys(chapter.part for chapter in CHAPTERS)
     captions = [caption.get_text().strip() for caption in page.select(".bd-sidebar-primary .caption")]
     assert [caption for caption in captions if caption in parts] == list(parts)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from builder.site.front.syllabus import read_syllabus
+from builder.site.front.statements import read_syllabus
 from tests.targets import HTML, ROOT, faults, rendered_faults, words_in_a_row
 
 ROWS = read_syllabus(ROOT)

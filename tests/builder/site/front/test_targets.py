@@ -1,17 +1,13 @@
-"""Links from the appendices to written and planned chapters."""
+"""Links from the appendices to the chapters."""
 
 from pathlib import Path
 
 import pytest
 from sphinx.errors import ExtensionError
 
-from builder.chapters import Chapter
-from builder.site.front.corrections import Correction
+from builder.site.front.statements import Correction
 from builder.site.front.targets import Target, claims, link_all, read_targets
 from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, ROOT, faults, rendered_faults
-
-LATER = Chapter(99, "P", "Later", "When?")
-PLANNED = {**CHAPTERS, 99: LATER}
 
 
 def test_law_each_claim_that_a_chapter_offers_says_what_it_measures():
@@ -29,17 +25,6 @@ def test_law_links_are_grouped_by_chapter_and_say_what_a_claim_measures():
     )
 
 
-def test_law_a_planned_chapter_is_named_once_and_linked_as_soon_as_it_is_written():
-    targets = read_targets(["99#figure-99-1 a comet", "3#figure-3-1", "99#eq-comet"])
-    link = "Chapter 3: [figure 3.1](/chapters/03_scaled_dot_product_attention.ipynb#figure-3-1)."
-    assert link_all(targets, PLANNED, ROOT) == f"Later (chapter 99, planned). {link}"
-    assert link_all(targets[1:2], PLANNED, ROOT, planned=99) == f"{link} Later (chapter 99, planned)."
-    written = {**CHAPTERS, 99: Chapter(99, "P", "Later", "When?", file="chapters/99_later")}
-    assert link_all(targets, written, ROOT) == (
-        f"Chapter 99: [a comet](/chapters/99_later.ipynb#figure-99-1); equation {{eq}}`eq-comet`. {link}"
-    )
-
-
 def row(*shown: str) -> Correction:
     """Return a row that links to these targets."""
     return Correction(1, "code", "wrong", "A.", "B.", read_targets(shown))
@@ -49,7 +34,7 @@ def test_law_a_row_that_leads_nowhere_is_reported(tmp_path: Path):
     assert faults(row("4#claim-mean")) == []
     assert faults(row("4#claim-none")) == ["chapter 4 has no claim-none"]
     assert faults(row("99#claim-mean")) == ["there is no chapter 99"]
-    assert faults(row()) == ["neither shown nor planned"]
+    assert faults(row()) == ["shown nowhere"]
     for name in ("04_self_attention", "index"):
         (tmp_path / f"{name}.html").write_text('<p id="claim-mean">', "utf-8")
     for link, fault in (
