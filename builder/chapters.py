@@ -1,4 +1,4 @@
-"""The chapters of the book, written or planned: the front matter of the sources in `chapters/src` lists them.
+"""The chapters of the book: the front matter of the sources in `chapters/src` lists them.
 
     title: Masking
     part: "Part I: Attention"
@@ -6,7 +6,6 @@
     here: [mask]              the parts of the model that it is about, which the map at its head marks
     terms: {causal mask: …}   what it introduces; the glossary is made of them
     prerequisites: [what a reader needs, in Markdown, with a link to where it is taught]
-    planned: true             in a source that is nothing else yet: it has no page, and its terms are a list
 
 The number is the beginning of the file's name.
 """
@@ -31,7 +30,7 @@ CHAPTERS = ROOT / "chapters"
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
-OTHERS = {"here", "terms", "prerequisites", "planned", "jupytext", "kernelspec"}
+OTHERS = {"here", "terms", "prerequisites", "jupytext", "kernelspec"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PYTHON = {  # without pygments_lexer: the pages color plain Python
     "name": "python",
@@ -40,22 +39,17 @@ PYTHON = {  # without pygments_lexer: the pages color plain Python
     "nbconvert_exporter": "python",
     "codemirror_mode": {"name": "ipython", "version": 3},
 }
-# The compiled loader reads the same in a seventh of the time.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces.
-
-    `here` has the parts of the model that it is about.
-    """
+    """A chapter: its page is `file`, it introduces `terms`, and is about `here`, parts of the model."""
 
     number: int
     part: str
     title: str
     question: str
-    file: str = ""
+    file: str
     terms: dict[str, str] = field(default_factory=dict)
     here: tuple[str, ...] = ()
 
@@ -66,34 +60,29 @@ class Chapter:
 
 
 def read_chapters(root: Path) -> list[Chapter]:
-    """Return the chapters of the book in `root`, written or planned, in their order.
+    """Return the chapters of the book in `root`, in their order.
 
     Raises:
         ExtensionError: The front matter of a source lacks what the list of chapters needs, or two sources
             have the same number.
     """
     found, numbered = [], dict[int, Path]()
-    for source in sources_of(root, "[0-9][0-9]_*"):
+    for source in written(root, "[0-9][0-9]_*"):
         head = front_matter(source)
         if missing := NEEDED - head.keys():
             raise ExtensionError(f"the front matter of {source.name} has no {', '.join(sorted(missing))}")
         number = int(source.name[:2])
         if (other := numbered.setdefault(number, source)) != source:
             raise ExtensionError(f"{other.name} and {source.name} are both chapter {number}; rename one")
-        file = "" if head.get("planned") else f"chapters/{source.stem}"
         here = tuple(head.get("here", []))
         given = {name: str(head[name]) for name in NEEDED}
-        found.append(Chapter(number, **given, file=file, terms=terms_of(head), here=here))
+        terms = {name: " ".join(meaning.split()) for name, meaning in head.get("terms", {}).items()}
+        found.append(Chapter(number, **given, file=f"chapters/{source.stem}", terms=terms, here=here))
     return found
 
 
 def written(root: Path, pattern: str = "*") -> list[Path]:
-    """Return the sources of chapters and guides whose names match a pattern, without the planned ones."""
-    return [source for source in sources_of(root, pattern) if not front_matter(source).get("planned")]
-
-
-def sources_of(root: Path, pattern: str) -> list[Path]:
-    """Return the sources whose names match a pattern, in the order of their names."""
+    """Return the sources of chapters and guides whose names match a pattern, in the order of their names."""
     return sorted((root / "chapters" / "src").glob(f"{pattern}.md"))
 
 
@@ -110,7 +99,7 @@ def front_matter(source: Path) -> dict[str, Any]:
     """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
-        found = yaml.load(head[1], LOADER) or {} if head else {}
+        found = yaml.safe_load(head[1]) or {} if head else {}
     except yaml.YAMLError as error:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
@@ -148,10 +137,3 @@ def read_source(source: Path) -> "NotebookNode":
     notebook.metadata = type(notebook)(kernelspec=KERNEL, language_info=PYTHON)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
-
-
-def terms_of(head: dict[str, Any]) -> dict[str, str]:
-    """Return the terms in a front matter with their definitions, which are empty in a planned chapter."""
-    terms = head.get("terms") or {}
-    words = terms if isinstance(terms, dict) else dict.fromkeys(terms, "")
-    return {str(term): " ".join(str(meaning).split()) for term, meaning in words.items()}

@@ -8,6 +8,7 @@ import pytest
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from builder.chapters import read_source
 from builder.reader import SETUP
 from builder.site import page_cells
 from builder.site.rendering import equations
@@ -41,7 +42,9 @@ def taken(folder: Path, source: str) -> str:
     new = nbformat.v4
     output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
     setup = new.new_code_cell("import x", metadata={"tags": [SETUP]})
-    code = new.new_code_cell("1", execution_count=2, outputs=[output])
+    source_cells = read_source(folder / "chapters" / "src" / "one.md").cells
+    (id, *_) = [cell.id for cell in source_cells if cell.cell_type == "code"]
+    code = new.new_code_cell("# folded\n1", id=id, execution_count=2, outputs=[output])
     content = [nbformat.writes(new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code]))]
     app = Mock(spec=Sphinx)
     app.srcdir, app.env = folder, Mock()
@@ -60,6 +63,6 @@ def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(
 
 @pytest.mark.message
 def test_message_a_notebook_of_a_different_source(tmp_path):
-    sentence = r"one\.ipynb has 1 cells of code and its source 2; run make chapters"
+    sentence = r"one\.ipynb lacks the code '2'; run make chapters"
     with pytest.raises(ExtensionError, match=sentence):
-        taken(tmp_path, CODE + CODE)
+        taken(tmp_path, CODE + CODE.replace("1", "2"))

@@ -18,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from builder.chapters import Chapter, source_of, sources_of
+from builder.chapters import Chapter, source_of, written
 from builder.claim_values import measured, named_claims
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
@@ -115,7 +115,7 @@ def reference(
 
 def note_sources(environment: BuildEnvironment) -> None:
     """Let the page that is read be read again whenever a source of a chapter changes."""
-    for source in sources_of(Path(environment.srcdir), "*"):
+    for source in written(Path(environment.srcdir)):
         environment.note_dependency(str(source))
 
 
