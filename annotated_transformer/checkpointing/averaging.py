@@ -28,10 +28,6 @@ def save_epoch(
     """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
     If an epoch is trained again after a kill, its checkpoint is replaced.
-
-    Raises:
-        ValueError: If `keep` is less than 1.
-        OSError: If it cannot be written; those of earlier epochs are still there.
     """
     if keep < 1:
         raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
@@ -51,11 +47,7 @@ def _remove(checkpoint_folder: Path) -> None:
 
 
 def epoch_checkpoints(folder: Path) -> list[Path]:
-    """Return the folders of the saved epochs, oldest first.
-
-    Raises:
-        ValueError: If `epochs` is not a folder.
-    """
+    """Return the folders of the saved epochs, oldest first."""
     epochs = folder / EPOCHS
     if os.path.lexists(epochs) and not epochs.is_dir():
         raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
@@ -68,11 +60,7 @@ def _holds_file(checkpoint_folder: Path) -> bool:
 
 
 def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are."""
     return average(epoch_checkpoints(folder)[-last:])
 
 
@@ -81,9 +69,6 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
     The paper translates with the mean of the last 5 checkpoints of one training run (section 6.1). The mean
     of models from different runs is useless, but this function cannot detect that.
-
-    Raises:
-        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
     """
     if not folders:
         raise ValueError("there is nothing to average; give at least one model folder")

@@ -271,13 +271,6 @@ def refuse_custom_model(model: nn.Module) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
     A `TrainableModel` is compared with `type(model)(model.config)`.
-
-    Raises:
-        TypeError: If the model is neither, or cannot be built from its config alone.
-        ValueError: If a module is of a different class, has a different setting, such as the number of
-            heads, has a method that was replaced on the instance, or shares weights with another, or if
-            the weights are of several types or of one that `load` does not know, or on the device "meta",
-            where they have no values.
     """
     model = unwrap(model)
     if not isinstance(model, Transformer | TrainableModel):
@@ -318,11 +311,7 @@ def _refuse_types(model: nn.Module) -> None:
 
 
 def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer whose ids do not match the model's.
-
-    Raises:
-        ValueError: If vocabulary size or special ids differ.
-    """
+    """Refuse a tokenizer whose ids do not match the model's."""
     of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
     if of_model != of_tokenizer:

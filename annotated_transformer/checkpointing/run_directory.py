@@ -262,12 +262,7 @@ def _lock(handle: int, folder: Path, log: Callable[[str], object]) -> None:
 
 
 def refuse_foreign_model(folder: Path) -> None:
-    """Refuse a folder with a model that a training run there would overwrite but did not write.
-
-    Raises:
-        ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other
-            than a regular file has the name of a file that the run would write.
-    """
+    """Refuse a folder with a model that a training run there would overwrite but did not write."""
     refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
     for name in checkpoint.FILES:
         refuse_special_file(folder / MODEL / name)

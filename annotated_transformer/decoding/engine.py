@@ -60,11 +60,7 @@ class Exported(Protocol):
 def refuse_other_export(
     name: str, given: Exported, vocabulary: list[str], languages: tuple[str, str] | None
 ) -> None:
-    """Refuse what was exported from a model with another tokenizer, or for other languages.
-
-    Raises:
-        ValueError: If a token or a language differs; `name` is what the message calls it.
-    """
+    """Refuse what was exported from a model with another tokenizer, or for other languages."""
     stored = vocabulary if given.vocabulary is None else given.vocabulary
     for id_, (theirs, ours) in enumerate(zip_longest(stored, vocabulary)):
         if theirs != ours:

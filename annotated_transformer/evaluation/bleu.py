@@ -138,11 +138,7 @@ def multi30k_bleu_of_prepared(
 
 
 def check_lines(hypotheses: list[str], *references: list[str]) -> None:
-    """Refuse lists of different lengths, and empty ones.
-
-    Raises:
-        ValueError: If there are no hypotheses, or no or another number of references.
-    """
+    """Refuse lists of different lengths, and empty ones."""
     if not references:
         raise ValueError("there are no references; give at least one list of them")
     for one in references:

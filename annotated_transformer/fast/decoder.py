@@ -77,11 +77,7 @@ class FastDecoder:
         self.scale = math.sqrt(model.config.d_model)
 
     def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
-        """Return the embedding of each token, not scaled.
-
-        Raises:
-            ValueError: If a token is not in the vocabulary.
-        """
+        """Return the embedding of each token, not scaled."""
         try:
             return F.embedding(tokens, self.embedding)
         except IndexError as error:
@@ -170,11 +166,7 @@ class FastDecoderLayer:
 
 
 def one_of(module: nn.Module, *kinds: type[nn.Module]) -> Any:
-    """Return the module, without what `torch.compile` wrapped around it, if it is of one of these classes.
-
-    Raises:
-        NotPlain: If it is of another one, whose steps this cannot compute.
-    """
+    """Return the module, without what `torch.compile` wrapped around it, if it is of one of these classes."""
     module = unwrap(module)
     if type(module) not in kinds:
         raise NotPlain(f"{type(module).__name__} is not {' or '.join(kind.__name__ for kind in kinds)}")

@@ -13,12 +13,7 @@ OTHER_NAMES = {torch.relu: "relu", nn.ReLU: "relu", nn.SiLU: "swish"}
 
 
 def read_shape(module: nn.Transformer) -> dict[str, Any]:
-    """Return the fields of `TransformerConfig` that describe the layers of PyTorch's module.
-
-    Raises:
-        TypeError: If it is not an `nn.Transformer`.
-        ValueError: If a part is one that ours does not have; the message names it.
-    """
+    """Return the fields of `TransformerConfig` that describe the layers of PyTorch's module."""
     if not isinstance(module, nn.Transformer):
         raise TypeError(
             f"from_torch takes an nn.Transformer, not {type(module).__name__}; put the stacks in one"

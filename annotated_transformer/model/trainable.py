@@ -98,11 +98,7 @@ def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
 
 
 def refuse_other_model(model: object, what: str) -> None:
-    """Refuse a model that neither is a `Transformer` nor follows the protocol.
-
-    Raises:
-        TypeError: If it is of another class, or has no config, or one that lacks a setting.
-    """
+    """Refuse a model that neither is a `Transformer` nor follows the protocol."""
     model = unwrap(model) if isinstance(model, nn.Module) else model
     name = type(model).__name__
     if isinstance(model, Transformer):

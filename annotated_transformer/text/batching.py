@@ -149,12 +149,7 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
 
 
 def check_pair(src: list[int], tgt: list[int], name: str) -> None:
-    """Refuse a pair that is empty or not encoded; `name` is what the message calls it.
-
-    Raises:
-        TypeError: If a side is not a list of ids.
-        ValueError: If the source has no token, or the target fewer than two.
-    """
+    """Refuse a pair that is empty or not encoded; `name` is what the message calls it."""
     check_encoded(src, tgt, name)
     if not src or len(tgt) < 2:
         raise ValueError(
@@ -164,12 +159,7 @@ def check_pair(src: list[int], tgt: list[int], name: str) -> None:
 
 
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
-    """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it.
-
-    Raises:
-        TypeError: If a side is not a list of ids.
-        ValueError: If the target is empty.
-    """
+    """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it."""
     for side in (src, tgt):
         if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
             raise TypeError(

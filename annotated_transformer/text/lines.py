@@ -30,12 +30,6 @@ def read_lines(path: Path, member: str = "") -> list[str]:
     """Return the lines of a UTF-8 file, or of `member` of a zip file.
 
     Only a line feed ends a line: a sentence may contain other separators.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, has another
-            encoding or other line ends, or contains bytes that are not UTF-8. The message lists the bad
-            lines.
     """
     lines, problems = read_lines_and_problems(path, member)
     if problems:
@@ -44,13 +38,7 @@ def read_lines(path: Path, member: str = "") -> list[str]:
 
 
 def read_lines_and_problems(path: Path, member: str = "") -> tuple[list[str], dict[int, str]]:
-    """Return what `read_lines` returns, and a description of each line that is not UTF-8, by its number.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, or has
-            another encoding or other line ends.
-    """
+    """Return what `read_lines` returns, and a description of each line that is not UTF-8, by its number."""
     lines, problems = _decode(read_bytes(path, member), str(path), "strict")
     if not lines:
         raise ValueError(f"{path} is empty; give a file with one sentence per line")
@@ -61,10 +49,6 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     """Return the lines of the bytes read from `name`; no bytes, or a single line feed, are no lines.
 
     `errors` is what `bytes.decode` does with bytes that are not UTF-8.
-
-    Raises:
-        ValueError: If the text has another encoding or other line ends, or if bytes are not UTF-8. The
-            message lists the bad lines.
     """
     lines, problems = _decode(raw, name, errors)
     if problems:
@@ -129,12 +113,7 @@ def _wide_encoding(raw: bytes) -> str:
 
 
 def read_bytes(path: Path, member: str = "") -> bytes:
-    """Return the bytes of a file, of what gzip compressed to it, or of `member` if it is a zip file.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If it is an archive that is damaged or cannot be unpacked.
-    """
+    """Return the bytes of a file, of what gzip compressed to it, or of `member` if it is a zip file."""
     try:
         if member and path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:

@@ -63,11 +63,7 @@ class Recaser:
 
 
 def check_language(language: str) -> None:
-    """Refuse a language for which Moses would use the rules of English.
-
-    Raises:
-        ValueError: If Moses has no rules for it; the message lists the languages.
-    """
+    """Refuse a language for which Moses would use the rules of English."""
     if language not in LANGUAGES:
         raise ValueError(
             f"Moses has no rules for the language {language!r}; choose from {', '.join(LANGUAGES)}"

@@ -15,11 +15,7 @@ SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their i
 
 
 def check_texts(texts: object, who: str) -> None:
-    """Refuse anything but a list of strings.
-
-    Raises:
-        TypeError: If it is a single text, not a list, or contains something other than strings.
-    """
+    """Refuse anything but a list of strings."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
     if not isinstance(texts, (list, tuple)):
@@ -33,11 +29,7 @@ def check_texts(texts: object, who: str) -> None:
 
 
 def refuse_surrogates(texts: Sequence[str]) -> None:
-    """Refuse texts that UTF-8 cannot encode.
-
-    Raises:
-        ValueError: If a text has half of a surrogate pair.
-    """
+    """Refuse texts that UTF-8 cannot encode."""
     for index, text in enumerate(texts):
         try:
             text.encode()

@@ -19,11 +19,7 @@ from annotated_transformer.text.batching import Batch
 
 @contextmanager
 def join_process_group() -> Iterator["ProcessGroup"]:
-    """Join the process group that torchrun started, if it started one.
-
-    Raises:
-        ConnectionError: If the connection to another process is lost, which happens when it ends early.
-    """
+    """Join the process group that torchrun started, if it started one."""
     if not dist.is_torchelastic_launched():
         yield ProcessGroup()
         return
@@ -64,11 +60,7 @@ class ProcessGroup:
         self.world_size = dist.get_world_size() if initialized else 1
 
     def refuse_unequal(self, identity: Mapping[str, object]) -> None:
-        """Refuse processes that were started with different settings, seeds, or pairs.
-
-        Raises:
-            ValueError: In every process.
-        """
+        """Refuse, in every process, that they were started with different settings, seeds, or pairs."""
         if self.world_size == 1:
             return
         identities: list[Mapping[str, object]] = [{}] * self.world_size

@@ -16,10 +16,6 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
     """Refuse pairs that would fail later, in the middle of an epoch.
 
     Those of a model other than `Transformer` may have no source, and targets that are not sentences.
-
-    Raises:
-        TypeError: If a side of a pair is not a list of ids.
-        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
     """
     positions, of_tokens = model.config.max_length, getattr(model, "batch_type", None) is None
     for row, (src, tgt) in enumerate(pairs):
@@ -65,11 +61,7 @@ def _refuse_other_ids(config: TransformerConfig, ids: list[int], name: str) -> N
 
 
 def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, batch_tokens: int) -> None:
-    """Refuse pairs that are too long for the model or for a batch, all of them in one report.
-
-    Raises:
-        ValueError: If there are such pairs.
-    """
+    """Refuse pairs that are too long for the model or for a batch, all of them in one report."""
     problems = []
     for texts in (corpus.splits["train"], corpus.splits.get(corpus.validation or "", [])):
         for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
