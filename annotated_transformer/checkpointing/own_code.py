@@ -1,7 +1,6 @@
 """Which code a saved model needs besides this package: the folder names it, and never holds it."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -92,14 +91,3 @@ def fresh_model(kind: type[AnyModel], config: Any) -> AnyModel:
 def config_type(kind: type[nn.Module] | None) -> type:
     """Return the type of the config of a class of models."""
     return getattr(kind, "config_type", TransformerConfig)
-
-
-def split_code(path: Path, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of a config, and the names of the code that the model needs."""
-    fields = dict(values)
-    code = fields.pop(CODE, {})
-    if not isinstance(code, dict) or not all(isinstance(name, str) for name in code.values()):
-        raise ValueError(
-            f"{path} has {CODE}={json.dumps(code)}, which is not an object of names; save it again"
-        )
-    return fields, code

@@ -88,8 +88,6 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
     for start, (kind, way_out) in OTHER_FORMATS.items():
         if raw.startswith(start):
             raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
-    if kind := _wide_encoding(raw):
-        raise ValueError(f"{name} looks like {kind} without a byte order mark, not UTF-8; {CONVERT}")
     if raw.count(0) > raw.count(b"\n"):
         raise ValueError(f"{name} has {raw.count(0)} NUL bytes, which text does not have; give a text file")
     lines = raw.rstrip().split(b"\n")
@@ -99,17 +97,6 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
             f"{name} has carriage returns within its lines ({returns} in {len(lines)}), as old Macs ended "
             f"lines; convert these to line feeds"
         )
-
-
-def _wide_encoding(raw: bytes) -> str:
-    """Return UTF-16 or UTF-32 if the bytes seem to be text in it, whose ASCII characters contain NULs."""
-    for encoding in ("UTF-32", "UTF-16") if b"\0" in raw else ():
-        for order in ("LE", "BE"):
-            text = raw[: len(raw) // 4 * 4].decode(f"{encoding}-{order}", "replace")
-            lines = "\n" in text or b"\n" not in raw
-            if lines and not {"\0", "\ufffd"} & set(text) and any(map(str.isascii, text)):
-                return encoding
-    return ""
 
 
 def read_bytes(path: Path, member: str = "") -> bytes:

@@ -40,19 +40,6 @@ def refuse_surrogates(texts: Sequence[str]) -> None:
             ) from error
 
 
-def _refuse_other_than_lists(sequences: object) -> None:
-    kind, way_out = type(sequences).__name__, ""
-    if isinstance(sequences, torch.Tensor):
-        missing = max(2 - sequences.ndim, 0)  # dimensions
-        way_out = "[" * missing + "tensor.tolist()" + "]" * missing
-    elif not isinstance(sequences, (list, tuple)):
-        way_out = "[[id]] for one id" if isinstance(sequences, int) else "tensor.tolist()"
-    elif sequences and all(isinstance(ids, int) for ids in sequences):
-        kind, way_out = f"{kind} of {type(sequences[0]).__name__}", "[ids] for one sequence"
-    if way_out:
-        raise TypeError(f"sequences are of type {kind}, not a list of lists of int; give {way_out}")
-
-
 def cleaning_steps() -> list[normalizers.Normalizer]:
     """Return what normalizes a text as `clean` does, one step after another."""
     variants: dict[str, str] = {}  # of each plain form
@@ -195,7 +182,6 @@ class Tokenizer:
             TypeError: If a sequence is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
-        _refuse_other_than_lists(sequences)
         for ids in sequences:
             self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
