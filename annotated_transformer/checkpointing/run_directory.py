@@ -165,7 +165,9 @@ class RunDirectory:
         Raises:
             OSError: If it cannot be written; the older one is still there.
         """
-        self._write(state)
+        if self.writes:
+            save_state(self.folder, state, self.identity)
+        self.progress, self._saved = state.progress, time.monotonic()
 
     def save_model(
         self,
@@ -206,11 +208,6 @@ class RunDirectory:
         if self.writes:
             text = "\n".join([*self._lines, ""])
             write_together(self.folder, {METRICS_FILE: text.encode()})
-
-    def _write(self, state: SavedState) -> None:
-        if self.writes:
-            save_state(self.folder, state, self.identity)
-        self.progress, self._saved = state.progress, time.monotonic()
 
     def _read_metrics(self, last_step: int) -> list[str]:
         path = self.folder / METRICS_FILE

@@ -8,6 +8,7 @@ and the most likely of a step was among them. The hypotheses are ranked by our l
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -17,7 +18,6 @@ from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
-from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
@@ -163,7 +163,9 @@ def _files(
             spec.config.add_attribute(f"{name}_language", language)
     spec.validate()
     spec.optimize(quantization=dtype)
-    return written_by(spec.save)
+    with TemporaryDirectory() as folder:  # where a kill or a full disk does not leave files of two models
+        spec.save(folder)
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 def _refuse_unknown(model: Transformer, dtype: str) -> None:

@@ -100,15 +100,13 @@ class ProcessGroup:
         shard = replace(batch, rows=batch.rows[mine], src=batch.src[mine], tgt=batch.tgt[mine])
         return shard, shard.num_labels / batch.num_labels
 
-    def total(self, numbers: Tensor) -> Tensor:
-        """Return the sum of each rank's tensor, on the device of this rank's."""
-        if self.world_size > 1:
-            dist.all_reduce(numbers)
-        return numbers
-
     def sum(self, number: float) -> float:
         """Return the sum of a number over all ranks."""
-        return self.total(torch.tensor(number, dtype=torch.float64)).item() if self.world_size > 1 else number
+        if self.world_size == 1:
+            return number
+        numbers = torch.tensor(number, dtype=torch.float64)
+        dist.all_reduce(numbers)
+        return numbers.item()
 
     def broadcast(self, number: float | bool) -> float:
         """Return rank 0's number on every rank."""
