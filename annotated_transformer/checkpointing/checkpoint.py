@@ -157,10 +157,6 @@ def read_languages(folder: str | Path) -> Languages | None:
     """Return the languages that the model in `folder` translates between, or None if they are not known.
 
     `save` stores them if it is given them; the models of this package are named after theirs.
-
-    Raises:
-        FileNotFoundError: If the folder or one of its files is missing.
-        ValueError: If the file with the weights is damaged.
     """
     folder = Path(folder)
     _refuse_missing(folder)
@@ -178,11 +174,7 @@ def pretrained_names() -> list[str]:
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a model of this package; its `README.md` is the model card.
-
-    Raises:
-        ValueError: If there is no model of that name; the message lists the names.
-    """
+    """Return the folder of a model of this package; its `README.md` is the model card."""
     names = pretrained_names()
     if name not in names:
         raise ValueError(

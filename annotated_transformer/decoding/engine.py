@@ -89,11 +89,6 @@ def engine_search(
 
     They are ranked by their log-probability divided by `length_penalty`, by default the paper's. The engine
     decides when its search for a source ends, so it may find other hypotheses than `beam_search`.
-
-    Raises:
-        TypeError: If the sources are not a tensor of integers, or the length penalty is not a function.
-        ValueError: If `beam_search` would raise it.
-        FloatingPointError: If the engine finds no hypothesis of a source, or its log-probability is NaN.
     """
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     limit = length_limits(src, config)

@@ -75,12 +75,7 @@ def tokenizer_for(language: str) -> str:
 
 
 def bleu_metric(tokenizer: str) -> BLEU:
-    """Return sacreBLEU's metric with one of its tokenizers.
-
-    Raises:
-        ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed, or a
-            file that cannot be downloaded.
-    """
+    """Return sacreBLEU's metric with one of its tokenizers."""
     if tokenizer not in BLEU.TOKENIZERS:
         raise ValueError(
             f"there is no tokenizer {tokenizer!r} for BLEU; choose from {', '.join(sorted(BLEU.TOKENIZERS))}"
@@ -120,9 +115,6 @@ def multi30k_bleu_of_prepared(
     """Return `multi30k_bleu` for hypotheses that are already processed; the references are plain.
 
     A model that was trained on text from `moses_lowercase` generates such hypotheses.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, references)
     prepared = [moses_lowercase(text, language) for text in references]

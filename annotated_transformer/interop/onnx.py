@@ -62,12 +62,7 @@ def to_onnx(
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
-    """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's.
-
-    Raises:
-        ModuleNotFoundError: If ONNX is not installed.
-        ValueError: If there is no such `dtype`, or both languages are the same.
-    """
+    """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}

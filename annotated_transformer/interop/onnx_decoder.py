@@ -120,12 +120,7 @@ class OnnxSteps:
         self.past_mask = self._empty(0)
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the logits of the next token.
-
-        Raises:
-            ValueError: If there is not one token for each target, the targets are as long as the model
-                allows, or a token is not in the vocabulary.
-        """
+        """Append one token to each target, and return the logits of the next token."""
         check_step(tokens, len(self.memory_mask), self.length, self.config.max_length)
         self._refuse_foreign(tokens)
         if self.length == len(self.past_mask):

@@ -23,11 +23,7 @@ class DecoderOnlyCache:
     """
 
     def __init__(self, model: SingleStack, rows: int) -> None:
-        """Start `rows` empty texts.
-
-        Raises:
-            NotPlain: If the model decodes in a different way; `refuse_changed_stack` lists the conditions.
-        """
+        """Start `rows` empty texts."""
         refuse_changed_stack(model)
         self.model, self.length = model, 0
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
@@ -40,12 +36,7 @@ class DecoderOnlyCache:
         return self.read(tokens[:, None])
 
     def read(self, ids: Int[Tensor, "rows tokens"]) -> Float[Tensor, "rows vocab"]:
-        """Append several tokens to each text at once, and return the logits of the next token.
-
-        Raises:
-            TypeError: If the tokens are not a tensor of integers.
-            ValueError: If there are not as many rows as texts.
-        """
+        """Append several tokens to each text at once, and return the logits of the next token."""
         check_ids(ids)
         if len(ids) != len(self.ids):
             raise ValueError(f"{len(ids)} rows of tokens but {len(self.ids)} texts; give a row for each")

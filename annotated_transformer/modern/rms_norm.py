@@ -31,9 +31,6 @@ class RMSNorm(nn.Module):
         """Return each token divided by its root mean square, times `gain`.
 
         Half precision is computed in float32, as in `LayerNorm`.
-
-        Raises:
-            ValueError: If the tokens are not `d_model` wide.
         """
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean_square = wide.square().mean(dim=-1, keepdim=True)

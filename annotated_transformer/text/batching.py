@@ -76,12 +76,7 @@ class ClassBatch(Batch):
 
 
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
-    """Return the sequences as one tensor, padded to the length of the longest.
-
-    Raises:
-        TypeError: If a sequence is not a list, as when `sequences` is a single sequence.
-        ValueError: If there are no sequences.
-    """
+    """Return the sequences as one tensor, padded to the length of the longest."""
     other = [type(sequence).__name__ for sequence in sequences if not isinstance(sequence, list)]
     if other:
         raise TypeError(f"pad takes a list of lists of ids, not of {other[0]}; for one sequence, give [ids]")
@@ -105,10 +100,6 @@ def make_batches(
     padding included. With a `generator`, pairs of equal lengths are shuffled and
     the batches have a random order; without one, they are ordered from short to
     long. `pad_id` is that of the model.
-
-    Raises:
-        TypeError: If a side of a pair is not a list of ids.
-        ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = list(range(len(pairs)))

@@ -245,9 +245,6 @@ def training_loss(
     """Return a context with the loss of a batch: the plain one, or an accelerated one if `config.fast`.
 
     With bfloat16, warn if the CPU probably has to emulate it.
-
-    Raises:
-        ValueError: If `config.fast` is set, and the accelerated path would compute something else.
     """
     on_cpu = next(model.parameters()).device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
@@ -321,10 +318,6 @@ def update(
     """Make one update of the weights.
 
     The loss is the mean over the labels of all `parts`, whose gradients are added up.
-
-    Raises:
-        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
-            are unchanged.
     """
     progress, weights = state.progress, [*state.model.parameters()]
     progress.lr = learning_rate(

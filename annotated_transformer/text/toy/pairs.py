@@ -76,9 +76,6 @@ def toy_pairs(count: int, *, seed: int = 0) -> list[ToyPair]:
 
     Every pattern of the grammar contributes the same number, or all its sentences if they are
     fewer.
-
-    Raises:
-        ValueError: If the grammar has fewer pairs.
     """
     if not 0 < count <= count_toy_pairs():
         raise ValueError(
@@ -112,11 +109,7 @@ class WordVocabulary:
         return len(self.words)
 
     def encode(self, pair: ToyPair) -> Pair:
-        """Return source … EOS and BOS … target … EOS.
-
-        Raises:
-            ValueError: If a word is unknown.
-        """
+        """Return source … EOS and BOS … target … EOS."""
         source, target = self._encode(pair.source), self._encode(pair.target)
         return [*source, EOS_ID], [BOS_ID, *target, EOS_ID]
 

@@ -60,11 +60,7 @@ class NounPhrase:
     plural: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a plural with "a".
-
-        Raises:
-            ValueError: If the determiner is "a" and the noun is plural.
-        """
+        """Refuse a plural with "a"."""
         if self.determiner == "a" and self.plural:
             raise ValueError(
                 f"'a {self.noun.english_plural}' is not English; "
