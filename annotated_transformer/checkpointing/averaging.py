@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import DRAFT
+from annotated_transformer.checkpointing.files import DRAFT, fingerprint
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
@@ -78,30 +78,21 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     total = {name: tensor.double() for name, tensor in state.items()}
     for folder in others:
         other, its_tokenizer = checkpoint.load(folder)
-        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
+        one, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
+        differing = [name for name in one if theirs[name] != one[name]]
+        if differing:
+            raise ValueError(
+                f"{folder} differs from {first}: "
+                f"{', '.join(f'{name}={theirs[name]} and not {one[name]}' for name in differing)}; "
+                f"average checkpoints of one training run"
+            )
         for name, tensor in other.state_dict().items():
             total[name] += tensor
     model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
     return model, tokenizer
 
 
-def _refuse_unlike(
-    first: str | Path,
-    reference: tuple[Transformer, Tokenizer],
-    folder: str | Path,
-    candidate: tuple[Transformer, Tokenizer],
-) -> None:
-    one, other = (dataclasses.asdict(model.config) for model, _ in (reference, candidate))
-    differences = [
-        f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]
-    ]
-    types = [next(model.parameters()).dtype for model, _ in (reference, candidate)]
-    if types[0] != types[1]:
-        differences.append(f"weights of {types[1]} and not {types[0]}")
-    if reference[1].to_json() != candidate[1].to_json():
-        differences.append("another tokenizer")
-    if differences:
-        raise ValueError(
-            f"{folder} differs from {first}: {', '.join(differences)}; "
-            f"average checkpoints of one training run"
-        )
+def _description(model: Transformer, tokenizer: Tokenizer) -> dict[str, object]:
+    """Return what models must have in common to have a mean."""
+    own = {"dtype": next(model.parameters()).dtype, "tokenizer": fingerprint(tokenizer.to_json())}
+    return dataclasses.asdict(model.config) | own

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -241,11 +240,6 @@ def refuse_custom_model(model: nn.Module) -> None:
     if not isinstance(model, Transformer | TrainableModel):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
     refuse_other_model(model, "save")
-    if any(tensor.is_meta for tensor in chain(model.parameters(), model.buffers())):
-        raise ValueError(
-            "the model is on the device 'meta', where weights have no values; load them with "
-            "load_state_dict(…, assign=True) before you save it"
-        )
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):

@@ -57,7 +57,7 @@ def beam_search(
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers, or the length penalty is not a function.
+        TypeError: If the sources are not a tensor of integers.
         ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
             `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
             source is empty.
@@ -79,12 +79,7 @@ def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalt
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
     check_nbest(nbest, beam_size)
-    if not (length_penalty is None or callable(length_penalty)):
-        raise TypeError(
-            f"length_penalty={length_penalty!r} is not a function of lengths; give "
-            f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
-        )
-    return length_penalty or GnmtLength()
+    return GnmtLength() if length_penalty is None else length_penalty
 
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:

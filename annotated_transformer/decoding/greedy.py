@@ -134,11 +134,6 @@ def length_limits(
     if not isinstance(extra_tokens, int) or extra_tokens < 1:
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
-    if src.is_meta:
-        raise ValueError(
-            f"source ids of shape {tuple(src.shape)} are on the device 'meta' and have no values; "
-            f"give ids on the model's device"
-        )
     real = src != config.pad_id
     if not len(src):
         raise ValueError(f"src of shape {tuple(src.shape)} has no sources; give at least one")

@@ -18,7 +18,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
-from annotated_transformer.model.id_checks import check_step, foreign_ids
+from annotated_transformer.model.id_checks import check_step, foreign_ids, refuse_outside
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
 
@@ -122,7 +122,7 @@ class OnnxSteps:
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each target, and return the logits of the next token."""
         check_step(tokens, len(self.memory_mask), self.length, self.config.max_length)
-        self._refuse_foreign(tokens)
+        refuse_outside(tokens, self.config.vocab_size)
         if self.length == len(self.past_mask):
             self._extend()
         if self.binding is None:
@@ -146,15 +146,6 @@ class OnnxSteps:
         self.memory = [own.index_select(1, rows) for own in self.memory]
         self.past = [own.index_select(1, rows) for own in self.past]
         self.binding = None
-
-    def _refuse_foreign(self, tokens: Tensor) -> None:
-        """Refuse ids without an embedding; a graph would count negative ones from the end."""
-        low, high = (int(id_) for id_ in tokens.aminmax())
-        if not 0 <= low <= high < self.config.vocab_size:
-            raise ValueError(
-                f"tokens {low} to {high} are not all in the vocabulary of {self.config.vocab_size} tokens; "
-                f"give ids of this model's tokenizer"
-            )
 
     def _extend(self) -> None:
         """Make space for another block of keys, which are masked until there is one."""

@@ -23,7 +23,7 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
     """
     unfit_batch(model, src, tgt)
     for ids in (src, tgt):
-        _refuse_outside(ids, model.config.vocab_size)
+        refuse_outside(ids, model.config.vocab_size)
     before = getattr(_THREAD, "checked", False)
     _THREAD.checked = True
     try:
@@ -32,13 +32,8 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
         _THREAD.checked = before
 
 
-def check_ids(ids: object, name: str = "token ids") -> None:
+def check_ids(ids: Tensor, name: str = "token ids") -> None:
     """Refuse anything but a batch of token ids."""
-    if not isinstance(ids, Tensor):
-        raise TypeError(
-            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
-            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
-        )
     if ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
     if ids.ndim != 2:
@@ -51,10 +46,11 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 def foreign_ids(self: Any, ids: Tensor) -> None:
     """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix."""
     check_ids(ids)
-    _refuse_outside(ids, len(self.weight))
+    refuse_outside(ids, len(self.weight))
 
 
-def _refuse_outside(ids: Tensor, vocab_size: int) -> None:
+def refuse_outside(ids: Tensor, vocab_size: int) -> None:
+    """Raise ValueError if an id is not in the vocabulary; a graph would count negative ones from the end."""
     if _skips_values(ids) or ids.numel() == 0:
         return
     if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:

@@ -77,9 +77,6 @@ class ClassBatch(Batch):
 
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
     """Return the sequences as one tensor, padded to the length of the longest."""
-    other = [type(sequence).__name__ for sequence in sequences if not isinstance(sequence, list)]
-    if other:
-        raise TypeError(f"pad takes a list of lists of ids, not of {other[0]}; for one sequence, give [ids]")
     if not sequences:
         raise ValueError("there are no sequences to pad; give at least one")
     width = max(len(sequence) for sequence in sequences)
@@ -137,16 +134,6 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
     """Return some of the pairs as one batch."""
     src, tgt = (pad([pairs[row][side] for row in rows], pad_id=pad_id) for side in (0, 1))
     return Batch(rows, src, tgt, pad_id)
-
-
-def check_pair(src: list[int], tgt: list[int], name: str) -> None:
-    """Refuse a pair that is empty or not encoded; `name` is what the message calls it."""
-    check_encoded(src, tgt, name)
-    if not src or len(tgt) < 2:
-        raise ValueError(
-            f"{name} has {len(src)} source and {len(tgt)} target tokens; "
-            f"a source needs one (EOS) and a target two (BOS, EOS)"
-        )
 
 
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:

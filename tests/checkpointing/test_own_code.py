@@ -13,7 +13,6 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import average
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.trainable import TrainableModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import register_attention
 from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
@@ -205,12 +204,3 @@ def test_message_a_part_that_the_class_does_not_build(tmp_path: Path):
     model.encoder.final_norm = nn.LayerNorm(12)
     with pytest.raises(ValueError, match=r"^model\.encoder\.final_norm is torch\.nn\.\S+ and not annotated_"):
         checkpoint.save(tmp_path, model, make_tokenizer())
-
-
-@pytest.mark.message
-def test_message_a_model_without_a_config(tmp_path: Path):
-    class Empty(TrainableModel):
-        pass
-
-    with pytest.raises(TypeError, match=r"Empty\.config is None, and save needs a dataclass"):
-        checkpoint.save(tmp_path, Empty(), make_tokenizer())

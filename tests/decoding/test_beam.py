@@ -193,14 +193,6 @@ def test_message_a_beam_too_large_for_memory(model: Transformer, monkeypatch: py
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("number", [0.6, 0])
-def test_message_a_length_penalty_that_is_a_number(model: Transformer, number: float):
-    sentence = rf"length_penalty={number} is not a function of lengths; give GnmtLength\({number}\), or leave"
-    with pytest.raises(TypeError, match=sentence):
-        beam_search(model, pad([[4, EOS_ID]]), length_penalty=number)
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
     ("penalty", "value"),
     [(GnmtLength(1e4), "inf"), (lambda length: length * math.nan, "nan"), (torch.zeros_like, "0.0")],

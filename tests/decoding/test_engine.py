@@ -155,12 +155,6 @@ def test_message_an_engine_is_not_asked_for_an_impossible_search(model, settings
 
 
 @pytest.mark.message
-def test_message_a_penalty_is_a_function_for_an_engine_too(model: Transformer):
-    with pytest.raises(TypeError, match=r"length_penalty=0.6 is not a function of lengths; give GnmtLength"):
-        engine_search(Scripted(), model.config, torch.tensor([[4, EOS_ID]]), length_penalty=0.6)
-
-
-@pytest.mark.message
 def test_message_an_engine_does_not_sample(with_engine: Translator):
     with pytest.raises(
         ValueError, match=r"an engine searches, and does not sample; sample with a Translator"

@@ -174,9 +174,7 @@ def test_message_an_id_outside_the_vocabulary(small, exported, id_: int):
     with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
         exported(small[0], torch.tensor([[id_, 2]]))
     targets = exported(small[0], torch.tensor([[4, 2], [5, 2]]))
-    with pytest.raises(
-        ValueError, match=rf"tokens .*{id_}.* are not all in the vocabulary of 270 tokens; give"
-    ):
+    with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
         targets.step(torch.tensor([7, id_]))
     with pytest.raises(ValueError, match=r"tokens have shape \(1,\), and there are 2 targets"):
         targets.step(torch.tensor([7]))
