@@ -77,7 +77,6 @@ def save(
         ValueError: If a part of the model was changed in a way that the config does not describe, if its
             weights are of several types, if model and tokenizer do not belong together, if `stored` is
             not a floating-point type or cannot hold a weight, or if both languages are the same.
-        OSError: If the files cannot be written.
     """
     folder = Path(folder)
     refuse_custom_model(model)

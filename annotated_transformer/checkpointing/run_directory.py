@@ -77,11 +77,7 @@ class RunDirectory:
         seconds: float = 180.0,
         log: Callable[[str], object] = lambda message: None,
     ) -> None:
-        """Write nothing yet; the folder is created when the context is entered.
-
-        Raises:
-            ValueError: If `seconds` is negative or NaN.
-        """
+        """Write nothing yet; the folder is created when the context is entered."""
         if not seconds >= 0:
             raise ValueError(
                 f"{seconds} seconds between two saves is not a duration; give 0 (after each update) or more"
@@ -97,7 +93,6 @@ class RunDirectory:
 
         Raises:
             BlockingIOError: If another training run uses it.
-            OSError: If it cannot be written to.
         """
         from_rank_0(self._create)
         return self

@@ -57,7 +57,6 @@ def beam_search(
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers.
         ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
             `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
             source is empty.

@@ -60,7 +60,6 @@ def generate(
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers, or the model follows no protocol.
         ValueError: If they do not have two dimensions, a source is empty or has padding before a token, or
             `extra_tokens` is not a positive whole number.
         FloatingPointError: If the model's logits are NaN.

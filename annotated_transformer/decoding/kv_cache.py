@@ -33,8 +33,6 @@ class NoCache:
 
         Raises:
             NotPlain: If `forward` or `hidden` of the model is changed.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
         """
         refuse_for_decoding(model)
         self.model = model
@@ -70,8 +68,6 @@ class KeyValueCache:
 
         Raises:
             NotPlain: If the model decodes in a different way; `refuse_for_cache` lists the conditions.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
         """
         refuse_for_cache(model)
         self.model, self.final_norm = model, model.decoder.final_norm

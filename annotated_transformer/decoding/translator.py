@@ -132,7 +132,6 @@ class Translator:
             languages: The codes of the languages to translate from and into.
 
         Raises:
-            TypeError: If they are not a `Transformer` and a `Tokenizer`.
             ValueError: If they differ in vocabulary size or special ids, the engine has another vocabulary
                 size, engine or decoder were exported with other tokens or for other languages, there is no
                 such device, or two of `fast`, `decoder`, and `engine` are given.
@@ -182,9 +181,6 @@ class Translator:
         """Load a model that comes with this package; `device` and `fast` are those of `Translator`.
 
         The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its license.
-
-        Raises:
-            ValueError: If there is no model of that name, or no such device.
         """
         return cls.from_folder(pretrained_folder(name), device=device, fast=fast)
 
@@ -207,7 +203,6 @@ class Translator:
         length share a batch.
 
         Raises:
-            TypeError: If `texts` is a single text, or contains something other than strings.
             ValueError: If a text is blank, too long or not valid Unicode, or contains a line break or a
                 control character, or a size is less than 1.
         """
@@ -228,7 +223,6 @@ class Translator:
         translations if the vocabulary is tiny. Two of them can be the same text in different tokens.
 
         Raises:
-            TypeError: If `translate` would raise it.
             ValueError: If `translate` would raise it, `nbest` is not a positive whole number, or the given
                 `beam_size` is smaller than `nbest`.
         """
@@ -257,9 +251,6 @@ class Translator:
         """Return a sampled translation of each text, in the same order.
 
         See the function `sample`. The errors are those of `translate`.
-
-        Raises:
-            ValueError: If this translator has an engine.
         """
         if self.engine is not None:
             raise ValueError(

@@ -56,11 +56,7 @@ def sacrebleu(
 
 
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
-    """Return `sacrebleu` with the tokenizer of the WMT evaluations, which splits at spaces and punctuation.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
-    """
+    """Return `sacrebleu` with the tokenizer of WMT, which splits at spaces and punctuation."""
     return sacrebleu(hypotheses, references, tokenizer="13a")
 
 
@@ -101,9 +97,6 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
     """Return the BLEU of plain text, computed as in the published results on Multi30K.
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     prepared = [moses_lowercase(text, language) for text in hypotheses]
     return multi30k_bleu_of_prepared(prepared, references, language)

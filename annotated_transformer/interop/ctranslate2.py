@@ -45,11 +45,8 @@ def to_ctranslate2(
     All files are complete on disk before the first older one is replaced, as with `save`.
 
     Raises:
-        ModuleNotFoundError: If CTranslate2 is not installed.
-        TypeError: If the model is not a `Transformer`.
         ValueError: If the format cannot hold a part of the model, model and tokenizer do not belong
             together, there is no such `dtype`, or both languages are the same.
-        OSError: If the files cannot be written.
     """
     model = plain_transformer(model, "CTranslate2")
     check_tokenizer(model.config, tokenizer)
@@ -70,16 +67,9 @@ class CTranslate2Engine:
             threads: The number of threads of one matrix product; a small model is fastest with one.
 
         Raises:
-            ModuleNotFoundError: If CTranslate2 is not installed.
-            FileNotFoundError: If the folder is not that of a model.
             ValueError: If a file is damaged, or to_ctranslate2 did not write it.
         """
         folder = Path(folder)
-        missing = [name for name in FILES if not (folder / name).is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"{folder} has no {' and no '.join(missing)}; give a folder that to_ctranslate2 wrote"
-            )
         files = {name: (folder / name).read_bytes() for name in FILES}
         try:
             self._load(files, threads)

@@ -102,8 +102,6 @@ def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file."""
     try:
         values = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"there is no {path}; give the folder of a Marian model") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON ({error}); download it again") from error
     if not isinstance(values, dict):

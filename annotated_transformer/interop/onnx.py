@@ -49,11 +49,8 @@ def to_onnx(
     All files are complete on disk before the first older one is replaced, as with `save`.
 
     Raises:
-        ModuleNotFoundError: If ONNX is not installed.
-        TypeError: If the model is not a `Transformer`.
         ValueError: If the graphs do not have a part of the model, model and tokenizer do not belong together,
             there is no such `dtype`, or both languages are the same.
-        OSError: If the files cannot be written.
     """
     model = plain_transformer(model, "ONNX")
     check_tokenizer(model.config, tokenizer)

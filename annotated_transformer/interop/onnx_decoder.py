@@ -37,17 +37,8 @@ class OnnxDecoder:
         Args:
             folder: The folder of the model.
             threads: The number of threads of one operation.
-
-        Raises:
-            ModuleNotFoundError: If onnxruntime is not installed.
-            FileNotFoundError: If the folder is not that of a model.
         """
         names = (ENCODER, STEP, CONFIG, TOKENIZER)
-        missing = [name for name in names if not Path(folder, name).is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"{folder} has no {' and no '.join(missing)}; give a folder that to_onnx wrote"
-            )
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
         self.vocabulary = saved_tokenizer(text).vocabulary()
@@ -63,7 +54,6 @@ class OnnxDecoder:
         """Encode the sources, and return what computes the steps. The weights are those of the export.
 
         Raises:
-            TypeError: If the sources are not a tensor of integers.
             ValueError: If they do not have two dimensions, are not in the vocabulary or not on the CPU, or if
                 the model has a different config than the exported one.
         """

@@ -80,7 +80,6 @@ def from_torch(
         eos_id: Id at the end of every sentence.
 
     Raises:
-        TypeError: If `module` is not an `nn.Transformer`.
         ValueError: If a part cannot be carried over; the message names it.
     """
     shape = read_shape(module)

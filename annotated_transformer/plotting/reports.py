@@ -24,10 +24,6 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
 
     A last line that was cut off, for example by a kill, is left out, and `warn` is called with a
     sentence about it.
-
-    Raises:
-        FileNotFoundError: There are none.
-        ValueError: A line is not a report.
     """
     path = Path(folder) / METRICS_FILE
     if not path.is_file():
@@ -66,9 +62,6 @@ def read_schedule(folder: str | Path) -> Schedule | None:
     """Return the learning rate of the training run in `folder` as a function of the step.
 
     It follows from the settings that the run has saved with its last state; `None` if there is no such file.
-
-    Raises:
-        ValueError: The file is damaged.
     """
     path = Path(folder) / STATE_FILE
     if not path.is_file():

@@ -58,11 +58,7 @@ class ClassBatch(Batch):
 
     @property
     def classes(self) -> Int[Tensor, " batch"]:
-        """Return the class of each row, a number from 0 on.
-
-        Raises:
-            ValueError: If a pair has more than one.
-        """
+        """Return the class of each row, a number from 0 on."""
         if self.tgt.size(1) != 1:
             raise ValueError(
                 f"a pair among {self.rows[:9]} has {self.tgt.size(1)} classes; give each one: (ids, [class])"

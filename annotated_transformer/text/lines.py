@@ -111,10 +111,5 @@ def read_bytes(path: Path, member: str = "") -> bytes:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of the archive
         raise ValueError(f"{path} is not a complete archive ({error}); download it again") from error
-    except RuntimeError as error:  # encrypted, or (NotImplementedError) an unknown compression
-        raise ValueError(
-            f"Python cannot unpack {path} ({error}); unpack it with another program, and replace it by "
-            f"{member}"
-        ) from error
     except KeyError as error:
         raise ValueError(f"{path} does not contain {member}; download it again") from error

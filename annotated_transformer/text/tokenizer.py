@@ -82,7 +82,6 @@ class Tokenizer:
         On a small corpus, the vocabulary may have fewer than `vocab_size` entries.
 
         Raises:
-            TypeError: If `texts` are not strings.
             ValueError: If the texts are empty or not valid Unicode, or `vocab_size` is too small for the
                 bytes or too large.
         """
@@ -179,7 +178,6 @@ class Tokenizer:
         """Return the text of each sequence of ids, without the special tokens.
 
         Raises:
-            TypeError: If a sequence is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
         for ids in sequences:
@@ -193,7 +191,6 @@ class Tokenizer:
         A token at the start of a word begins with a space.
 
         Raises:
-            TypeError: If `ids` is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
         self._refuse_unknown(ids)

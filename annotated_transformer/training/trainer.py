@@ -97,7 +97,6 @@ def train(
         stop: Called before each update. If it returns True, the state is saved and training stops.
 
     Raises:
-        TypeError: If the model is neither, or its config lacks a setting.
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
         ValueError: If the pairs do not fit the model, there are neither

@@ -126,14 +126,6 @@ def test_oracle_each_kind_of_model_has_the_same_logits(kind: str):
 
 
 @pytest.mark.message
-def test_message_a_folder_without_a_model(tmp_path: Path):
-    (tmp_path / "config.json").write_text("{}")
-    words = r"has no encoder\.onnx and no step\.onnx and no tokenizer\.json; give a folder that to_onnx wrote"
-    with pytest.raises(FileNotFoundError, match=words):
-        OnnxDecoder(tmp_path)
-
-
-@pytest.mark.message
 def test_message_another_model_than_the_exported_one(small, exported):
     other = Transformer(dataclasses.replace(small[0].config, num_layers=3))
     words = (

@@ -59,33 +59,14 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
         read_lines(path, "inside")
 
 
-def unknown(archive: bytes) -> bytes:
-    number = (9).to_bytes(2, "little")  # Deflate64
-    central = archive.index(b"PK\x01\x02")
-    return archive[:8] + number + archive[10 : central + 10] + number + archive[central + 12 :]
-
-
-def encrypted(archive: bytes) -> bytes:
-    central = archive.index(b"PK\x01\x02")
-    return archive[:6] + b"\x01" + archive[7 : central + 8] + b"\x01" + archive[central + 9 :]
-
-
 @pytest.mark.message
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [(unknown, "That compression method is not supported"), (encrypted, "File 'deu.txt' is encrypted, .*")],
-)
-def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path, change, reason: str):
+def test_message_a_member_that_the_archive_lacks(tmp_path: Path):
     path = tmp_path / "text.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("deu.txt", "a")
     assert read_lines(path, "deu.txt") == ["a"]
     with pytest.raises(ValueError, match=r"text\.zip does not contain fra\.txt; download it again"):
         read_lines(path, "fra.txt")
-    path.write_bytes(change(path.read_bytes()))
-    message = rf"cannot unpack .*text\.zip \({reason}\); unpack it with another program, and replace it by"
-    with pytest.raises(ValueError, match=message):
-        read_lines(path, "deu.txt")
 
 
 @pytest.mark.message
