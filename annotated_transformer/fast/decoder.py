@@ -68,7 +68,6 @@ class FastDecoder:
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Concatenate weights."""
         self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
@@ -108,7 +107,6 @@ class FastDecoderLayer:
     """The weights of a decoder layer, for one new token per row."""
 
     def __init__(self, layer: DecoderLayer) -> None:
-        """Concatenate weights."""
         own, cross = (one_of(x, MultiHeadAttention) for x in (layer.self_attention, layer.cross_attention))
         for attention in (own, cross):
             one_of(attention.attention, ScaledDotProductAttention, FusedAttention)

@@ -30,7 +30,6 @@ class Health:
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Start without observations."""
         self.model = unwrap(model)
         self._cosines: list[tuple[float, int]] = []
         self._entropies: list[tuple[float, int]] = []

@@ -89,7 +89,6 @@ class OnnxSteps:
     """Targets that grow by one token per step, with the caches that the graphs read."""
 
     def __init__(self, decoder: OnnxDecoder, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Run the encoder."""
         self.config, self.dtype, self.session = decoder.config, decoder.dtype, decoder.one_step
         c = self.config
         self.widths = [width or c.d_model // c.num_heads for width in (c.d_k, c.d_v)]

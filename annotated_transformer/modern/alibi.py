@@ -33,7 +33,6 @@ class ALiBi(nn.Module):
     """
 
     def __init__(self, num_heads: int) -> None:
-        """Store the number of heads, from which the slopes follow."""
         super().__init__()
         refuse_sizes(num_heads=num_heads)
         self.num_heads = num_heads

@@ -19,7 +19,6 @@ class BiasedAttention(nn.Module):
     cacheable = True  # the last query gets the same alone as with the others
 
     def __init__(self, bias: nn.Module) -> None:
-        """Take the bias, and create the identity that hooks can observe."""
         super().__init__()
         self.bias = bias
         self.weights = nn.Identity()

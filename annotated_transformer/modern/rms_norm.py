@@ -42,7 +42,6 @@ class PostRMSNorm(PostNorm):
     r"""The paper's Add & Norm with an `RMSNorm`: $\mathrm{RMSNorm}(x + \mathrm{Sublayer}(x))$."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
-        """Create the norm and the dropout."""
         super().__init__(d_model, dropout)
         self.norm = RMSNorm(d_model)  # type: ignore[assignment]
 
@@ -54,6 +53,5 @@ class PreRMSNorm(PreNorm):
     """
 
     def __init__(self, d_model: int, dropout: float) -> None:
-        """Create the norm and the dropout."""
         super().__init__(d_model, dropout)
         self.norm = RMSNorm(d_model)  # type: ignore[assignment]

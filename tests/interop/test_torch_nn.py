@@ -239,13 +239,3 @@ def test_message_of_what_is_around_the_module():
     nn.init.ones_(module.encoder.layers[0].self_attn.in_proj_bias)
     with pytest.raises(ValueError, match=r"attention_bias=False would lose biases .* leave it out"):
         from_torch(module, embedding, attention_bias=False)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("name", ["d_k", "d_v"])
-def test_message_other_widths_of_heads_have_no_place_in_pytorch(name):
-    with pytest.raises(
-        ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads = 4 feat"
-    ):
-        to_torch(Transformer(replace(SMALL, **{name: 5})))
-    assert isinstance(to_torch(Transformer(replace(SMALL, **{name: 4}))), nn.Transformer)
