@@ -189,24 +189,18 @@ class ByHead:
 
     def __init__(self, heads: int, *linears: nn.Linear) -> None:
         """Concatenate the weights, which may be of any number of linear maps."""
-        self.heads, self.linears = heads, linears
-        self.weight = self._weight()
-        self.bias = self._bias()
+        self.heads = heads
+        self.weight = self._by_head([linear.weight for linear in linears])
+        biases = biases_of(linears)
+        self.bias = None if biases is None else self._by_head(biases)
         self.product = onednn_linear(self.weight, self.bias)
 
     def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows width"]:
         """Return the results of each row."""
         return self.product(x)
 
-    def _weight(self) -> Tensor:
-        weights = [linear.weight.unflatten(0, (self.heads, -1)) for linear in self.linears]
-        return torch.cat(weights, dim=1).flatten(0, 1)
-
-    def _bias(self) -> Tensor | None:
-        biases = biases_of(self.linears)
-        if biases is None:
-            return None
-        return torch.cat([bias.unflatten(0, (self.heads, -1)) for bias in biases], dim=1).flatten()
+    def _by_head(self, parts: list[Tensor]) -> Tensor:
+        return torch.cat([part.unflatten(0, (self.heads, -1)) for part in parts], dim=1).flatten(0, 1)
 
 
 def _add_norm(add_norm: Any) -> Callable[[Tensor, Map], Tensor]:
