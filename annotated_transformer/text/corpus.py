@@ -47,6 +47,7 @@ class Corpus:
             through it, too: give the model a `Tokenizer.cleaning`.
         note: How `load_corpus` made the splits of your own files, or why it could not; `""` if the
             files are the splits.
+        files: Where the pairs of each split are, if they are lines of files.
         languages: The language to translate from and the one to translate into, if they are known.
     """
 
@@ -56,6 +57,7 @@ class Corpus:
     terms: str
     cleaned: bool = False
     note: str = ""
+    files: tuple[PairFiles, ...] = ()
     languages: Languages | None = None
 
     @property
@@ -83,8 +85,16 @@ class Corpus:
     def reversed(self) -> "Corpus":
         """Return the same pairs with source and target exchanged."""
         splits = {split: _swap(pairs) for split, pairs in self.splits.items()}
+        files = tuple(place.reversed() for place in self.files)
         languages = None if self.languages is None else Languages(*self.languages[::-1])
-        return dataclasses.replace(self, splits=splits, languages=languages)
+        return dataclasses.replace(self, splits=splits, files=files, languages=languages)
+
+    def locate(self, pair: SentencePair) -> str:
+        """Return the files and the line of a pair, or, if it is not in files, the beginning of its source."""
+        for place in self.files:
+            if found := place.locate(pair):
+                return found
+        return f"the pair {pair[0][:40]!r}…"
 
 
 def load_corpus(
@@ -185,6 +195,7 @@ class SplitPairs(NamedTuple):
     splits: Splits
     skipped: dict[str, int]
     note: str = ""
+    files: tuple[PairFiles, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +258,7 @@ def _find_files(folder: Path, source: str, target: str) -> dict[str, PairFiles]:
 def _read(files: Mapping[str, PairFiles]) -> SplitPairs:
     splits = {name: place.read() for name, place in files.items()}
     splits["train"], skipped = keep_usable(splits["train"])
-    return SplitPairs(splits, skipped)
+    return SplitPairs(splits, skipped, files=tuple(files.values()))
 
 
 def _own_files(folder: Path, source: str, target: str) -> SplitPairs:

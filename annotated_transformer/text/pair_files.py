@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotated_transformer.text.lines import CONVERT, list_problems, read_lines_and_problems
+from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,18 @@ class TwoFiles:
     def files(self) -> tuple[Path, ...]:
         """The files that are read."""
         return self.source, self.target
+
+    def reversed(self) -> "TwoFiles":
+        """Return the same files with source and target exchanged."""
+        return TwoFiles(self.target, self.source)
+
+    def locate(self, pair: tuple[str, str]) -> str | None:
+        """Return the line of a pair in words, or None if it is not in these files."""
+        lines = zip(read_lines(self.source), read_lines(self.target), strict=False)
+        for number, (source, target) in enumerate(lines, start=1):
+            if (source.strip(), target.strip()) == pair:
+                return f"{self.source} and {self._target_name}, line {number}"
+        return None
 
     @property
     def _target_name(self) -> str:
@@ -94,6 +106,16 @@ class Table:
     def files(self) -> tuple[Path, ...]:
         """The file that is read."""
         return (self.file,)
+
+    def reversed(self) -> "Table":
+        """Return the same table with source and target exchanged."""
+        source, target = self.columns
+        return Table(self.file, (target, source))
+
+    def locate(self, pair: tuple[str, str]) -> str | None:
+        """Return the line of a pair in words, or None if it is not in this table."""
+        cells = self._cells(read_lines(self.file))
+        return next((f"{self.file}, line {number}" for number, found in cells if found == pair), None)
 
     def _cells(self, lines: list[str]) -> list[tuple[int, tuple[str | None, str | None]]]:
         """Return the number of each line, and its two sentences; None stands for a missing column."""

@@ -7,7 +7,7 @@ from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.lines import list_problems
+from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
 
@@ -66,14 +66,17 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
     for texts in (corpus.splits["train"], corpus.splits.get(corpus.validation or "", [])):
         for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
             if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
-                start = f"the pair {pair[0][:40]!r}…"
-                problems.append(f"{start} has {len(src)} source and {len(tgt)} target tokens")
+                problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
     if problems:
         way_out = (
             f"the model has max_length={positions!r}, and a batch has batch_tokens={batch_tokens!r}: "
             "shorten or remove these sentences, or give more of both"
         )
-        raise ValueError(list_problems(problems, way_out))
+        shown = [
+            f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
+            for number, (pair, sizes) in enumerate(problems)
+        ]
+        raise ValueError(list_problems(shown, way_out))
 
 
 def training_pairs(

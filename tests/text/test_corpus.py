@@ -374,6 +374,21 @@ def test_law_only_the_files_of_both_languages_count_as_splits(tmp_path: Path):
     assert split_names(tmp_path, "en", "fr") == ["train", "val"]
 
 
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])
+def test_law_a_pair_is_located_in_its_files(tmp_path: Path, source: str, target: str):
+    lines = [(f"{number} dogs.", f"{number} Hunde.") for number in range(211)]
+    lines.insert(3, ("x", "y " * 99))  # left out, as it cannot be a translation
+    for ending, texts in zip(("en", "de"), zip(*lines, strict=True), strict=True):
+        (tmp_path / f"train.{ending}").write_text("".join(f" {text}\n" for text in texts), encoding="utf-8")
+    corpus = load_corpus("files", folder=tmp_path, source=source, target=target)
+    for pair in all_pairs(corpus):
+        line = lines.index(pair if source == "en" else pair[::-1]) + 1
+        assert corpus.locate(pair) == f"{tmp_path / f'train.{source}'} and train.{target}, line {line}"
+        turned = f"{tmp_path / f'train.{target}'} and train.{source}, line {line}"
+        assert corpus.reversed().locate(pair[::-1]) == turned
+    assert corpus.locate(("no such pair", "nowhere")) == "the pair 'no such pair'…"
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("name", "error", "message"),

@@ -28,10 +28,22 @@ def table(tmp_path: Path) -> Table:
 
 
 def test_law_both_kinds_of_files_hold_the_same_pairs(two: TwoFiles, table: Table):
+    turned = [(target, source) for source, target in PAIRS]
     for files in (two, table):
         assert files.read() == PAIRS
+        assert files.reversed().read() == turned
+        assert files.reversed().reversed() == files
     numbered = Table(table.file, (3, 2))
     assert numbered.read() == [("en", "de"), *PAIRS]  # with numbers, the first line is a pair
+
+
+def test_law_a_pair_is_located_by_its_line(two: TwoFiles, table: Table):
+    assert two.locate(PAIRS[1]) == f"{two.source} and {two.target}, line 2"  # in different folders
+    assert table.locate(PAIRS[1]) == f"{table.file}, line 3"
+    assert two.locate(PAIRS[1][::-1]) is table.locate(("a", "b")) is None
+    corpus = load_files({"train": two, "test": table})
+    assert corpus.locate(PAIRS[2]) == f"{two.source} and {two.target}, line 3"
+    assert corpus.reversed().locate(PAIRS[2][::-1]) == f"{two.target} and {two.source}, line 3"
 
 
 @pytest.mark.message
