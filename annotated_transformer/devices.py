@@ -9,11 +9,7 @@ def take_device(device: torch.device | str | None = None) -> torch.device:
     """Return a device; the default is CUDA if available, otherwise the CPU.
 
     A CUDA device without a number becomes the current one: under torchrun, each process of a machine
-    takes its own.
-
-    Raises:
-        ValueError: If there is no such device, or not one for each process. Every process raises it, because
-            one that did not would wait for the others.
+    takes its own. What one process refuses, all refuse, because the others would wait for it.
     """
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     found = torch.device(device or ("cuda" if there else "cpu"))

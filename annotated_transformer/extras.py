@@ -10,9 +10,6 @@ def extra(name: str, purpose: str, *libraries: str) -> Iterator[None]:
 
     Errors about other libraries than `libraries` pass unchanged; if none are given, all belong to the extra.
     Of several nested blocks, the message is that of the outermost.
-
-    Raises:
-        ModuleNotFoundError: If one of them is not installed.
     """
     try:
         yield

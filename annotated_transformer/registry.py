@@ -23,7 +23,6 @@ def register_attention(name: str) -> Callable[[T], T]:
     notebook's cell can run again.
 
     Raises:
-        TypeError: If it is not a function or a class.
         ValueError: If the name is taken.
     """
     if not isinstance(name, str) or not name or name in BUILT_IN:

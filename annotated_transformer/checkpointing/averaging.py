@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import DRAFT
+from annotated_transformer.checkpointing.files import DRAFT, fingerprint
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
@@ -28,10 +28,6 @@ def save_epoch(
     """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
     If an epoch is trained again after a kill, its checkpoint is replaced.
-
-    Raises:
-        ValueError: If `keep` is less than 1.
-        OSError: If it cannot be written; those of earlier epochs are still there.
     """
     if keep < 1:
         raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
@@ -51,11 +47,7 @@ def _remove(checkpoint_folder: Path) -> None:
 
 
 def epoch_checkpoints(folder: Path) -> list[Path]:
-    """Return the folders of the saved epochs, oldest first.
-
-    Raises:
-        ValueError: If `epochs` is not a folder.
-    """
+    """Return the folders of the saved epochs, oldest first."""
     epochs = folder / EPOCHS
     if os.path.lexists(epochs) and not epochs.is_dir():
         raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
@@ -68,11 +60,7 @@ def _holds_file(checkpoint_folder: Path) -> bool:
 
 
 def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are."""
     return average(epoch_checkpoints(folder)[-last:])
 
 
@@ -81,9 +69,6 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
     The paper translates with the mean of the last 5 checkpoints of one training run (section 6.1). The mean
     of models from different runs is useless, but this function cannot detect that.
-
-    Raises:
-        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
     """
     if not folders:
         raise ValueError("there is nothing to average; give at least one model folder")
@@ -93,30 +78,21 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     total = {name: tensor.double() for name, tensor in state.items()}
     for folder in others:
         other, its_tokenizer = checkpoint.load(folder)
-        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
+        one, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
+        differing = [name for name in one if theirs[name] != one[name]]
+        if differing:
+            raise ValueError(
+                f"{folder} differs from {first}: "
+                f"{', '.join(f'{name}={theirs[name]} and not {one[name]}' for name in differing)}; "
+                f"average checkpoints of one training run"
+            )
         for name, tensor in other.state_dict().items():
             total[name] += tensor
     model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
     return model, tokenizer
 
 
-def _refuse_unlike(
-    first: str | Path,
-    reference: tuple[Transformer, Tokenizer],
-    folder: str | Path,
-    candidate: tuple[Transformer, Tokenizer],
-) -> None:
-    one, other = (dataclasses.asdict(model.config) for model, _ in (reference, candidate))
-    differences = [
-        f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]
-    ]
-    types = [next(model.parameters()).dtype for model, _ in (reference, candidate)]
-    if types[0] != types[1]:
-        differences.append(f"weights of {types[1]} and not {types[0]}")
-    if reference[1].to_json() != candidate[1].to_json():
-        differences.append("another tokenizer")
-    if differences:
-        raise ValueError(
-            f"{folder} differs from {first}: {', '.join(differences)}; "
-            f"average checkpoints of one training run"
-        )
+def _description(model: Transformer, tokenizer: Tokenizer) -> dict[str, object]:
+    """Return what models must have in common to have a mean."""
+    own = {"dtype": next(model.parameters()).dtype, "tokenizer": fingerprint(tokenizer.to_json())}
+    return dataclasses.asdict(model.config) | own

@@ -8,9 +8,7 @@ this package.
 import dataclasses
 import hashlib
 import json
-import os
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -26,10 +24,10 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.checkpointing.own_code import (
+    CODE,
     config_type,
     fresh_model,
     refuse_missing_code,
-    split_code,
     to_fields,
 )
 from annotated_transformer.config import TransformerConfig
@@ -75,13 +73,12 @@ def save(
 
     Raises:
         TypeError: If the model is not a `Transformer` or a `TrainableModel`, or one that `torch.compile`
-            wrapped, if its class cannot be built from its config alone, or if `folder` is not a path.
+            wrapped, or if its class cannot be built from its config alone.
         ValueError: If a part of the model was changed in a way that the config does not describe, if its
             weights are of several types, if model and tokenizer do not belong together, if `stored` is
             not a floating-point type or cannot hold a weight, or if both languages are the same.
-        OSError: If the files cannot be written.
     """
-    folder = _path(folder)
+    folder = Path(folder)
     refuse_custom_model(model)
     check_tokenizer(model.config, tokenizer)
     if stored is not None and str(stored) not in DTYPES:
@@ -127,16 +124,13 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
         save(new_folder, changed, tokenizer)
 
     Raises:
-        TypeError: If `folder` is not a path.
         FileNotFoundError: If the folder or one of its files is missing.
         ValueError: If a file is damaged, or does not belong to the others, or if the folder needs other
             code: a class that is not `kind`, or an attention that no code has registered.
     """
-    folder = _path(folder)
+    folder = Path(folder)
     _refuse_missing(folder)
     tensors, metadata = _read_weights(folder / WEIGHTS)
-    kind = None if kind is Transformer else kind
-    fields = _read_fields(folder / CONFIG, kind)
     for name in (CONFIG, TOKENIZER):
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata.get(name):
             raise ValueError(
@@ -144,15 +138,16 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
                 f"was cut short; take all of {', '.join(FILES)} from one save (to change "
                 f"attention, dropout or max_length of a model, see help(checkpoint.load))"
             )
-    config = config_type(kind)(**fields)
+    kind = None if kind is Transformer else kind
+    config = _read_config(folder, kind)
     tokenizer = saved_tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
     model = fresh_model(kind or Transformer, config)
-    _refuse_other_shapes(folder, model, tensors)
+    dtype = DTYPES[metadata["dtype"]]
     if kind is None:
         model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
-        return model.to(_read_dtype(folder / WEIGHTS, metadata)).eval(), tokenizer
-    model.to(_read_dtype(folder / WEIGHTS, metadata)).load_state_dict(tensors)  # tied weights stay tied
+        return model.to(dtype).eval(), tokenizer
+    model.to(dtype).load_state_dict(tensors)  # tied weights stay tied
     return model.eval(), tokenizer
 
 
@@ -160,13 +155,8 @@ def read_languages(folder: str | Path) -> Languages | None:
     """Return the languages that the model in `folder` translates between, or None if they are not known.
 
     `save` stores them if it is given them; the models of this package are named after theirs.
-
-    Raises:
-        TypeError: If `folder` is not a path.
-        FileNotFoundError: If the folder or one of its files is missing.
-        ValueError: If the file with the weights is damaged.
     """
-    folder = _path(folder)
+    folder = Path(folder)
     _refuse_missing(folder)
     metadata = read_metadata(folder / WEIGHTS, way_out="save or copy the model again")
     if set(Languages._fields) <= metadata.keys():
@@ -182,11 +172,7 @@ def pretrained_names() -> list[str]:
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a model of this package; its `README.md` is the model card.
-
-    Raises:
-        ValueError: If there is no model of that name; the message lists the names.
-    """
+    """Return the folder of a model of this package; its `README.md` is the model card."""
     names = pretrained_names()
     if name not in names:
         raise ValueError(
@@ -194,14 +180,6 @@ def pretrained_folder(name: str) -> Path:
             f"choose one of these, or give the folder of a model that you trained"
         )
     return PRETRAINED / name
-
-
-def _path(folder: object) -> Path:
-    if not isinstance(folder, str | os.PathLike):
-        raise TypeError(
-            f"folder={folder!r} is of type {type(folder).__name__}; give a path, such as 'my_model'"
-        )
-    return Path(folder)
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -216,30 +194,15 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def _read_dtype(path: Path, metadata: dict[str, str]) -> torch.dtype:
-    """Return the type that the model had before it was stored."""
-    name = metadata.get("dtype")
-    if name not in DTYPES:
-        raise ValueError(
-            f"{path} is of a model of type {name}, and this package knows {', '.join(DTYPES)}; "
-            f"save the model in one of these"
-        )
-    return DTYPES[name]
-
-
-def _read_fields(path: Path, kind: type | None) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON ({error}); save or copy the model again") from error
-    if isinstance(values, dict):
-        values, code = split_code(path, values)
-        refuse_missing_code(path.parent, code, values, kind)
+def _read_config(folder: Path, kind: type | None) -> Any:
+    fields = json.loads((folder / CONFIG).read_bytes())
+    refuse_missing_code(folder, fields.pop(CODE, {}), fields, kind)
     known = [field.name for field in dataclasses.fields(config_type(kind))]
-    if not isinstance(values, dict) or set(values) - set(known):
-        unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
-        raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
-    return values
+    if unknown := sorted(set(fields) - set(known)):  # of a later version of this package
+        raise ValueError(
+            f"{folder / CONFIG} has {unknown}, unknown to this package; it knows {', '.join(known)}"
+        )
+    return config_type(kind)(**fields)
 
 
 def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
@@ -271,23 +234,11 @@ def refuse_custom_model(model: nn.Module) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
     A `TrainableModel` is compared with `type(model)(model.config)`.
-
-    Raises:
-        TypeError: If the model is neither, or cannot be built from its config alone.
-        ValueError: If a module is of a different class, has a different setting, such as the number of
-            heads, has a method that was replaced on the instance, or shares weights with another, or if
-            the weights are of several types or of one that `load` does not know, or on the device "meta",
-            where they have no values.
     """
     model = unwrap(model)
     if not isinstance(model, Transformer | TrainableModel):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
     refuse_other_model(model, "save")
-    if any(tensor.is_meta for tensor in chain(model.parameters(), model.buffers())):
-        raise ValueError(
-            "the model is on the device 'meta', where weights have no values; load them with "
-            "load_state_dict(…, assign=True) before you save it"
-        )
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):
@@ -318,11 +269,7 @@ def _refuse_types(model: nn.Module) -> None:
 
 
 def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer whose ids do not match the model's.
-
-    Raises:
-        ValueError: If vocabulary size or special ids differ.
-    """
+    """Refuse a tokenizer whose ids do not match the model's."""
     of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
     if of_model != of_tokenizer:
@@ -331,14 +278,3 @@ def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
             f"and the tokenizer {of_tokenizer}; "
             f"build the model with vocab_size=tokenizer.vocab_size, or give the tokenizer it was trained with"
         )
-
-
-def _refuse_other_shapes(folder: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in sorted(needed.keys() | shapes.keys()):
-        if needed.get(name) != shapes.get(name):
-            raise ValueError(
-                f"{folder / WEIGHTS} has {name} of shape {shapes.get(name)}, and {CONFIG} makes it "
-                f"{needed.get(name)}; give the two files of one model"
-            )

@@ -24,10 +24,6 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
     """Write files to `folder`: all are complete on disk before the first older file is replaced.
 
     Each is replaced atomically, in the given order.
-
-    Raises:
-        ValueError: If something other than a regular file has one of the names.
-        OSError: If they cannot be written; the older files are still there.
     """
     refuse_special_files(folder, *contents)
     drafts = {name: folder / f"{name}{DRAFT}" for name in contents}
@@ -43,11 +39,7 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
 
 
 def link_together(folder: Path, other: Path, names: Iterable[str]) -> None:
-    """Give files of `folder` a second name in the folder `other`, each atomically; copy where links fail.
-
-    Raises:
-        OSError: If they cannot be written.
-    """
+    """Give files of `folder` a second name in the folder `other`, each atomically; copy where links fail."""
     other.mkdir(exist_ok=True)
     for name in names:
         draft = other / f"{name}{DRAFT}"
@@ -119,22 +111,14 @@ def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> b
 
 
 def refuse_special_files(folder: Path, *names: str) -> None:
-    """Refuse a folder in which these files cannot be replaced.
-
-    Raises:
-        ValueError: If something other than a regular file has one of the names, or that of its draft.
-    """
+    """Refuse a folder in which these files cannot be replaced."""
     for name in names:
         refuse_special_file(folder / name)
         refuse_special_file(folder / f"{name}{DRAFT}")
 
 
 def refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a FIFO, or a broken link where a file is expected; opening a FIFO would block.
-
-    Raises:
-        ValueError: If something other than a regular file has this name.
-    """
+    """Refuse a folder, a FIFO, or a broken link where a file is expected; opening a FIFO would block."""
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
     except OSError:  # nothing there (a draft of another process may just have vanished), or a broken link
@@ -147,9 +131,6 @@ def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
     """Return the metadata of a safetensors file, without reading its tensors.
 
     Call `refuse_special_file` first: opening a FIFO would block.
-
-    Raises:
-        ValueError: If it is damaged; the message ends with `way_out`.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -159,11 +140,7 @@ def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
 
 
 def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors and the metadata of a safetensors file.
-
-    Raises:
-        ValueError: If it is damaged, or not a regular file; the message ends with `way_out`.
-    """
+    """Return the tensors and the metadata of a safetensors file."""
     refuse_special_file(path)
     try:
         with safe_open(path, framework="pt") as file:

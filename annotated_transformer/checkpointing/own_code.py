@@ -1,7 +1,6 @@
 """Which code a saved model needs besides this package: the folder names it, and never holds it."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,7 @@ def config_fields(config: Any) -> dict[str, Any]:
 
 
 def to_fields(model: AnyModel) -> dict[str, Any]:
-    """Return what `config.json` holds: the fields of the config and, if it needs other code, its names.
-
-    Raises:
-        TypeError: If the config is not of the type that the model's class names.
-        ValueError: If JSON cannot hold a field.
-    """
+    """Return what `config.json` holds: the fields of the config and, if it needs other code, its names."""
     fields, code = config_fields(model.config), {}
     if not is_transformer(model):
         _refuse_config(unwrap(model), fields)
@@ -62,11 +56,7 @@ def _refuse_config(model: nn.Module, fields: dict[str, Any]) -> None:
 def refuse_missing_code(
     folder: Path, code: Mapping[str, str], fields: Mapping[str, Any], kind: type[nn.Module] | None
 ) -> None:
-    """Refuse to load a model without the code that its folder names.
-
-    Raises:
-        ValueError: If its attention is not registered, or `kind` is not the class of the model.
-    """
+    """Refuse to load a model without the code that its folder names."""
     attention, needed = fields.get("attention"), code.get("attention")
     if needed is not None and attention not in registered_attentions():
         raise ValueError(
@@ -85,11 +75,7 @@ def refuse_missing_code(
 
 
 def fresh_model(kind: type[AnyModel], config: Any) -> AnyModel:
-    """Return a new model without changing the state of PyTorch's random generator.
-
-    Raises:
-        TypeError: If the class takes more than a config.
-    """
+    """Return a new model without changing the state of PyTorch's random generator."""
     with torch.random.fork_rng(devices=[]):
         try:
             return kind(config)
@@ -105,18 +91,3 @@ def fresh_model(kind: type[AnyModel], config: Any) -> AnyModel:
 def config_type(kind: type[nn.Module] | None) -> type:
     """Return the type of the config of a class of models."""
     return getattr(kind, "config_type", TransformerConfig)
-
-
-def split_code(path: Path, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of a config, and the names of the code that the model needs.
-
-    Raises:
-        ValueError: If these names are not strings.
-    """
-    fields = dict(values)
-    code = fields.pop(CODE, {})
-    if not isinstance(code, dict) or not all(isinstance(name, str) for name in code.values()):
-        raise ValueError(
-            f"{path} has {CODE}={json.dumps(code)}, which is not an object of names; save it again"
-        )
-    return fields, code

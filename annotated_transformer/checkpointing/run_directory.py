@@ -77,11 +77,7 @@ class RunDirectory:
         seconds: float = 180.0,
         log: Callable[[str], object] = lambda message: None,
     ) -> None:
-        """Write nothing yet; the folder is created when the context is entered.
-
-        Raises:
-            ValueError: If `seconds` is negative or NaN.
-        """
+        """Write nothing yet; the folder is created when the context is entered."""
         if not seconds >= 0:
             raise ValueError(
                 f"{seconds} seconds between two saves is not a duration; give 0 (after each update) or more"
@@ -97,7 +93,6 @@ class RunDirectory:
 
         Raises:
             BlockingIOError: If another training run uses it.
-            OSError: If it cannot be written to.
         """
         from_rank_0(self._create)
         return self
@@ -165,7 +160,9 @@ class RunDirectory:
         Raises:
             OSError: If it cannot be written; the older one is still there.
         """
-        self._write(state)
+        if self.writes:
+            save_state(self.folder, state, self.identity)
+        self.progress, self._saved = state.progress, time.monotonic()
 
     def save_model(
         self,
@@ -206,11 +203,6 @@ class RunDirectory:
         if self.writes:
             text = "\n".join([*self._lines, ""])
             write_together(self.folder, {METRICS_FILE: text.encode()})
-
-    def _write(self, state: SavedState) -> None:
-        if self.writes:
-            save_state(self.folder, state, self.identity)
-        self.progress, self._saved = state.progress, time.monotonic()
 
     def _read_metrics(self, last_step: int) -> list[str]:
         path = self.folder / METRICS_FILE
@@ -262,12 +254,7 @@ def _lock(handle: int, folder: Path, log: Callable[[str], object]) -> None:
 
 
 def refuse_foreign_model(folder: Path) -> None:
-    """Refuse a folder with a model that a training run there would overwrite but did not write.
-
-    Raises:
-        ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other
-            than a regular file has the name of a file that the run would write.
-    """
+    """Refuse a folder with a model that a training run there would overwrite but did not write."""
     refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
     for name in checkpoint.FILES:
         refuse_special_file(folder / MODEL / name)

@@ -84,11 +84,7 @@ def run_id(identity: Mapping[str, object]) -> str:
 
 
 def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
-    """Replace the state in `folder`; `identity` identifies its training run.
-
-    Raises:
-        OSError: If it cannot be written; an older state is still there.
-    """
+    """Replace the state in `folder`; `identity` identifies its training run."""
     threads = torch.get_num_threads()
     record = json.dumps({"identity": dict(identity), "progress": asdict(state.progress), "threads": threads})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
@@ -101,9 +97,6 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     """Return the state in `folder`, or `None` if it may be replaced.
 
     It may be replaced if it belongs to another training run that has not made its first update.
-
-    Raises:
-        ValueError: If the file is damaged, or belongs to a training run other than that of `identity`.
     """
     tensors, record = _read(folder / STATE_FILE)
     changes = setting_changes(record["identity"], json.loads(json.dumps(dict(identity))))
@@ -152,11 +145,7 @@ def holds_model(folder: Path) -> bool:
 
 
 def read_progress(folder: Path) -> Progress:
-    """Return how far the training run in `folder` has come.
-
-    Raises:
-        ValueError: If the file is damaged.
-    """
+    """Return how far the training run in `folder` has come."""
     return Progress(**_read(folder / STATE_FILE)[1]["progress"])
 
 

@@ -89,12 +89,7 @@ def add_options(command: argparse.ArgumentParser, group: Group) -> None:
 
 
 def check_options(options: argparse.Namespace, groups: Iterable[Group]) -> None:
-    """Refuse options without effect, and files that cannot be read or written.
-
-    Raises:
-        ValueError: If there are such options.
-        FileNotFoundError: If a file, or the folder of one to write, does not exist.
-    """
+    """Refuse options without effect, and files that cannot be read or written."""
     known = {name: one for group in groups for name, one in group.options().items()}
     flags = {name: _flag(name, details) for name, (details, _, _) in known.items()}
     given = {name: getattr(options, name) for name in known}

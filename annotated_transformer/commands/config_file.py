@@ -23,11 +23,7 @@ def start_folder(start: Path | None) -> Path | None:
 
 
 def model_config(options: argparse.Namespace, start: Path | None) -> TransformerConfig:
-    """Return the shape of the model: that of the model in `start`, or our defaults, with the given fields.
-
-    Raises:
-        ValueError: If the config file or a setting is invalid.
-    """
+    """Return the shape of the model: that of the model in `start`, or our defaults, with the given fields."""
     given = _given(options, "model")
     if start is None:
         return dataclasses.replace(DEFAULT_SHAPE, **given)
@@ -35,11 +31,7 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
 
 
 def training_config(options: argparse.Namespace) -> TrainingConfig:
-    """Return the settings of the training run.
-
-    Raises:
-        ValueError: If the config file or a setting is invalid.
-    """
+    """Return the settings of the training run."""
     try:
         return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
     except TypeError as error:  # such as steps="many", which only the file can give

@@ -21,6 +21,6 @@ def export_command(options: argparse.Namespace) -> None:
     folder = options.model or pretrained_folder(options.pretrained)
     model, tokenizer = load(folder)
     dtype = {} if options.dtype is None else {"dtype": options.dtype}
-    known.writer()(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
+    known.function(known.to)(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
     copy_model_card(folder, options.out, f"`annotated-transformer export --to {options.to}`")
     print_line(f"{options.pretrained or options.model} is in {options.out}, for {known.about}")

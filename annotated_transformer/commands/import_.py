@@ -11,7 +11,8 @@ from annotated_transformer.interop.formats import FORMATS
 def import_command(options: argparse.Namespace) -> None:
     """Read a model of another library, and save it with its tokenizer and its model card."""
     refuse_used_folder(options.out)
-    model, tokenizer, languages = FORMATS[options.format].reader()(options.path)
+    known = FORMATS[options.format]
+    model, tokenizer, languages = known.function(known.from_)(options.path)
     save(options.out, model, tokenizer, languages=languages)
     copy_model_card(options.path, options.out, f"`annotated-transformer import --from {options.format}`")
     parameters = sum(parameter.numel() for parameter in model.parameters())

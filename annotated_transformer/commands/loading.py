@@ -15,12 +15,7 @@ LANGUAGES = Languages("en", "de")  # the default
 
 
 def read_corpus(options: argparse.Namespace) -> Corpus:
-    """Return the corpus that the options describe; its languages are those of `chosen_languages`.
-
-    Raises:
-        ValueError: If a file has the wrong content.
-        FileNotFoundError: If a file is missing.
-    """
+    """Return the corpus that the options describe; its languages are those of `chosen_languages`."""
     files, languages = own_files(options), chosen_languages(options)
     if languages is not None and not files:
         return load_corpus(options.corpus or OWN_FILES, folder=options.data, **languages._asdict())
@@ -79,9 +74,6 @@ def known_languages(options: argparse.Namespace, *, default: str | None = None) 
     """Return the languages of the model that the options name, or None if it is not there or has none.
 
     Without such options, it is the package's model `default`, if there is one.
-
-    Raises:
-        ValueError: If a given language differs from that of the model.
     """
     name = options.pretrained or default
     if options.model is not None:

@@ -16,10 +16,6 @@ def print_line(line: str) -> None:
     """Write a line to stdout and flush it.
 
     Characters that the encoding of stdout lacks are written as escapes, such as `\\xfc` in ASCII.
-
-    Raises:
-        BrokenPipeError: If the reader has closed the stream.
-        OSError: If the stream was closed from the start, as by `>&-`, or its disk is full.
     """
     if sys.stdout is None:
         raise OSError("the standard output is closed; open it, or give --output FILE")
@@ -45,10 +41,6 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes a line to `file`, or to stdout without one, and flushes it.
 
     The first line replaces what was in the file. A file whose name ends in .gz is compressed by gzip.
-
-    Raises:
-        BrokenPipeError: If the reader of stdout has closed it.
-        OSError: If the file cannot be written.
     """
     if file is None:
         yield print_line
@@ -71,11 +63,7 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Replace a file atomically: after an error or a kill, the older one is still there.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Replace a file atomically: after an error or a kill, the older one is still there."""
     with name_target(file):
         if file.is_char_device():  # such as /dev/null
             file.write_bytes(data)
@@ -97,12 +85,7 @@ def one_line(text: str) -> str:
 
 
 def check_file(option: str, file: Path, *, written: bool) -> None:
-    """Refuse an option's value that is not a file to read or to write; opening a FIFO would block.
-
-    Raises:
-        FileNotFoundError: If it does not exist, or the folder of one to write does not.
-        ValueError: If it is a folder, a FIFO, or a broken link.
-    """
+    """Refuse an option's value that is not a file to read or to write; opening a FIFO would block."""
     if written and not file.parent.is_dir():
         raise FileNotFoundError(f"{option} {file} needs the folder {file.parent}; make it, or give another")
     if not written and not os.path.lexists(file):

@@ -8,11 +8,7 @@ CARD = "README.md"
 
 
 def refuse_used_folder(folder: Path) -> None:
-    """Refuse a folder that holds something, which would be replaced or mixed up with the model.
-
-    Raises:
-        ValueError: If it is not empty, or not a folder.
-    """
+    """Refuse a folder that holds something, which would be replaced or mixed up with the model."""
     if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
         raise ValueError(f"--out {folder} is not a folder; give another")
     if folder.is_dir() and (names := sorted(path.name for path in folder.iterdir())):

@@ -57,7 +57,6 @@ def beam_search(
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers, or the length penalty is not a function.
         ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
             `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
             source is empty.
@@ -73,31 +72,17 @@ def beam_search(
 
 
 def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
-    """Return the length penalty, by default the paper's, if a search with these settings is possible.
-
-    Raises:
-        TypeError: If the length penalty is not a function.
-        ValueError: If `beam_size` is less than 1, or `nbest` is not between 1 and `beam_size`.
-    """
+    """Return the length penalty, by default the paper's, if a search with these settings is possible."""
     if not isinstance(beam_size, int) or beam_size < 1:
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
     check_nbest(nbest, beam_size)
-    if not (length_penalty is None or callable(length_penalty)):
-        raise TypeError(
-            f"length_penalty={length_penalty!r} is not a function of lengths; give "
-            f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
-        )
-    return length_penalty or GnmtLength()
+    return GnmtLength() if length_penalty is None else length_penalty
 
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:
-    """Refuse a number of hypotheses that a beam of this size, or of any, does not find.
-
-    Raises:
-        ValueError: If `nbest` is not a positive whole number, or more than `beam_size`.
-    """
+    """Refuse a number of hypotheses that a beam of this size, or of any, does not find."""
     if not isinstance(nbest, int) or nbest < 1:
         raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
     if beam_size is not None and nbest > beam_size:
@@ -110,12 +95,7 @@ def check_nbest(nbest: int, beam_size: int | None) -> None:
 def refuse_unsearchable(
     config: TransformerConfig, limit: Int[Tensor, " batch"], beam_size: int, penalty: LengthPenalty
 ) -> None:
-    """Refuse a search that does not fit into memory, or has no finite penalty.
-
-    Raises:
-        ValueError: If the beam is too large for the batch, or the penalty of the longest target is not a
-            positive number.
-    """
+    """Refuse a search that does not fit into memory, or has no finite penalty."""
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
     if candidates > CANDIDATES:
         raise ValueError(

@@ -60,11 +60,7 @@ class Exported(Protocol):
 def refuse_other_export(
     name: str, given: Exported, vocabulary: list[str], languages: tuple[str, str] | None
 ) -> None:
-    """Refuse what was exported from a model with another tokenizer, or for other languages.
-
-    Raises:
-        ValueError: If a token or a language differs; `name` is what the message calls it.
-    """
+    """Refuse what was exported from a model with another tokenizer, or for other languages."""
     stored = vocabulary if given.vocabulary is None else given.vocabulary
     for id_, (theirs, ours) in enumerate(zip_longest(stored, vocabulary)):
         if theirs != ours:
@@ -93,11 +89,6 @@ def engine_search(
 
     They are ranked by their log-probability divided by `length_penalty`, by default the paper's. The engine
     decides when its search for a source ends, so it may find other hypotheses than `beam_search`.
-
-    Raises:
-        TypeError: If the sources are not a tensor of integers, or the length penalty is not a function.
-        ValueError: If `beam_search` would raise it.
-        FloatingPointError: If the engine finds no hypothesis of a source, or its log-probability is NaN.
     """
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     limit = length_limits(src, config)

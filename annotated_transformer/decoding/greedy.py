@@ -60,7 +60,6 @@ def generate(
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers, or the model follows no protocol.
         ValueError: If they do not have two dimensions, a source is empty or has padding before a token, or
             `extra_tokens` is not a positive whole number.
         FloatingPointError: If the model's logits are NaN.
@@ -92,10 +91,7 @@ def searching(
 ) -> Iterator[tuple[StepDecoder, Int[Tensor, " batch"], Int[Tensor, " batch"]]]:
     """Start a search: yield what computes its steps, the first tokens, and the maximum lengths.
 
-    Dropout and gradients are off inside the `with` block. The errors are those of `starting`.
-
-    Raises:
-        TypeError: If the model is not a `Transformer`.
+    Dropout and gradients are off inside the `with` block.
     """
     if isinstance(model, TrainableModel):
         name = type(model).__name__
@@ -115,10 +111,7 @@ def starting(
 ) -> Iterator[tuple[StepDecoder, Int[Tensor, "batch tgt_tokens"], Int[Tensor, " batch"]]]:
     """Yield what computes the steps, the tokens that targets begin with, and the maximum lengths.
 
-    Dropout and gradients are off inside the `with` block. The errors are those of `length_limits`.
-
-    Raises:
-        ValueError: If a source or a prompt has padding before a token, or a prompt is too long.
+    Dropout and gradients are off inside the `with` block.
     """
     refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
@@ -136,21 +129,10 @@ def starting(
 def length_limits(
     src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
-    """Return the maximum length of each target: `extra_tokens` more than its source.
-
-    Raises:
-        TypeError: If the sources are not a tensor of integers.
-        ValueError: If they do not have two dimensions, a source is empty, they are on the device "meta",
-            where ids have no values, or `extra_tokens` is not a positive whole number.
-    """
+    """Return the maximum length of each target: `extra_tokens` more than its source."""
     if not isinstance(extra_tokens, int) or extra_tokens < 1:
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
-    if src.is_meta:
-        raise ValueError(
-            f"source ids of shape {tuple(src.shape)} are on the device 'meta' and have no values; "
-            f"give ids on the model's device"
-        )
     real = src != config.pad_id
     if not len(src):
         raise ValueError(f"src of shape {tuple(src.shape)} has no sources; give at least one")

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.cacheable import CachedAttention, PastAttention, refuse_uncacheable
+from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -33,8 +33,6 @@ class NoCache:
 
         Raises:
             NotPlain: If `forward` or `hidden` of the model is changed.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
         """
         refuse_for_decoding(model)
         self.model = model
@@ -70,14 +68,12 @@ class KeyValueCache:
 
         Raises:
             NotPlain: If the model decodes in a different way; `refuse_for_cache` lists the conditions.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
         """
         refuse_for_cache(model)
         self.model, self.final_norm = model, model.decoder.final_norm
         memory, mask = encode_sources(model, src)
         self.memory_mask = None if mask.all() else mask  # asked once, not in each layer of each step
-        self.layers = [LayerCache(layer, memory) for layer in decoder_layers(model.decoder)]
+        self.layers = [CachedLayer(layer, memory[:, :0], memory) for layer in decoder_layers(model.decoder)]
         self.rows, self.length = len(src), 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -98,33 +94,8 @@ class KeyValueCache:
             layer.select(rows)
 
 
-class LayerCache:
-    """A decoder layer whose two attentions remember keys and values."""
-
-    def __init__(self, layer: DecoderLayer, memory: Tensor) -> None:
-        """Project the memory, and start with no target tokens."""
-        self.self_attention = PastAttention(layer.self_attention, memory[:, :0])
-        self.cross_attention = CachedAttention(layer.cross_attention, memory)
-        self.feed_forward = layer.feed_forward
-        self.add_norm_1, self.add_norm_2 = layer.add_norm_1, layer.add_norm_2
-        self.add_norm_3 = layer.add_norm_3
-
-    def __call__(self, *inputs: Tensor | None) -> Tensor:
-        """Return what `DecoderLayer` returns for the newest token, by its own lines."""
-        return DecoderLayer.forward(cast(Any, self), *cast(Any, inputs))
-
-    def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep the keys and values of these rows."""
-        self.self_attention.select(rows)
-        self.cross_attention.select(rows)
-
-
 def refuse_for_decoding(model: Transformer) -> None:
-    """Refuse a model whose `forward` or `hidden` is changed: decoding calls `encode`, `decode`, and `logits`.
-
-    Raises:
-        NotPlain: If one of the two is overridden, or the model has hooks.
-    """
+    """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`."""
     because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
     refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
 
@@ -135,10 +106,6 @@ def refuse_for_cache(model: Transformer) -> None:
     The cache does not call `decode`, nor the decoder, its layers and their two attentions as modules: it runs
     the `forward` of our classes. It calls an attention with the newest query alone, which is only right if
     that query's output does not depend on how many come with it.
-
-    Raises:
-        NotPlain: If one of these is overridden or has hooks, if an attention is of a class that is not ours
-            and has no attribute `cacheable = True`, or if the model cannot be decoded at all.
     """
     refuse_for_decoding(model)
     way_out = "decode with NoCache, which calls decode as a whole"

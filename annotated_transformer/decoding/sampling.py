@@ -91,16 +91,7 @@ def sample(
     order before each draw. One `generator`, by default torch's own, draws for all rows, so a sample depends
     on the other sources in the batch, but its distribution does not. See `generate` for the form of a target
     and for its errors.
-
-    Raises:
-        ValueError: If the generator is not on the model's device.
     """
-    device = next(model.parameters()).device
-    if generator is not None and generator.device.type != device.type:
-        raise ValueError(
-            f"the generator is on {generator.device}, and the model on {device}; give "
-            f"torch.Generator({str(device)!r}), or none"
-        )
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         for process in logits_processors:

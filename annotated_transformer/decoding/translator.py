@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -36,6 +37,8 @@ from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
 
+Around = tuple[str, str]  # the decorations before and after a text
+T = TypeVar("T")
 Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
 
@@ -89,7 +92,7 @@ class Sources:
     ids: list[list[int]]
     blank: frozenset[int]
     problems: dict[int, str]
-    around: list[tuple[str, str]]
+    around: list[Around]
 
 
 class Translator:
@@ -129,7 +132,6 @@ class Translator:
             languages: The codes of the languages to translate from and into.
 
         Raises:
-            TypeError: If they are not a `Transformer` and a `Tokenizer`.
             ValueError: If they differ in vocabulary size or special ids, the engine has another vocabulary
                 size, engine or decoder were exported with other tokens or for other languages, there is no
                 such device, or two of `fast`, `decoder`, and `engine` are given.
@@ -179,9 +181,6 @@ class Translator:
         """Load a model that comes with this package; `device` and `fast` are those of `Translator`.
 
         The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its license.
-
-        Raises:
-            ValueError: If there is no model of that name, or no such device.
         """
         return cls.from_folder(pretrained_folder(name), device=device, fast=fast)
 
@@ -204,7 +203,6 @@ class Translator:
         length share a batch.
 
         Raises:
-            TypeError: If `texts` is a single text, or contains something other than strings.
             ValueError: If a text is blank, too long or not valid Unicode, or contains a line break or a
                 control character, or a size is less than 1.
         """
@@ -225,23 +223,22 @@ class Translator:
         translations if the vocabulary is tiny. Two of them can be the same text in different tokens.
 
         Raises:
-            TypeError: If `translate` would raise it.
             ValueError: If `translate` would raise it, `nbest` is not a positive whole number, or the given
                 `beam_size` is smaller than `nbest`.
         """
         check_nbest(nbest, beam_size)
         beam_size = max(4, nbest) if beam_size is None else beam_size
-        translations: dict[int, list[RankedTranslation]] = {}
         search = partial(self._beam_search(), beam_size=beam_size, nbest=nbest, length_penalty=length_penalty)
-        for rows, src, around in self._batches(texts, batch_size):
+
+        def ranked(src: Tensor, around: list[Around]) -> list[list[RankedTranslation]]:
             best = search(src)
-            ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
             decoded = self._decode(best.ids, [own for own in around for _ in range(nbest)])
-            ranked = list(map(RankedTranslation, decoded, *ranks))
-            for row, i in enumerate(rows):
-                own = ranked[row * nbest : (row + 1) * nbest]
-                translations[i] = [translation for translation in own if translation.log_prob > -math.inf]
-        return [translations[i] for i in range(len(texts))]
+            ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
+            found = list(map(RankedTranslation, decoded, *ranks))
+            of_texts = (found[start : start + nbest] for start in range(0, len(found), nbest))
+            return [[own for own in best if own.log_prob > -math.inf] for best in of_texts]
+
+        return self._in_batches(texts, batch_size, ranked)
 
     def sample(
         self,
@@ -254,9 +251,6 @@ class Translator:
         """Return a sampled translation of each text, in the same order.
 
         See the function `sample`. The errors are those of `translate`.
-
-        Raises:
-            ValueError: If this translator has an engine.
         """
         if self.engine is not None:
             raise ValueError(
@@ -284,23 +278,26 @@ class Translator:
 
         The last three are those of `model`, even if an engine found the translation.
         """
-        translations: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
-        for rows, src, around in self._batches(texts, batch_size):
+
+        def observed(src: Tensor, around: list[Around]) -> list[Translation]:
             tgt = search(src)
-            decoded = self._decode(tgt, around)
-            observed = observe(self.model, src, tgt)
-            lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
-            for row, i in enumerate(rows):
-                tgt_length, src_length = (int(length[row]) for length in lengths)
-                translations[i] = Translation(
-                    decoded[row],
-                    float(observed.log_probs[row]),
+            seen = observe(self.model, src, tgt)
+            lengths = [(ids != self.model.config.pad_id).sum(dim=1).tolist() for ids in (src, tgt)]
+            return [
+                Translation(
+                    text,
+                    float(seen.log_probs[row]),
                     self.tokenizer.tokens(src[row, :src_length].tolist()),
                     self.tokenizer.tokens(tgt[row, :tgt_length].tolist()),
-                    observed.attention[row, :, :, :tgt_length, :src_length],
+                    seen.attention[row, :, :, :tgt_length, :src_length],
                 )
-        return [translations[i] for i in range(len(texts))]
+                for row, (text, src_length, tgt_length) in enumerate(
+                    zip(self._decode(tgt, around), *lengths, strict=True)
+                )
+            ]
+
+        return self._in_batches(texts, batch_size, observed)
 
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""
@@ -338,30 +335,29 @@ class Translator:
         return partial(engine_search, self.engine, self.model.config)
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
-        translations: dict[int, str] = {}
-        for rows, src, around in self._batches(texts, batch_size):
-            translations.update(zip(rows, self._decode(search(src), around), strict=True))
-        return [translations[i] for i in range(len(texts))]
+        return self._in_batches(texts, batch_size, lambda src, around: self._decode(search(src), around))
 
-    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[tuple[str, str]]) -> list[str]:
+    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[str]:
         """Return the texts of these ids, each with its decorations."""
         decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
         return [f"{before}{text}{after}" for text, (before, after) in decoded]
 
-    def _batches(
-        self, texts: list[str], batch_size: int
-    ) -> Iterator[tuple[list[int], Tensor, list[tuple[str, str]]]]:
-        """Yield batches: the indices of the texts, their ids, and their decorations."""
+    def _in_batches(
+        self, texts: list[str], batch_size: int, results: Callable[[Tensor, list[Around]], list[T]]
+    ) -> list[T]:
+        """Return the results of the texts, computed from the ids of a batch and its decorations."""
         if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
+        found: dict[int, T] = {}
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
-            yield rows, src, [sources.around[i] for i in rows]
+            found.update(zip(rows, results(src, [sources.around[i] for i in rows]), strict=True))
+        return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
         check_texts(texts, "a Translator")

@@ -56,11 +56,7 @@ def sacrebleu(
 
 
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
-    """Return `sacrebleu` with the tokenizer of the WMT evaluations, which splits at spaces and punctuation.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
-    """
+    """Return `sacrebleu` with the tokenizer of WMT, which splits at spaces and punctuation."""
     return sacrebleu(hypotheses, references, tokenizer="13a")
 
 
@@ -75,12 +71,7 @@ def tokenizer_for(language: str) -> str:
 
 
 def bleu_metric(tokenizer: str) -> BLEU:
-    """Return sacreBLEU's metric with one of its tokenizers.
-
-    Raises:
-        ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed, or a
-            file that cannot be downloaded.
-    """
+    """Return sacreBLEU's metric with one of its tokenizers."""
     if tokenizer not in BLEU.TOKENIZERS:
         raise ValueError(
             f"there is no tokenizer {tokenizer!r} for BLEU; choose from {', '.join(sorted(BLEU.TOKENIZERS))}"
@@ -106,9 +97,6 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
     """Return the BLEU of plain text, computed as in the published results on Multi30K.
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     prepared = [moses_lowercase(text, language) for text in hypotheses]
     return multi30k_bleu_of_prepared(prepared, references, language)
@@ -120,9 +108,6 @@ def multi30k_bleu_of_prepared(
     """Return `multi30k_bleu` for hypotheses that are already processed; the references are plain.
 
     A model that was trained on text from `moses_lowercase` generates such hypotheses.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, references)
     prepared = [moses_lowercase(text, language) for text in references]
@@ -138,11 +123,7 @@ def multi30k_bleu_of_prepared(
 
 
 def check_lines(hypotheses: list[str], *references: list[str]) -> None:
-    """Refuse lists of different lengths, and empty ones.
-
-    Raises:
-        ValueError: If there are no hypotheses, or no or another number of references.
-    """
+    """Refuse lists of different lengths, and empty ones."""
     if not references:
         raise ValueError("there are no references; give at least one list of them")
     for one in references:

@@ -35,9 +35,6 @@ def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> 
     It needs no tokenizer, so it suits languages without spaces between words. With a `word_order` of 2, it
     is chrF++, which also compares words and pairs of words. Several lists of references give each
     hypothesis several, of which the best one counts.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, *references)
     metric = CHRF(word_order=word_order)
@@ -50,9 +47,6 @@ def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
 
     An edit inserts, deletes or replaces a word, or moves a sequence of words. Case is ignored. Words are what
     stands between spaces; in Chinese and Japanese, they are single characters.
-
-    Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, *references)
     characters = tokenizer_for(language) in ("zh", "ja-mecab")

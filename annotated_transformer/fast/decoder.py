@@ -68,7 +68,6 @@ class FastDecoder:
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Concatenate weights."""
         self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
@@ -77,11 +76,7 @@ class FastDecoder:
         self.scale = math.sqrt(model.config.d_model)
 
     def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
-        """Return the embedding of each token, not scaled.
-
-        Raises:
-            ValueError: If a token is not in the vocabulary.
-        """
+        """Return the embedding of each token, not scaled."""
         try:
             return F.embedding(tokens, self.embedding)
         except IndexError as error:
@@ -112,7 +107,6 @@ class FastDecoderLayer:
     """The weights of a decoder layer, for one new token per row."""
 
     def __init__(self, layer: DecoderLayer) -> None:
-        """Concatenate weights."""
         own, cross = (one_of(x, MultiHeadAttention) for x in (layer.self_attention, layer.cross_attention))
         for attention in (own, cross):
             one_of(attention.attention, ScaledDotProductAttention, FusedAttention)
@@ -170,11 +164,7 @@ class FastDecoderLayer:
 
 
 def one_of(module: nn.Module, *kinds: type[nn.Module]) -> Any:
-    """Return the module, without what `torch.compile` wrapped around it, if it is of one of these classes.
-
-    Raises:
-        NotPlain: If it is of another one, whose steps this cannot compute.
-    """
+    """Return the module, without what `torch.compile` wrapped around it, if it is of one of these classes."""
     module = unwrap(module)
     if type(module) not in kinds:
         raise NotPlain(f"{type(module).__name__} is not {' or '.join(kind.__name__ for kind in kinds)}")
@@ -199,24 +189,18 @@ class ByHead:
 
     def __init__(self, heads: int, *linears: nn.Linear) -> None:
         """Concatenate the weights, which may be of any number of linear maps."""
-        self.heads, self.linears = heads, linears
-        self.weight = self._weight()
-        self.bias = self._bias()
+        self.heads = heads
+        self.weight = self._by_head([linear.weight for linear in linears])
+        biases = biases_of(linears)
+        self.bias = None if biases is None else self._by_head(biases)
         self.product = onednn_linear(self.weight, self.bias)
 
     def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows width"]:
         """Return the results of each row."""
         return self.product(x)
 
-    def _weight(self) -> Tensor:
-        weights = [linear.weight.unflatten(0, (self.heads, -1)) for linear in self.linears]
-        return torch.cat(weights, dim=1).flatten(0, 1)
-
-    def _bias(self) -> Tensor | None:
-        biases = biases_of(self.linears)
-        if biases is None:
-            return None
-        return torch.cat([bias.unflatten(0, (self.heads, -1)) for bias in biases], dim=1).flatten()
+    def _by_head(self, parts: list[Tensor]) -> Tensor:
+        return torch.cat([part.unflatten(0, (self.heads, -1)) for part in parts], dim=1).flatten(0, 1)
 
 
 def _add_norm(add_norm: Any) -> Callable[[Tensor, Map], Tensor]:

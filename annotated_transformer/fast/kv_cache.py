@@ -40,12 +40,7 @@ class UnprovedCache:
         self.length = 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the logits of the next token.
-
-        Raises:
-            ValueError: If there is not one token for each target, the targets are as long as the model
-                allows, or a token is not in the vocabulary.
-        """
+        """Append one token to each target, and return the logits of the next token."""
         rows = len(self.memory_mask) // self.heads
         check_step(tokens, rows, self.length, len(self.decoder.positions))
         embedded = self.decoder.embed(tokens)
@@ -78,12 +73,6 @@ class FastKeyValueCache(UnprovedCache):
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Prove that the model is computed, encode the sources, and project the memory.
-
-        Raises:
-            NotPlain: If the model is not on a CPU, has hooks, or computes a step in a different way.
-            TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
-        """
+        """Prove that the model is computed, encode the sources, and project the memory."""
         refuse_other_steps(model, UnprovedCache)
         super().__init__(model, src)

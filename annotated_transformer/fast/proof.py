@@ -36,11 +36,7 @@ _PROVED: "WeakKeyDictionary[Transformer, Computation]" = WeakKeyDictionary()
 
 
 def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> None:
-    """Refuse to train a model whose loss or gradients `FastLoss` would not compute.
-
-    Raises:
-        NotPlain: If it is not on a CPU or has hooks, or if they differ.
-    """
+    """Refuse to train a model whose loss or gradients `FastLoss` would not compute."""
     _refuse_hooks_and_devices(model)
 
     def compute(kind: type[PlainLoss | FastLoss], model: Transformer) -> list[Tensor]:
@@ -68,9 +64,6 @@ def refuse_other_steps(model: Transformer, decoder: MakeDecoder) -> None:
 
     They are compared at the first use, and again if a part of the model, or a function that computes it, is
     another object than at the last one.
-
-    Raises:
-        NotPlain: If it is not on a CPU or has hooks, or if they differ.
     """
     if (last := _PROVED.get(model)) and not last.changed():
         return

@@ -13,12 +13,7 @@ from annotated_transformer.training.distributed import ProcessGroup
 
 @contextmanager
 def fast_loss(model: AnyModel, group: ProcessGroup, *, smoothing: float, bf16: bool) -> Iterator[FastLoss]:
-    """Yield the loss of a model, whose modules are the accelerated ones inside the context.
-
-    Raises:
-        NotPlain: If the model is not a `Transformer` on a CPU, or has hooks, or if the loss or its gradients
-            are not those of `PlainLoss`: in each process of the group.
-    """
+    """Yield the loss of a model, whose modules are the accelerated ones inside the context."""
     refusal = None
     if not is_transformer(model):
         name = type(unwrap(model)).__name__

@@ -21,11 +21,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def attention_maps(
     model: Transformer, batch: Batch
 ) -> dict[Kind, Float[Tensor, "batch layers heads _queries _keys"]]:
-    """Return the attention weights from every token to every other, for each kind of attention.
-
-    Raises:
-        ValueError: If the model's attention does not compute weights.
-    """
+    """Return the attention weights from every token to every other, for each kind of attention."""
     batch = batch.to(model.embedding.weight.device)
     with ExitStack() as hooks, evaluating(model):
         seen = {
@@ -41,9 +37,6 @@ def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Flo
 
     It is 0 if a head attends to one token, and $\ln m$ if it attends to all $m$ equally. It is
     averaged over the source tokens (encoder) or the labels (decoder), without padding.
-
-    Raises:
-        ValueError: If there are no batches, or the model's attention does not compute weights.
     """
     entropies: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
     for batch in batches:
@@ -68,9 +61,6 @@ def ablate_head(
 
     A hook does this before `to_output`, and no weight is changed. To ablate several
     heads, enter several contexts.
-
-    Raises:
-        ValueError: If the model has no such head.
     """
     layers = attentions(model, kind)
     if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):
@@ -115,11 +105,7 @@ def head_importance(
 
 
 def attentions(model: Transformer, kind: Kind) -> list[MultiHeadAttention]:
-    """Return the attention modules of one kind, from the first layer to the last.
-
-    Raises:
-        ValueError: If there is no such kind.
-    """
+    """Return the attention modules of one kind, from the first layer to the last."""
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not a kind of attention; choose from {', '.join(KINDS)}")
     stack = model.encoder if kind == "encoder" else model.decoder

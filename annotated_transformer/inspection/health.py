@@ -30,9 +30,9 @@ class Health:
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Start without observations."""
         self.model = unwrap(model)
-        self._cosines, self._entropies = _Mean(), _Mean()
+        self._cosines: list[tuple[float, int]] = []
+        self._entropies: list[tuple[float, int]] = []
 
     @property
     def encoder_cosine(self) -> float:
@@ -40,7 +40,7 @@ class Health:
 
         Near 1, the encoder has collapsed: it returns almost the same vector at every position.
         """
-        return self._cosines.value
+        return _mean(self._cosines)
 
     @property
     def cross_attention_entropy(self) -> float:
@@ -48,7 +48,7 @@ class Health:
 
         At 1, each target token attends to all source tokens equally.
         """
-        return self._entropies.value
+        return _mean(self._entropies)
 
     def __enter__(self) -> "Health":
         """Register the hooks."""
@@ -77,7 +77,7 @@ class Health:
         tokens = self._real_src.sum(1)
         # The sum of u_i · u_j over pairs i ≠ j is |Σ u_i|² minus the sum of u_i · u_i = 1.
         cosines = directions.sum(1).square().sum(-1) - tokens
-        self._cosines.add(cosines.sum().item(), int((tokens * (tokens - 1)).sum()))
+        self._cosines.append((cosines.sum().item(), int((tokens * (tokens - 1)).sum())))
 
     def _see_attention(self, attention: nn.Module, args: tuple[Tensor, ...]) -> None:
         query, key, _, mask = args
@@ -88,7 +88,7 @@ class Health:
         highest = self._real_src.sum(1, keepdim=True).log()
         counted = self._real_tgt & (highest > 0)  # with one source token, the maximum is 0
         shares = (entropy / highest)[counted]
-        self._entropies.add(shares.sum().item(), len(shares))
+        self._entropies.append((shares.sum().item(), len(shares)))
 
 
 def _is_scaled_dot_product(attention: nn.Module) -> bool:
@@ -97,15 +97,7 @@ def _is_scaled_dot_product(attention: nn.Module) -> bool:
     return ours or bool(getattr(attention, "same_in_evaluation", False))
 
 
-class _Mean:
-    """A running mean."""
-
-    def __init__(self) -> None:
-        self.sum, self.count = 0.0, 0
-
-    def add(self, sum_: float, count: int) -> None:
-        self.sum, self.count = self.sum + sum_, self.count + count
-
-    @property
-    def value(self) -> float:
-        return self.sum / self.count if self.count else math.nan
+def _mean(parts: list[tuple[float, int]]) -> float:
+    """Return the mean of numbers, given as their sums and counts."""
+    count = sum(number for _, number in parts)
+    return sum(total for total, _ in parts) / count if count else math.nan

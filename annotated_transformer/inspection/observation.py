@@ -35,11 +35,7 @@ def observe(
     src: Int[Tensor, "batch src_tokens"],
     tgt: Int[Tensor, "batch tgt_tokens"],
 ) -> Observation:
-    """Decode `tgt`, as returned by a search, in one pass, and collect the cross-attention weights.
-
-    Raises:
-        ValueError: If the model's attention does not compute weights.
-    """
+    """Decode `tgt`, as returned by a search, in one pass, and collect the cross-attention weights."""
     pad_id = model.config.pad_id
     decoder_input = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
@@ -57,11 +53,7 @@ def observe(
 
 @contextmanager
 def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
-    """Collect the weights of these attentions, in the order of their calls, inside the `with` block.
-
-    Raises:
-        ValueError: If one of them does not compute weights.
-    """
+    """Collect the weights of these attentions, in the order of their calls, inside the `with` block."""
     seen: list[Tensor] = []
     with ExitStack() as hooks:
         hooks.enter_context(calling_hooks())
@@ -73,11 +65,7 @@ def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
 
 
 def weights_module(attention: nn.Module) -> nn.Module:
-    """Return the identity module that the weights of `attention` pass through, for hooks.
-
-    Raises:
-        ValueError: If it does not compute weights.
-    """
+    """Return the identity module that the weights of `attention` pass through, for hooks."""
     if not hasattr(attention, "weights"):
         way_out = (
             "load the model's state into one with attention='scaled_dot_product', which computes the same"

@@ -8,6 +8,7 @@ and the most likely of a step was among them. The hypotheses are ranked by our l
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -17,7 +18,6 @@ from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
-from annotated_transformer.interop.written import written_by
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
@@ -45,11 +45,8 @@ def to_ctranslate2(
     All files are complete on disk before the first older one is replaced, as with `save`.
 
     Raises:
-        ModuleNotFoundError: If CTranslate2 is not installed.
-        TypeError: If the model is not a `Transformer`.
         ValueError: If the format cannot hold a part of the model, model and tokenizer do not belong
             together, there is no such `dtype`, or both languages are the same.
-        OSError: If the files cannot be written.
     """
     model = plain_transformer(model, "CTranslate2")
     check_tokenizer(model.config, tokenizer)
@@ -70,16 +67,9 @@ class CTranslate2Engine:
             threads: The number of threads of one matrix product; a small model is fastest with one.
 
         Raises:
-            ModuleNotFoundError: If CTranslate2 is not installed.
-            FileNotFoundError: If the folder is not that of a model.
             ValueError: If a file is damaged, or to_ctranslate2 did not write it.
         """
         folder = Path(folder)
-        missing = [name for name in FILES if not (folder / name).is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"{folder} has no {' and no '.join(missing)}; give a folder that to_ctranslate2 wrote"
-            )
         files = {name: (folder / name).read_bytes() for name in FILES}
         try:
             self._load(files, threads)
@@ -163,7 +153,9 @@ def _files(
             spec.config.add_attribute(f"{name}_language", language)
     spec.validate()
     spec.optimize(quantization=dtype)
-    return written_by(spec.save)
+    with TemporaryDirectory() as folder:  # where a kill or a full disk does not leave files of two models
+        spec.save(folder)
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 def _refuse_unknown(model: Transformer, dtype: str) -> None:

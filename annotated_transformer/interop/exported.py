@@ -13,12 +13,7 @@ from annotated_transformer.text.sentence_pairs import Languages
 
 
 def plain_transformer(model: nn.Module, library: str) -> Transformer:
-    """Return the model, or the one that `torch.compile` wrapped, if `library` can compute what it does.
-
-    Raises:
-        TypeError: If it is not a `Transformer`.
-        ValueError: If a part of it was changed, or its attention is of other code.
-    """
+    """Return the model, or the one that `torch.compile` wrapped, if `library` can compute what it does."""
     model = unwrap(model)
     if not isinstance(model, Transformer):
         raise TypeError(

@@ -24,15 +24,8 @@ class Format(NamedTuple):
     from_: str | None = None
     dtypes: tuple[str, ...] = ()
 
-    def writer(self) -> Callable[..., None]:
-        """Return the function that writes this format."""
-        return self._function(self.to)
-
-    def reader(self) -> Callable[..., Any]:
-        """Return the function that reads this format."""
-        return self._function(self.from_)
-
-    def _function(self, name: str | None) -> Callable[..., Any]:
+    def function(self, name: str | None) -> Callable[..., Any]:
+        """Return the function of this name, `to` or `from_`."""
         return getattr(import_module(f"annotated_transformer.interop.{self.module}"), name or "")
 
 

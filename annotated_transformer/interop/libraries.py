@@ -7,11 +7,7 @@ from annotated_transformer.extras import extra
 
 
 def needed(library: str, purpose: str) -> ModuleType:
-    """Import a library, or say how to install it.
-
-    Raises:
-        ModuleNotFoundError: If it is not installed.
-    """
+    """Import a library, or say how to install it."""
     with extra("interop", purpose):
         import_module(library.partition(".")[0])  # so that the library is named, not a module of it
         return import_module(library)

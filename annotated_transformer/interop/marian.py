@@ -72,9 +72,7 @@ def to_marian(
         dtype: The type of the weights: float32, float16, or bfloat16 (default: the model's).
 
     Raises:
-        TypeError: If the model is not a `Transformer`.
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
-        OSError: If the files cannot be written.
     """
     folder, model = Path(folder), plain_transformer(model, "Marian")
     check_tokenizer(model.config, tokenizer)
@@ -105,8 +103,6 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
     are special tokens.
 
     Raises:
-        ModuleNotFoundError: If `transformers` or `sentencepiece` is not installed.
-        FileNotFoundError: If a file is missing.
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
     folder = Path(path)

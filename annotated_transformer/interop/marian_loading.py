@@ -22,11 +22,6 @@ def load_marian(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     In the settings, `tie_word_embeddings` is what the tensors are: there are folders in which it is True,
     and the output has a matrix of its own.
-
-    Raises:
-        ModuleNotFoundError: If `transformers` is not installed.
-        FileNotFoundError: If there are no weights.
-        ValueError: If the model has a part that ours cannot have; the message names it.
     """
     library = needed("transformers", "importing a Marian model")
     settings = library.MarianConfig.from_pretrained(folder).to_dict()

@@ -54,11 +54,7 @@ def special_ids(config: TransformerConfig) -> dict[str, int | None]:
 
 
 def refuse_other_than_marian(config: TransformerConfig) -> None:
-    """Refuse a shape that Marian models in `transformers` do not have.
-
-    Raises:
-        ValueError: The message names the part.
-    """
+    """Refuse a shape that Marian models in `transformers` do not have."""
     split = config.d_model / config.num_heads
     for name, wanted in (("norm", "post"), ("positions", "sinusoidal"), ("d_k", split), ("d_v", split)):
         value = getattr(config, name)

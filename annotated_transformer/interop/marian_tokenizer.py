@@ -21,9 +21,6 @@ def to_fast_tokenizer(
     """Return the files from which `AutoTokenizer` makes a `PreTrainedTokenizerFast` with the same ids.
 
     It appends EOS, and decoding omits special tokens and the space before the first word.
-
-    Raises:
-        ValueError: If the tokenizer is one of SentencePiece, whose two sides do not fit into one.
     """
     if isinstance(tokenizer, SentencePieceTokenizer):
         raise ValueError(
@@ -69,10 +66,6 @@ def from_sentence_pieces(folder: Path, start_id: int, pad_id: int) -> tuple[Toke
 
     Ours begin with the four special tokens, and the others follow in their order. If targets start with a
     token that sources or targets contain, as with `pad_id`, our BOS stands for it, too.
-
-    Raises:
-        FileNotFoundError: If a file is missing.
-        ValueError: If the two languages have separate vocabularies, or a special token is missing.
     """
     if read_settings(folder).get("separate_vocabs") or (folder / "target_vocab.json").exists():
         raise ValueError(
@@ -106,16 +99,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        FileNotFoundError: If it is missing.
-        ValueError: If it is not JSON.
-    """
+    """Return the object in a JSON file."""
     try:
         values = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"there is no {path}; give the folder of a Marian model") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON ({error}); download it again") from error
     if not isinstance(values, dict):

@@ -49,11 +49,8 @@ def to_onnx(
     All files are complete on disk before the first older one is replaced, as with `save`.
 
     Raises:
-        ModuleNotFoundError: If ONNX is not installed.
-        TypeError: If the model is not a `Transformer`.
         ValueError: If the graphs do not have a part of the model, model and tokenizer do not belong together,
             there is no such `dtype`, or both languages are the same.
-        OSError: If the files cannot be written.
     """
     model = plain_transformer(model, "ONNX")
     check_tokenizer(model.config, tokenizer)
@@ -62,12 +59,7 @@ def to_onnx(
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
-    """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's.
-
-    Raises:
-        ModuleNotFoundError: If ONNX is not installed.
-        ValueError: If there is no such `dtype`, or both languages are the same.
-    """
+    """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}

@@ -18,7 +18,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
-from annotated_transformer.model.id_checks import check_step, foreign_ids
+from annotated_transformer.model.id_checks import check_step, foreign_ids, refuse_outside
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
 
@@ -37,17 +37,8 @@ class OnnxDecoder:
         Args:
             folder: The folder of the model.
             threads: The number of threads of one operation.
-
-        Raises:
-            ModuleNotFoundError: If onnxruntime is not installed.
-            FileNotFoundError: If the folder is not that of a model.
         """
         names = (ENCODER, STEP, CONFIG, TOKENIZER)
-        missing = [name for name in names if not Path(folder, name).is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"{folder} has no {' and no '.join(missing)}; give a folder that to_onnx wrote"
-            )
         self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
         self.vocabulary = saved_tokenizer(text).vocabulary()
@@ -63,7 +54,6 @@ class OnnxDecoder:
         """Encode the sources, and return what computes the steps. The weights are those of the export.
 
         Raises:
-            TypeError: If the sources are not a tensor of integers.
             ValueError: If they do not have two dimensions, are not in the vocabulary or not on the CPU, or if
                 the model has a different config than the exported one.
         """
@@ -99,7 +89,6 @@ class OnnxSteps:
     """Targets that grow by one token per step, with the caches that the graphs read."""
 
     def __init__(self, decoder: OnnxDecoder, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Run the encoder."""
         self.config, self.dtype, self.session = decoder.config, decoder.dtype, decoder.one_step
         c = self.config
         self.widths = [width or c.d_model // c.num_heads for width in (c.d_k, c.d_v)]
@@ -120,14 +109,9 @@ class OnnxSteps:
         self.past_mask = self._empty(0)
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the logits of the next token.
-
-        Raises:
-            ValueError: If there is not one token for each target, the targets are as long as the model
-                allows, or a token is not in the vocabulary.
-        """
+        """Append one token to each target, and return the logits of the next token."""
         check_step(tokens, len(self.memory_mask), self.length, self.config.max_length)
-        self._refuse_foreign(tokens)
+        refuse_outside(tokens, self.config.vocab_size)
         if self.length == len(self.past_mask):
             self._extend()
         if self.binding is None:
@@ -151,15 +135,6 @@ class OnnxSteps:
         self.memory = [own.index_select(1, rows) for own in self.memory]
         self.past = [own.index_select(1, rows) for own in self.past]
         self.binding = None
-
-    def _refuse_foreign(self, tokens: Tensor) -> None:
-        """Refuse ids without an embedding; a graph would count negative ones from the end."""
-        low, high = (int(id_) for id_ in tokens.aminmax())
-        if not 0 <= low <= high < self.config.vocab_size:
-            raise ValueError(
-                f"tokens {low} to {high} are not all in the vocabulary of {self.config.vocab_size} tokens; "
-                f"give ids of this model's tokenizer"
-            )
 
     def _extend(self) -> None:
         """Make space for another block of keys, which are masked until there is one."""

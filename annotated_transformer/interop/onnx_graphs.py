@@ -30,7 +30,6 @@ class EncoderGraph(nn.Module):
     """From sources to what each step of the decoder reads of them: an additive mask, keys and values."""
 
     def __init__(self, model: Transformer) -> None:
-        """Use the weights of a model."""
         super().__init__()
         self.model = model
 
@@ -54,7 +53,6 @@ class StepGraph(nn.Module):
     """From one new token per row to the logits of the next, and to the token's own keys and values."""
 
     def __init__(self, model: Transformer) -> None:
-        """Use the weights of a model."""
         super().__init__()
         self.model = model
 

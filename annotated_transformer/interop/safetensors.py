@@ -25,9 +25,7 @@ def to_safetensors(
     are not stored.
 
     Raises:
-        TypeError: If `save` would raise it.
         ValueError: If `save` would raise it, or there is no such `dtype`.
-        OSError: If the files cannot be written.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of stored weights; choose from {tuple(DTYPES)}")

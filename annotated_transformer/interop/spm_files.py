@@ -16,10 +16,6 @@ def read_spm(path: Path) -> Tokenizer:
 
     Its ids are its own. The result is that of SentencePiece, but for texts with characters that only
     SentencePiece's normalization of longer sequences changes, and where two segmentations are equally likely.
-
-    Raises:
-        ModuleNotFoundError: If `sentencepiece` or `protobuf` is not installed.
-        ValueError: If the file is not of a unigram model, or has a part that cannot be carried over.
     """
     purpose = "reading a SentencePiece model"
     proto = needed("sentencepiece.sentencepiece_model_pb2", purpose).ModelProto()

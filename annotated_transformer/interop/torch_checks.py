@@ -10,117 +10,93 @@ from torch import nn
 EPS = 1e-5  # of our LayerNorm, and PyTorch's default
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 OTHER_NAMES = {torch.relu: "relu", nn.ReLU: "relu", nn.SiLU: "swish"}
+STACKS = {
+    "encoder": (nn.TransformerEncoder, nn.TransformerEncoderLayer),
+    "decoder": (nn.TransformerDecoder, nn.TransformerDecoderLayer),
+}
+Setting = tuple[str, Any, Any]  # its name, its value, and the value that our model needs
 
 
 def read_shape(module: nn.Transformer) -> dict[str, Any]:
-    """Return the fields of `TransformerConfig` that describe the layers of PyTorch's module.
-
-    Raises:
-        TypeError: If it is not an `nn.Transformer`.
-        ValueError: If a part is one that ours does not have; the message names it.
-    """
+    """Return the fields of `TransformerConfig` that describe the layers of PyTorch's module."""
     if not isinstance(module, nn.Transformer):
         raise TypeError(
             f"from_torch takes an nn.Transformer, not {type(module).__name__}; put the stacks in one"
         )
-    stacks = {"encoder": nn.TransformerEncoder, "decoder": nn.TransformerDecoder}
-    for name, kind in stacks.items():
-        _refuse_other_kind(name, getattr(module, name), kind)
-    encoder, decoder = module.encoder.layers, module.decoder.layers
-    if len(encoder) != len(decoder):
-        raise _refusal(
-            "the decoder", f"{len(decoder)} layers, and the encoder {len(encoder)}", "equal numbers"
-        )
-    shapes = [
-        *((f"encoder.layers.{i}", _layer_shape(f"encoder.layers.{i}", x)) for i, x in enumerate(encoder)),
-        *((f"decoder.layers.{i}", _layer_shape(f"decoder.layers.{i}", x)) for i, x in enumerate(decoder)),
-    ]
-    first, shape = shapes[0]
-    for name, other in shapes:
-        for field, value in other.items():
-            if value != shape[field]:
-                has = f"{field}={value!r}, and {first} {shape[field]!r}"
-                raise _refusal(name, has, "the same in each layer")
-    return shape | {"num_layers": len(encoder), "final_norm": _final_norm(module, shape["norm"])}
-
-
-def _layer_shape(name: str, layer: Any) -> dict[str, Any]:
-    kind = nn.TransformerEncoderLayer if name.startswith("encoder") else nn.TransformerDecoderLayer
-    _refuse_other_kind(name, layer, kind)
-    for part, norm in _named(layer, "norm"):
-        _refuse_other_norm(f"{name}.{part}", norm)
-    heads = set()
-    for part, attention in _named(layer, "attn"):
-        heads.add(_checked_attention(f"{name}.{part}", attention).num_heads)
-    if len(heads) > 1:
-        raise _refusal(name, f"attentions with {sorted(heads)} heads", "the same number in both")
-    dropouts = {dropout.p for part, dropout in _named(layer, "dropout") if part != "dropout"}
-    if len(dropouts) > 1:
-        raise _refusal(name, f"the dropouts {sorted(dropouts)}", "one dropout for all sub-layers")
-    return {
-        "d_model": layer.linear1.in_features,
-        "d_ff": layer.linear1.out_features,
-        "num_heads": heads.pop(),
-        "dropout": dropouts.pop(),
-        "norm": "pre" if layer.norm_first else "post",
-        "activation": _activation(name, layer.activation),
+    for name, (kind, of_layer) in STACKS.items():
+        _refuse_other_kind(name, stack := getattr(module, name), kind)
+        for i, layer in enumerate(stack.layers):
+            _refuse_other_kind(f"{name}.layers.{i}", layer, of_layer)
+    first, norms = module.encoder.layers[0], [module.encoder.norm, module.decoder.norm]
+    shape = {
+        "num_layers": len(module.encoder.layers),
+        "d_model": first.linear1.in_features,
+        "d_ff": first.linear1.out_features,
+        "num_heads": first.self_attn.num_heads,
+        "dropout": first.dropout1.p,
+        "norm": "pre" if first.norm_first else "post",
+        "activation": _activation("encoder.layers.0", first.activation),
     }
+    for name in STACKS:
+        stack = getattr(module, name)
+        _refuse(name, ("number of layers", len(stack.layers), shape["num_layers"]))
+        _refuse(name, ("norm", stack.norm is not None, norms[0] is not None))
+        for i, layer in enumerate(stack.layers):
+            path = f"{name}.layers.{i}"
+            _refuse(path, ("norm_first", layer.norm_first, first.norm_first))
+            _refuse(path, ("activation", _activation(path, layer.activation), shape["activation"]))
+            for part, inside in layer.named_children():
+                _refuse(f"{path}.{part}", *_settings(f"{path}.{part}", inside, shape))
+        if stack.norm is not None:
+            _refuse(f"{name}.norm", *_settings(f"{name}.norm", stack.norm, shape))
+    final_norm = norms[0] is not None
+    return shape | {"final_norm": None if final_norm == first.norm_first else final_norm}
 
 
-def _named(layer: nn.Module, kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield the sub-modules whose names contain `kind`: norm1, self_attn, dropout2, and so on."""
-    return ((name, module) for name, module in layer.named_children() if kind in name)
+def _settings(path: str, part: Any, shape: dict[str, Any]) -> Iterator[Setting]:
+    """Yield what could differ in a part of a layer, which its name tells: norm1, self_attn, dropout2, …."""
+    name = path.rpartition(".")[2]
+    if name.startswith("norm"):
+        _refuse_other_kind(path, part, nn.LayerNorm)
+        yield "eps", part.eps, EPS
+        yield "elementwise_affine", part.elementwise_affine, True
+    elif name.endswith("attn"):
+        _refuse_other_kind(path, part, nn.MultiheadAttention)
+        yield "num_heads", part.num_heads, shape["num_heads"]
+        yield "kdim", part.kdim, part.embed_dim
+        yield "vdim", part.vdim, part.embed_dim
+        yield "add_bias_kv", part.bias_k is not None, False
+        yield "add_zero_attn", part.add_zero_attn, False
+    elif name == "linear1":
+        yield "in_features", part.in_features, shape["d_model"]
+        yield "out_features", part.out_features, shape["d_ff"]
+    elif name.startswith("dropout") and name != "dropout":  # that one is inside the feed-forward network
+        yield "p", part.p, shape["dropout"]
 
 
-def _activation(name: str, activation: Any) -> str:
+def _activation(path: str, activation: Any) -> str:
     if isinstance(activation, nn.GELU) and activation.approximate == "none":
         return "gelu"
     known = {function: ours for ours, function in ACTIVATIONS.items()} | OTHER_NAMES
     key = type(activation) if isinstance(activation, nn.Module) else activation
     if key not in known:
-        raise _refusal(name, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
+        raise _refusal(path, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
     return known[key]
 
 
-def _checked_attention(name: str, attention: Any) -> Any:
-    _refuse_other_kind(name, attention, nn.MultiheadAttention)
-    if attention.in_proj_weight is None:
-        has = f"kdim={attention.kdim} and vdim={attention.vdim}"
-        raise _refusal(name, has, f"keys and values of embed_dim={attention.embed_dim} features")
-    if attention.bias_k is not None or attention.bias_v is not None:
-        raise _refusal(name, "add_bias_kv=True", "no additional key and value")
-    if attention.add_zero_attn:
-        raise _refusal(name, "add_zero_attn=True", "no additional key and value")
-    return attention
+def _refuse(path: str, *settings: Setting) -> None:
+    for name, value, needed in settings:
+        if value != needed:
+            raise _refusal(path, f"{name}={value!r}", f"{name}={needed!r}")
 
 
-def _final_norm(module: nn.Transformer, norm: str) -> bool | None:
-    """Return whether there are final norms; `None` if that is the default for such layers."""
-    norms = {name: getattr(module, name).norm for name in ("encoder", "decoder")}
-    missing = [name for name, final in norms.items() if final is None]
-    if len(missing) == 1:
-        raise _refusal(f"{missing[0]}.norm", "nothing, and the other stack has a norm", "both, or neither")
-    for name, final in norms.items():
-        if final is not None:
-            _refuse_other_norm(f"{name}.norm", final)
-    return None if (not missing) == (norm == "pre") else not missing
-
-
-def _refuse_other_norm(name: str, norm: nn.Module) -> None:
-    _refuse_other_kind(name, norm, nn.LayerNorm)
-    if norm.eps != EPS:
-        raise _refusal(name, f"eps={norm.eps:g}", f"eps={EPS:g}")
-    if norm.weight is None:
-        raise _refusal(name, "elementwise_affine=False", "a weight")
-
-
-def _refuse_other_kind(name: str, module: nn.Module, kind: type[nn.Module]) -> None:
+def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:
     if type(module) is not kind:
         raise ValueError(
-            f"{name} is of type {type(module).__name__}, which cannot be carried over: our model has the "
+            f"{path} is of type {type(module).__name__}, which cannot be carried over: our model has the "
             f"parts of nn.{kind.__name__}"
         )
 
 
-def _refusal(name: str, has: str, needed: str) -> ValueError:
-    return ValueError(f"{name} has {has}, which cannot be carried over: our model needs {needed}")
+def _refusal(path: str, has: str, needed: str) -> ValueError:
+    return ValueError(f"{path} has {has}, which cannot be carried over: our model needs {needed}")

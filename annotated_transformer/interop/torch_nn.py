@@ -27,18 +27,10 @@ def to_torch(model: Transformer) -> nn.Transformer:
         logits = model.logits(hidden)
 
     Where our attention has no biases, its biases are 0. Its dropout is where ours is: on sub-layer outputs,
-    not on attention weights or inside the feed-forward networks.
-
-    Raises:
-        ValueError: If `d_k` or `d_v` is not d_model / num_heads, which `nn.Transformer` cannot have.
+    not on attention weights or inside the feed-forward networks. PyTorch has no widths `d_k` and `d_v` other
+    than d_model / num_heads.
     """
     config = model.config
-    for name in ("d_k", "d_v"):
-        if (width := getattr(config, name)) not in (None, config.d_model / config.num_heads):
-            raise ValueError(
-                f"{name}={width} cannot be carried over: a head of nn.Transformer has d_model / num_heads = "
-                f"{config.d_model / config.num_heads:g} features; use a model without {name}"
-            )
     with torch.random.fork_rng(devices=[]):  # its initialization draws random numbers
         theirs = _new_module(config).to(model.embedding.weight)
     with torch.no_grad():
@@ -80,7 +72,6 @@ def from_torch(
         eos_id: Id at the end of every sentence.
 
     Raises:
-        TypeError: If `module` is not an `nn.Transformer`.
         ValueError: If a part cannot be carried over; the message names it.
     """
     shape = read_shape(module)

@@ -20,10 +20,6 @@ def attention_weights(
     r"""Return the weights, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$, of equation 1.
 
     `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`.
-
-    Raises:
-        ValueError: If the mask has another number of dimensions than 2 or the scores'.
-        TypeError: If the mask is not boolean.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return masked_softmax(scores, mask)

@@ -48,15 +48,36 @@ class PastAttention(CachedAttention):
         return self.pairs
 
 
+class CachedLayer:
+    """A layer of a stack whose attentions remember keys and values."""
+
+    def __init__(
+        self, layer: nn.Module, nothing: Tensor, memory: Tensor | None = None
+    ) -> None:
+        """Start with no tokens, and project the memory, which a decoder layer reads."""
+        layer = unwrap(layer)
+        vars(self).update(layer._modules)
+        self.layer, own = layer, cast(Any, layer)
+        self.self_attention = PastAttention(own.self_attention, nothing)
+        self.cross_attention = (
+            None if memory is None else CachedAttention(own.cross_attention, memory)
+        )
+
+    def __call__(self, *inputs: Tensor | None) -> Tensor:
+        """Return what the layer returns for the newest tokens, by its own lines."""
+        return type(self.layer).forward(cast(Any, self), *inputs)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep the keys and values of these rows."""
+        self.self_attention.select(rows)
+        if self.cross_attention is not None:
+            self.cross_attention.select(rows)
+
+
 def refuse_uncacheable(
     name: str, attention: nn.Module, cache: str, because: str
 ) -> None:
-    """Refuse an attention that a cache cannot call with the newest queries alone.
-
-    Raises:
-        NotPlain: If its `forward` is overridden or has hooks, or if it or the attention in its heads is of a
-            class that is not ours and has no attribute `cacheable = True`; `because` ends the message.
-    """
+    """Refuse an attention that a cache cannot call with the newest queries alone."""
     refuse_changed(name, attention, MultiHeadAttention, "forward", because=because)
     inner = cast(nn.Module, attention.attention)
     for path, part in (name, unwrap(attention)), (f"{name}.attention", unwrap(inner)):

@@ -25,13 +25,7 @@ class TokenEmbedding(nn.Module):
     def forward(
         self, ids: Int[Tensor, "batch tokens"]
     ) -> Float[Tensor, "batch tokens d_model"]:
-        r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
-
-        Raises:
-            TypeError: If the ids are not a tensor of integers.
-            ValueError: If an id lies outside the vocabulary, or the ids do not have two
-                dimensions.
-        """
+        r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id."""
         d_model = self.weight.size(1)
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
 

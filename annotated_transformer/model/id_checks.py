@@ -20,14 +20,10 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
     """Check the ids of a batch once, where they are, and let `model` not check them again inside.
 
     So a batch on the CPU is checked there. On a GPU, each check of values would make the CPU wait.
-
-    Raises:
-        TypeError: If the ids are not tensors of integers.
-        ValueError: If `model(src, tgt)` would raise it.
     """
     unfit_batch(model, src, tgt)
     for ids in (src, tgt):
-        _refuse_outside(ids, model.config.vocab_size)
+        refuse_outside(ids, model.config.vocab_size)
     before = getattr(_THREAD, "checked", False)
     _THREAD.checked = True
     try:
@@ -36,18 +32,8 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
         _THREAD.checked = before
 
 
-def check_ids(ids: object, name: str = "token ids") -> None:
-    """Refuse anything but a batch of token ids.
-
-    Raises:
-        TypeError: If `ids` is not a tensor of integers.
-        ValueError: If `ids` does not have two dimensions.
-    """
-    if not isinstance(ids, Tensor):
-        raise TypeError(
-            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
-            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
-        )
+def check_ids(ids: Tensor, name: str = "token ids") -> None:
+    """Refuse anything but a batch of token ids."""
     if ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
     if ids.ndim != 2:
@@ -60,10 +46,11 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 def foreign_ids(self: Any, ids: Tensor) -> None:
     """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix."""
     check_ids(ids)
-    _refuse_outside(ids, len(self.weight))
+    refuse_outside(ids, len(self.weight))
 
 
-def _refuse_outside(ids: Tensor, vocab_size: int) -> None:
+def refuse_outside(ids: Tensor, vocab_size: int) -> None:
+    """Raise ValueError if an id is not in the vocabulary; a graph would count negative ones from the end."""
     if _skips_values(ids) or ids.numel() == 0:
         return
     if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
@@ -75,12 +62,7 @@ def _refuse_outside(ids: Tensor, vocab_size: int) -> None:
 
 
 def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
-    """Refuse a step that a decoder cannot take.
-
-    Raises:
-        ValueError: If there is not one token for each of the `rows` targets, or if the targets
-            have `max_length` tokens already.
-    """
+    """Refuse a step that a decoder cannot take."""
     if tokens.shape != (rows,):
         raise ValueError(
             f"tokens have shape {tuple(tokens.shape)}, and there are {rows} targets; give one token for each"
@@ -93,13 +75,7 @@ def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
 
 
 def unfit_batch(self: Any, src: Tensor, tgt: Tensor) -> None:
-    """Refuse sources and targets that are not those of one batch.
-
-    Raises:
-        TypeError: If the ids are not tensors of integers.
-        ValueError: If they do not have two dimensions, the numbers of sentences differ, a source holds
-            nothing but padding, or a token follows padding.
-    """
+    """Refuse sources and targets that are not those of one batch."""
     check_ids(src, "source ids")
     check_ids(tgt, "target ids")
     if src.size(0) != tgt.size(0):

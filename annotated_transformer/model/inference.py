@@ -76,12 +76,7 @@ def encode_sources(
 ) -> tuple[
     Float[Tensor, "batch src_tokens d_model"], Bool[Tensor, "batch 1 1 src_tokens"]
 ]:
-    """Return the memory of the sources, and its mask: where every decoder starts.
-
-    Raises:
-        TypeError: If the sources are not a tensor of integers.
-        ValueError: If they do not have two dimensions.
-    """
+    """Return the memory of the sources, and its mask: where every decoder starts."""
     check_ids(src, "source ids")
     mask = padding_mask(src, model.config.pad_id)
     return model.encode(src, mask), mask
@@ -108,10 +103,6 @@ def suppress_tokens(
 
 
 def refuse_nan(values: Tensor) -> None:
-    """Refuse logits or probabilities of a model with damaged weights.
-
-    Raises:
-        FloatingPointError: If one of them is NaN.
-    """
+    """Refuse logits or probabilities of a model with damaged weights."""
     if values.isnan().any():
         raise FloatingPointError(NAN)

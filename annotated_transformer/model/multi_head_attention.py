@@ -34,10 +34,6 @@ class MultiHeadAttention(nn.Module):
         """Make the four projections.
 
         `d_k` and `d_v` default to d_model / num_heads; table 3, rows B, varies `d_k`.
-
-        Raises:
-            ValueError: If `num_heads` is less than 1, or if `d_model` is not divisible
-                by it and `d_k` or `d_v` is not given.
         """
         super().__init__()
         d_k = d_model // num_heads if d_k is None else d_k
@@ -59,11 +55,6 @@ class MultiHeadAttention(nn.Module):
         """Return one output vector for each query.
 
         `mask` is (queries, keys), or broadcasts to (batch, heads, queries, keys).
-
-        Raises:
-            ValueError: If the batch sizes differ, or the mask has another number of
-                dimensions.
-            TypeError: If the mask is not boolean.
         """
         heads = self.project_query(query)
         return self.attend(heads, *self.project_memory(key, value), mask)

@@ -31,10 +31,6 @@ class LayerNorm(nn.Module):
         """Return each token centered and scaled, times `gain`, plus `bias`.
 
         Half precision is computed in float32: in float16, the square of 256 overflows.
-
-        Raises:
-            ValueError: If the tokens are not `d_model` wide; a width of 1 would be
-                broadcast.
         """
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         centered = wide - wide.mean(dim=-1, keepdim=True)

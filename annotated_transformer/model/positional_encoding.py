@@ -16,9 +16,6 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
 
     Feature $2i + 1$ is the cosine of the same angle. The table is computed in float64,
     so that the chapters can check identities up to rounding.
-
-    Raises:
-        ValueError: If `d_model` is odd; sines and cosines come in pairs.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     divisor = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
@@ -31,9 +28,6 @@ def rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
 
     The paper calls it a linear function. Pair $i$ turns by
     $k / 10000^{2i/d_\text{model}}$; a negative offset turns back.
-
-    Raises:
-        ValueError: If `d_model` is odd.
     """
     step = sinusoids(2, d_model)[1].unflatten(0, (-1, 2))  # of one step: sine, cosine
     angle = offset * torch.atan2(step[:, 0], step[:, 1])
@@ -46,11 +40,7 @@ def rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
 def select_positions(
     table: Float[Tensor, "max_length d_model"], embedded: Tensor, start: int
 ) -> Float[Tensor, "tokens d_model"]:
-    """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`.
-
-    Raises:
-        ValueError: If a position is out of range, or table and tokens differ in width.
-    """
+    """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`."""
     return table[start : start + embedded.size(1)].to(embedded.dtype)
 
 

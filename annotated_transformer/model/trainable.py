@@ -3,7 +3,6 @@
 `train`, `save`, `load` and `sample` take them. Such a model is built from its config alone.
 """
 
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
@@ -15,8 +14,6 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
-
-SETTINGS = ("vocab_size", "max_length", "d_model", "pad_id", "bos_id", "eos_id")
 
 
 @runtime_checkable
@@ -36,8 +33,8 @@ class TrainableModel(nn.Module):
     Only `sample` and `greedy_search` need `start`.
 
     Attributes:
-        config: A frozen dataclass with the fields in `SETTINGS`, such as a `TransformerConfig`. What `save`
-            writes is its fields, so they are numbers, strings, or None.
+        config: A frozen dataclass, such as a `TransformerConfig`, with `vocab_size`, `max_length`, `d_model`,
+            `pad_id`, `bos_id` and `eos_id`. What `save` writes is its fields: numbers, strings, or None.
         config_type: The type of `config`.
         batch_type: The type of the batches that `loss` receives; `None` means `text.batching.Batch`, whose
             labels are the tokens of the targets, and `ClassBatch` has one label per row.
@@ -98,11 +95,7 @@ def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
 
 
 def refuse_other_model(model: object, what: str) -> None:
-    """Refuse a model that neither is a `Transformer` nor follows the protocol.
-
-    Raises:
-        TypeError: If it is of another class, or has no config, or one that lacks a setting.
-    """
+    """Refuse a model that neither is a `Transformer` nor follows the protocol."""
     model = unwrap(model) if isinstance(model, nn.Module) else model
     name = type(model).__name__
     if isinstance(model, Transformer):
@@ -111,18 +104,6 @@ def refuse_other_model(model: object, what: str) -> None:
         raise TypeError(
             f"{what} takes a Transformer or a TrainableModel, not {name}; derive {name} from "
             f"annotated_transformer.model.trainable.TrainableModel"
-        )
-    config = getattr(model, "config", None)
-    if not is_dataclass(config):
-        raise TypeError(
-            f"{name}.config is {config!r}, and {what} needs a dataclass; set self.config in {name}.__init__, "
-            f"for example to a TransformerConfig"
-        )
-    names = [field.name for field in fields(config)]
-    if lacking := [setting for setting in SETTINGS if setting not in names]:
-        raise TypeError(
-            f"{name}.config has no {' and no '.join(lacking)}, which {what} needs; add these fields, or "
-            f"derive {type(config).__name__} from TransformerConfig"
         )
 
 

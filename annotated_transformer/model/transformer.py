@@ -77,7 +77,6 @@ class Transformer(nn.Module):
         masks are made from `pad_id`.
 
         Raises:
-            TypeError: If `src` or `tgt` is not a tensor of integers.
             ValueError: If they do not have two dimensions or are not on the model's
                 device, the numbers of sources and targets differ, a source is empty, or
                 padding precedes a token.

@@ -17,9 +17,6 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " heads"]:
 
     If $h$ is not a power of 2, the slopes are those of the next lower one, and then every other
     slope of twice as many heads, as in the authors' code.
-
-    Raises:
-        ValueError: If there is no head.
     """
     refuse_sizes(num_heads=num_heads)
     power = 2 ** int(math.log2(num_heads))
@@ -36,7 +33,6 @@ class ALiBi(nn.Module):
     """
 
     def __init__(self, num_heads: int) -> None:
-        """Store the number of heads, from which the slopes follow."""
         super().__init__()
         refuse_sizes(num_heads=num_heads)
         self.num_heads = num_heads

@@ -19,7 +19,6 @@ class BiasedAttention(nn.Module):
     cacheable = True  # the last query gets the same alone as with the others
 
     def __init__(self, bias: nn.Module) -> None:
-        """Take the bias, and create the identity that hooks can observe."""
         super().__init__()
         self.bias = bias
         self.weights = nn.Identity()
@@ -31,12 +30,7 @@ class BiasedAttention(nn.Module):
         value: Float[Tensor, "batch heads keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "batch heads queries d_v"]:
-        """Return one weighted mean of the values for each query.
-
-        Raises:
-            ValueError: If there are more queries than keys, or the bias was made for other heads.
-            TypeError: If the mask is not boolean.
-        """
+        """Return one weighted mean of the values for each query."""
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
         bias = self.bias(distances(query, key)).to(scores.dtype)
         refuse_other_size(self.bias, "num_heads", len(bias), query.size(1))

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.cacheable import PastAttention, refuse_uncacheable
+from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
@@ -23,17 +23,12 @@ class DecoderOnlyCache:
     """
 
     def __init__(self, model: SingleStack, rows: int) -> None:
-        """Start `rows` empty texts.
-
-        Raises:
-            NotPlain: If the model decodes in a different way; `refuse_changed_stack` lists the conditions.
-        """
+        """Start `rows` empty texts."""
         refuse_changed_stack(model)
         self.model, self.length = model, 0
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
         nothing = model.embedding.weight.new_zeros(rows, 0, model.config.d_model)
-        layers = cast(list[EncoderLayer], list(model.encoder.layers))
-        self.layers = [CachedLayer(layer, nothing) for layer in layers]
+        self.layers = [CachedLayer(layer, nothing) for layer in model.encoder.layers]
         self.final_norm = model.encoder.final_norm
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -41,12 +36,7 @@ class DecoderOnlyCache:
         return self.read(tokens[:, None])
 
     def read(self, ids: Int[Tensor, "rows tokens"]) -> Float[Tensor, "rows vocab"]:
-        """Append several tokens to each text at once, and return the logits of the next token.
-
-        Raises:
-            TypeError: If the tokens are not a tensor of integers.
-            ValueError: If there are not as many rows as texts.
-        """
+        """Append several tokens to each text at once, and return the logits of the next token."""
         check_ids(ids)
         if len(ids) != len(self.ids):
             raise ValueError(f"{len(ids)} rows of tokens but {len(self.ids)} texts; give a row for each")
@@ -61,29 +51,13 @@ class DecoderOnlyCache:
         """Keep these rows in this order; a row may be omitted or repeated."""
         self.ids = self.ids[rows]
         for layer in self.layers:
-            layer.self_attention.select(rows)
-
-
-class CachedLayer:
-    """A layer whose attention remembers keys and values."""
-
-    def __init__(self, layer: EncoderLayer, nothing: Tensor) -> None:
-        """Start with no tokens."""
-        self.self_attention = PastAttention(layer.self_attention, nothing)
-        self.feed_forward = layer.feed_forward
-        self.add_norm_1, self.add_norm_2 = layer.add_norm_1, layer.add_norm_2
-
-    def __call__(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """Return what `EncoderLayer` returns for the newest tokens, by its own lines."""
-        return EncoderLayer.forward(cast(Any, self), x, mask)
+            layer.select(rows)
 
 
 def refuse_changed_stack(model: SingleStack) -> None:
     """Refuse a model with a changed part that `DecoderOnlyCache` does not call, or whose mask is another.
 
-    Raises:
-        NotPlain: If `forward`, `hidden` or `mask` are not those of `DecoderOnly`, the model, its encoder, a
-            layer or an attention has another `forward` or hooks, or an attention is not `cacheable`.
+    The parts are `forward`, `hidden` and `mask` of the model, its encoder, the layers and their attentions.
     """
     from annotated_transformer.modern.decoder_only import DecoderOnly  # which starts with this cache
 

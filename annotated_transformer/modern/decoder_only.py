@@ -27,11 +27,7 @@ class DecoderOnly(SingleStack):
         return decoder_mask(ids, self.config.pad_id)
 
     def loss(self, batch: Any, *, smoothing: float | int) -> Float[Tensor, ""]:
-        """Return the mean loss of the next tokens, in nats.
-
-        Raises:
-            ValueError: If the batch has sources, which a single stack does not read.
-        """
+        """Return the mean loss of the next tokens, in nats."""
         if batch.src.size(1) > 0:
             raise ValueError(
                 f"the batch has sources of {batch.src.size(1)} tokens, and a decoder-only model reads one "
@@ -62,11 +58,7 @@ class EncoderOnly(SingleStack):
         return padding_mask(ids, self.config.pad_id)
 
     def loss(self, batch: Any, *, smoothing: float | int) -> Float[Tensor, ""]:
-        """Return the mean loss of the label at each token, in nats.
-
-        Raises:
-            ValueError: If there is not one label for each token.
-        """
+        """Return the mean loss of the label at each token, in nats."""
         if batch.src.shape != batch.labels.shape:
             raise ValueError(
                 f"the batch has tokens of shape {tuple(batch.src.shape)} and labels of "

@@ -10,9 +10,6 @@ def first_query(query: Tensor, key: Tensor) -> int:
 
     In a whole sequence, queries and keys have the same positions. In a step of decoding, the keys of
     earlier tokens are in a cache, and the newest token asks.
-
-    Raises:
-        ValueError: If there are more queries than keys, as there may be in cross-attention.
     """
     queries, keys = query.size(-2), key.size(-2)
     if queries > keys:
@@ -24,11 +21,7 @@ def first_query(query: Tensor, key: Tensor) -> int:
 
 
 def distances(query: Tensor, key: Tensor) -> Int[Tensor, "queries keys"]:
-    """Return the position of each key minus that of each query: -1 is the token before.
-
-    Raises:
-        ValueError: If there are more queries than keys.
-    """
+    """Return the position of each key minus that of each query: -1 is the token before."""
     first = first_query(query, key)
     place = torch.arange(key.size(-2), device=key.device)
     return place[None, :] - place[first:, None]

@@ -30,11 +30,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         attention: nn.Module | None = None,
         bias: bool = False,
     ) -> None:
-        """Make the four projections, those of keys and values with `num_kv_heads` heads.
-
-        Raises:
-            ValueError: If the heads do not split `d_model`, or the groups are not equal.
-        """
+        """Make the four projections, those of keys and values with `num_kv_heads` heads."""
         super().__init__(d_model, num_heads, attention=attention, bias=bias)
         refuse_unequal_groups(num_heads, num_kv_heads)
         self.num_kv_heads = num_kv_heads

@@ -39,11 +39,6 @@ def continue_text(
 
     With a `generator`, tokens are drawn from the model's distribution, after `logits_processors` such as
     `(Temperature(0.7), TopK(10))` have changed it; without one, the most likely token follows.
-
-    Raises:
-        ValueError: If a prompt is empty or has padding: prompts of one length go together. It is NotPlain if
-            `DecoderOnlyCache` would not call a part of the model.
-        FloatingPointError: If the model's logits are NaN.
     """
     config = model.config
     if prompt.size(1) == 0 or (prompt == config.pad_id).any():

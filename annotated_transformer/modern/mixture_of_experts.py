@@ -28,12 +28,7 @@ class Router(nn.Module):
     r"""Choose for each token the `top_k` most likely experts of $\mathrm{softmax}(xW_r)$."""
 
     def __init__(self, d_model: int, num_experts: int, top_k: int) -> None:
-        """Make the map from a token to a logit for each expert.
-
-        Raises:
-            ValueError: If a size is not a positive whole number, or a token would go to no expert, or to more
-                than there are.
-        """
+        """Make the map from a token to a logit for each expert."""
         super().__init__()
         refuse_sizes(d_model=d_model, num_experts=num_experts, top_k=top_k)
         if top_k > num_experts:
@@ -55,11 +50,7 @@ class MixtureOfExperts(FeedForward):
     """
 
     def __init__(self, router: Router, experts: Iterable[FeedForward]) -> None:
-        """Take the router, and an expert for each of its logits.
-
-        Raises:
-            ValueError: If there are not as many experts as the router chooses from.
-        """
+        """Take the router, and an expert for each of its logits."""
         nn.Module.__init__(self)  # without the matrices of a single network
         self.router, self.experts = router, nn.ModuleList(experts)
         if len(self.experts) != router.to_logits.out_features:

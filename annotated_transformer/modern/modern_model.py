@@ -50,7 +50,6 @@ class ModernModel(DecoderOnly):
     config_type = ModernConfig
 
     def __init__(self, config: ModernConfig) -> None:
-        """Build what the config describes, initialized from torch's global generator."""
         super().__init__(
             config, ModernParts(config, num_kv_heads=config.num_kv_heads, base=config.rotary_base)
         )

@@ -30,12 +30,7 @@ class ModernParts(PaperParts):
     def __init__(
         self, config: TransformerConfig, *, num_kv_heads: int | None = None, base: float = 10_000.0
     ) -> None:
-        """Take the config, the number of heads of keys and values (all by default), and the rotary base.
-
-        Raises:
-            ValueError: If the config names an attention that was registered, which has its own queries, or
-                the heads cannot be grouped or rotated so.
-        """
+        """Take the config, the number of heads of keys and values (all by default), and the rotary base."""
         super().__init__(config)
         if config.attention not in ATTENTIONS:
             raise ValueError(

@@ -36,9 +36,6 @@ def distance_buckets(
 
     With `causal`, all buckets are for keys before the query, and a later key counts as distance 0.
     Otherwise, the second half of the buckets is for keys after the query.
-
-    Raises:
-        ValueError: If a size is not a positive whole number, or no bucket is exact, or none is wider.
     """
     refuse_sizes(num_buckets=num_buckets, max_distance=max_distance)
     if (exact := num_buckets // (2 if causal else 4)) not in range(1, max_distance):

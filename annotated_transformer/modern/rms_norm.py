@@ -31,9 +31,6 @@ class RMSNorm(nn.Module):
         """Return each token divided by its root mean square, times `gain`.
 
         Half precision is computed in float32, as in `LayerNorm`.
-
-        Raises:
-            ValueError: If the tokens are not `d_model` wide.
         """
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean_square = wide.square().mean(dim=-1, keepdim=True)
@@ -45,7 +42,6 @@ class PostRMSNorm(PostNorm):
     r"""The paper's Add & Norm with an `RMSNorm`: $\mathrm{RMSNorm}(x + \mathrm{Sublayer}(x))$."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
-        """Create the norm and the dropout."""
         super().__init__(d_model, dropout)
         self.norm = RMSNorm(d_model)  # type: ignore[assignment]
 
@@ -57,6 +53,5 @@ class PreRMSNorm(PreNorm):
     """
 
     def __init__(self, d_model: int, dropout: float) -> None:
-        """Create the norm and the dropout."""
         super().__init__(d_model, dropout)
         self.norm = RMSNorm(d_model)  # type: ignore[assignment]

@@ -24,11 +24,7 @@ class RotaryPositions(nn.Module):
     """
 
     def __init__(self, d_k: int, base: float = 10_000.0) -> None:
-        """Store the width of a head, and the base; a larger one turns most pairs more slowly.
-
-        Raises:
-            ValueError: If `d_k` is odd or less than 1, or the base is not a positive number.
-        """
+        """Store the width of a head, and the base; a larger one turns most pairs more slowly."""
         super().__init__()
         refuse_sizes(d_k=d_k)
         if not 0 < base < math.inf:
@@ -40,11 +36,7 @@ class RotaryPositions(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch tokens {self.d_k}"], start: int = 0
     ) -> Float[Tensor, "*batch tokens {self.d_k}"]:
-        """Return the tokens rotated; the first has position `start`.
-
-        Raises:
-            ValueError: If the tokens are not `d_k` wide.
-        """
+        """Return the tokens rotated; the first has position `start`."""
         refuse_other_size(self, "d_k", self.d_k, x.size(-1))
         angle = self.angles(x, start)
         first, second = self.split(x)
@@ -106,11 +98,7 @@ class RotaryAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one weighted mean of the values for each query.
-
-        Raises:
-            ValueError: If there are more queries than keys.
-        """
+        """Return one weighted mean of the values for each query."""
         start = first_query(query, key)
         query, key = self.positions(query, start), self.positions(key)
         heads: Tensor = self.attention(query, key, value, mask)

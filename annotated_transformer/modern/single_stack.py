@@ -19,11 +19,7 @@ class SingleStack(TrainableModel):
     """
 
     def __init__(self, config: TransformerConfig, parts: PaperParts | None = None) -> None:
-        """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them.
-
-        Raises:
-            ValueError: If the config asks for an output matrix or a bias of the logits.
-        """
+        """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them."""
         super().__init__()
         for name, possible in (("tied_output", True), ("output_bias", False)):
             if (value := getattr(config, name)) != possible:
@@ -40,12 +36,7 @@ class SingleStack(TrainableModel):
         initialize(self)
 
     def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
-        """Return logits at each position.
-
-        Raises:
-            TypeError: If `ids` is not a tensor of integers.
-            ValueError: If it does not have two dimensions, or an id is not in the vocabulary.
-        """
+        """Return logits at each position."""
         return self.logits(self.hidden(ids))
 
     def hidden(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:

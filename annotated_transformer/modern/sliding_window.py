@@ -16,11 +16,7 @@ from annotated_transformer.modern.distances import distances
 def sliding_window_mask(
     tokens: int, window: int, device: torch.device | None = None
 ) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Return the causal mask of the last `window` positions: i may attend to i - window < j ≤ i.
-
-    Raises:
-        ValueError: If the window is less than 1.
-    """
+    """Return the causal mask of the last `window` positions: i may attend to i - window < j ≤ i."""
     refuse_sizes(window=window)
     return causal_mask(tokens, device).triu(1 - window)
 
@@ -35,11 +31,7 @@ class SlidingWindowAttention(nn.Module):
     cacheable = True  # the last query gets the same alone as with the others
 
     def __init__(self, window: int, attention: nn.Module | None = None) -> None:
-        """Take the window, which counts the token itself, and the attention that follows.
-
-        Raises:
-            ValueError: If the window is less than 1.
-        """
+        """Take the window, which counts the token itself, and the attention that follows."""
         super().__init__()
         refuse_sizes(window=window)
         self.window = window
@@ -52,11 +44,7 @@ class SlidingWindowAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one weighted mean of the values for each query.
-
-        Raises:
-            ValueError: If there are more queries than keys.
-        """
+        """Return one weighted mean of the values for each query."""
         near = distances(query, key).abs() < self.window
         heads: Tensor = self.attention(query, key, value, near if mask is None else near & mask)
         return heads

@@ -39,9 +39,6 @@ def gated_width(d_ff: int, multiple_of: int = 1) -> int:
 
     Three matrices of this width have as many parameters as two of width `d_ff`. For the paper's
     $d_\text{ff} = 4\,d_\text{model}$, it is $\tfrac83 d_\text{model}$.
-
-    Raises:
-        ValueError: If a size is not a positive whole number.
     """
     refuse_sizes(d_ff=d_ff, multiple_of=multiple_of)
     return -(-2 * d_ff // (3 * multiple_of)) * multiple_of

@@ -29,11 +29,7 @@ class Patches(nn.Module):
     def forward(
         self, images: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return a token for each patch.
-
-        Raises:
-            ValueError: If the images do not split into patches.
-        """
+        """Return a token for each patch."""
         size = self.patch_size
         if images.size(2) % size or images.size(3) % size:
             raise ValueError(
@@ -73,11 +69,7 @@ class VisionTransformer(nn.Module):
         initialize(self)
 
     def forward(self, images: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch classes"]:
-        """Return a logit for each class.
-
-        Raises:
-            ValueError: If the images do not split into patches, or into more than there are positions.
-        """
+        """Return a logit for each class."""
         tokens = self.encoder(self.dropout(self.positions(self.patches(images))))
         logits: Tensor = self.to_classes(tokens.mean(dim=1))
         return logits

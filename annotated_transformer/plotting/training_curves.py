@@ -74,10 +74,6 @@ def plot_curves(folder: str | Path) -> Plot:
     """Plot loss, learning rate, gradient norm and health of the training run in `folder`, finished or not.
 
     A notebook shows the figure, and its `savefig` writes an image, like the command `curves`.
-
-    Raises:
-        FileNotFoundError: There are no reports yet.
-        ValueError: A file of the run is damaged.
     """
     return draw_curves(read_reports(folder), read_schedule(folder))
 
@@ -116,9 +112,6 @@ def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = Non
     """Describe each curve: where it begins and ends, and where it is lowest and highest.
 
     With the schedule, which is drawn instead of the reported learning rates, their peak is the schedule's.
-
-    Raises:
-        ValueError: There are no reports.
     """
     curves = [curve for curves in _panels(reports).values() for curve in curves]
     last = reports[-1]
@@ -138,11 +131,7 @@ def _describe_schedule(schedule: Schedule, last: int) -> str:
 
 
 def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
-    """Describe the figure in the few sentences that replace it for a reader who cannot see it.
-
-    Raises:
-        ValueError: There are no reports.
-    """
+    """Describe the figure in the few sentences that replace it for a reader who cannot see it."""
     loss, *others = _panels(reports).values()
     last = reports[-1].step
     losses = ", ".join(curve.summary() for curve in loss)

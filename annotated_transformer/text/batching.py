@@ -58,11 +58,7 @@ class ClassBatch(Batch):
 
     @property
     def classes(self) -> Int[Tensor, " batch"]:
-        """Return the class of each row, a number from 0 on.
-
-        Raises:
-            ValueError: If a pair has more than one.
-        """
+        """Return the class of each row, a number from 0 on."""
         if self.tgt.size(1) != 1:
             raise ValueError(
                 f"a pair among {self.rows[:9]} has {self.tgt.size(1)} classes; give each one: (ids, [class])"
@@ -76,15 +72,7 @@ class ClassBatch(Batch):
 
 
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
-    """Return the sequences as one tensor, padded to the length of the longest.
-
-    Raises:
-        TypeError: If a sequence is not a list, as when `sequences` is a single sequence.
-        ValueError: If there are no sequences.
-    """
-    other = [type(sequence).__name__ for sequence in sequences if not isinstance(sequence, list)]
-    if other:
-        raise TypeError(f"pad takes a list of lists of ids, not of {other[0]}; for one sequence, give [ids]")
+    """Return the sequences as one tensor, padded to the length of the longest."""
     if not sequences:
         raise ValueError("there are no sequences to pad; give at least one")
     width = max(len(sequence) for sequence in sequences)
@@ -105,10 +93,6 @@ def make_batches(
     padding included. With a `generator`, pairs of equal lengths are shuffled and
     the batches have a random order; without one, they are ordered from short to
     long. `pad_id` is that of the model.
-
-    Raises:
-        TypeError: If a side of a pair is not a list of ids.
-        ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = list(range(len(pairs)))
@@ -148,28 +132,8 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
     return Batch(rows, src, tgt, pad_id)
 
 
-def check_pair(src: list[int], tgt: list[int], name: str) -> None:
-    """Refuse a pair that is empty or not encoded; `name` is what the message calls it.
-
-    Raises:
-        TypeError: If a side is not a list of ids.
-        ValueError: If the source has no token, or the target fewer than two.
-    """
-    check_encoded(src, tgt, name)
-    if not src or len(tgt) < 2:
-        raise ValueError(
-            f"{name} has {len(src)} source and {len(tgt)} target tokens; "
-            f"a source needs one (EOS) and a target two (BOS, EOS)"
-        )
-
-
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
-    """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it.
-
-    Raises:
-        TypeError: If a side is not a list of ids.
-        ValueError: If the target is empty.
-    """
+    """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it."""
     for side in (src, tgt):
         if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
             raise TypeError(

@@ -158,10 +158,6 @@ def load_files(files: Mapping[str, PairFiles], *, languages: Languages | None = 
             validation split are those of `load_corpus`.
         languages: The languages of source and target, if they are known; a model that is trained on the
             corpus stores them.
-
-    Raises:
-        ValueError: If there is no split `train`, or a file has the wrong content.
-        FileNotFoundError: If a file is missing.
     """
     if "train" not in files:
         there = ", ".join(files) or "none"
@@ -177,9 +173,6 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """Return the folder of the corpus `name`: `folder`, or the folder called `name` inside it.
 
     The default of `folder` is the environment variable ANNOTATED_TRANSFORMER_DATA.
-
-    Raises:
-        ValueError: If neither is given.
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:

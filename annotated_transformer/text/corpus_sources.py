@@ -78,11 +78,7 @@ If you share a copy or a part of it, keep this attribution and say that it was c
 
 
 def refuse_other_files(name: str, source: Source, paths: Iterable[Path]) -> None:
-    """Refuse files that are not those of the corpus `name`, which `source` has.
-
-    Raises:
-        ValueError: If a file has another name or other content than the published ones.
-    """
+    """Refuse files that are not those of the corpus `name`, which `source` has."""
     for path in paths:
         if not path.is_file():  # a folder or a FIFO: `read_pairs` refuses it
             continue

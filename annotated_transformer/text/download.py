@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError
@@ -32,35 +31,15 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
 
     Raises:
         ValueError: If the name is unknown, or a file has a different digest.
-        OSError: If the network or the disk fails; the next call resumes the download. Folders that are
-            still empty are removed.
+        OSError: If the network or the disk fails; the next call resumes the download.
     """
     if name not in (sources := published()):
         raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(sources)}")
     folder = Path(folder) if Path(folder).name == name else Path(folder) / name
-    with _new_folder(folder):
-        for file, sha256 in sources[name].files.items():
-            fetch(f"{sources[name].url}/{file}", folder / file, sha256=sha256, timeout=timeout)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, sha256 in sources[name].files.items():
+        fetch(f"{sources[name].url}/{file}", folder / file, sha256=sha256, timeout=timeout)
     return folder
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[None]:
-    """Make a folder; after an error or Ctrl-C, remove what was made and is still empty."""
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OSError(
-                error.errno, f"cannot make the folder {folder} ({error.strerror}); give another"
-            ) from error
-        yield
-    except BaseException:
-        with suppress(OSError):  # not empty: the next call resumes the download
-            for place in made:
-                place.rmdir()
-        raise
 
 
 def fetch(url: str, path: Path, *, sha256: str, timeout: float = 30.0) -> None:

@@ -30,12 +30,6 @@ def read_lines(path: Path, member: str = "") -> list[str]:
     """Return the lines of a UTF-8 file, or of `member` of a zip file.
 
     Only a line feed ends a line: a sentence may contain other separators.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, has another
-            encoding or other line ends, or contains bytes that are not UTF-8. The message lists the bad
-            lines.
     """
     lines, problems = read_lines_and_problems(path, member)
     if problems:
@@ -44,13 +38,7 @@ def read_lines(path: Path, member: str = "") -> list[str]:
 
 
 def read_lines_and_problems(path: Path, member: str = "") -> tuple[list[str], dict[int, str]]:
-    """Return what `read_lines` returns, and a description of each line that is not UTF-8, by its number.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, or has
-            another encoding or other line ends.
-    """
+    """Return what `read_lines` returns, and a description of each line that is not UTF-8, by its number."""
     lines, problems = _decode(read_bytes(path, member), str(path), "strict")
     if not lines:
         raise ValueError(f"{path} is empty; give a file with one sentence per line")
@@ -61,10 +49,6 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     """Return the lines of the bytes read from `name`; no bytes, or a single line feed, are no lines.
 
     `errors` is what `bytes.decode` does with bytes that are not UTF-8.
-
-    Raises:
-        ValueError: If the text has another encoding or other line ends, or if bytes are not UTF-8. The
-            message lists the bad lines.
     """
     lines, problems = _decode(raw, name, errors)
     if problems:
@@ -104,8 +88,6 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
     for start, (kind, way_out) in OTHER_FORMATS.items():
         if raw.startswith(start):
             raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
-    if kind := _wide_encoding(raw):
-        raise ValueError(f"{name} looks like {kind} without a byte order mark, not UTF-8; {CONVERT}")
     if raw.count(0) > raw.count(b"\n"):
         raise ValueError(f"{name} has {raw.count(0)} NUL bytes, which text does not have; give a text file")
     lines = raw.rstrip().split(b"\n")
@@ -117,24 +99,8 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
         )
 
 
-def _wide_encoding(raw: bytes) -> str:
-    """Return UTF-16 or UTF-32 if the bytes seem to be text in it, whose ASCII characters contain NULs."""
-    for encoding in ("UTF-32", "UTF-16") if b"\0" in raw else ():
-        for order in ("LE", "BE"):
-            text = raw[: len(raw) // 4 * 4].decode(f"{encoding}-{order}", "replace")
-            lines = "\n" in text or b"\n" not in raw
-            if lines and not {"\0", "\ufffd"} & set(text) and any(map(str.isascii, text)):
-                return encoding
-    return ""
-
-
 def read_bytes(path: Path, member: str = "") -> bytes:
-    """Return the bytes of a file, of what gzip compressed to it, or of `member` if it is a zip file.
-
-    Raises:
-        FileNotFoundError: If the file is missing.
-        ValueError: If it is an archive that is damaged or cannot be unpacked.
-    """
+    """Return the bytes of a file, of what gzip compressed to it, or of `member` if it is a zip file."""
     try:
         if member and path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
@@ -145,10 +111,5 @@ def read_bytes(path: Path, member: str = "") -> bytes:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of the archive
         raise ValueError(f"{path} is not a complete archive ({error}); download it again") from error
-    except RuntimeError as error:  # encrypted, or (NotImplementedError) an unknown compression
-        raise ValueError(
-            f"Python cannot unpack {path} ({error}); unpack it with another program, and replace it by "
-            f"{member}"
-        ) from error
     except KeyError as error:
         raise ValueError(f"{path} does not contain {member}; download it again") from error

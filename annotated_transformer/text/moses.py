@@ -27,9 +27,6 @@ def moses_lowercase(text: str, language: str) -> str:
 
     Processing a text twice changes nothing in German, but English `dog 's` becomes `dog ' s`. So do
     not process the output of a model that was trained on processed text.
-
-    Raises:
-        ValueError: If Moses has no rules for the language; it would use those of English.
     """
     normalizer, tokenizer = _moses(language)
     # The scripts read lines with their line feed, which a rule about quotation marks needs.
@@ -63,11 +60,7 @@ class Recaser:
 
 
 def check_language(language: str) -> None:
-    """Refuse a language for which Moses would use the rules of English.
-
-    Raises:
-        ValueError: If Moses has no rules for it; the message lists the languages.
-    """
+    """Refuse a language for which Moses would use the rules of English."""
     if language not in LANGUAGES:
         raise ValueError(
             f"Moses has no rules for the language {language!r}; choose from {', '.join(LANGUAGES)}"

@@ -19,13 +19,7 @@ class TwoFiles:
     target: Path
 
     def read(self) -> list[tuple[str, str]]:
-        """Return the pairs, without white space around the sentences.
-
-        Raises:
-            FileNotFoundError: If a file is missing.
-            ValueError: If a file is empty or a table, contains empty lines or bytes that are not UTF-8, or
-                if the two have different numbers of lines. The message lists the bad lines of both.
-        """
+        """Return the pairs, without white space around the sentences."""
         (src, bad_src), (tgt, bad_tgt) = map(_read_sentences, (self.source, self.target))
         problems = [*bad_src, *bad_tgt]
         ways = [way for _, way in problems] or ["align the two files"]
@@ -75,11 +69,7 @@ class Table:
     columns: tuple[int | str, int | str] = (1, 2)
 
     def __post_init__(self) -> None:
-        """Refuse columns that no table has.
-
-        Raises:
-            ValueError: If both are the same, or if a number is less than 1.
-        """
+        """Refuse columns that no table has."""
         self._refuse_equal(*self.columns)
         if any(isinstance(column, int) and column < 1 for column in self.columns):
             raise ValueError(
@@ -87,14 +77,7 @@ class Table:
             )
 
     def read(self) -> list[tuple[str, str]]:
-        """Return the pairs, without white space around the sentences.
-
-        Raises:
-            FileNotFoundError: If the file is missing.
-            ValueError: If the file is empty, has no or two columns of such a name, or if a line lacks one of
-                the columns or has nothing in it, or contains bytes that are not UTF-8. The message lists the
-                bad lines.
-        """
+        """Return the pairs, without white space around the sentences."""
         lines, undecoded = read_lines_and_problems(self.file)
         problems: list[str] = []
         ways: list[str] = []

@@ -28,11 +28,6 @@ def read_pairs(
     """Return the sentence pairs of `split`, from `{split}.{language}` or `{split}.{language}.gz`.
 
     White space around a sentence is removed.
-
-    Raises:
-        FileNotFoundError: If a file is missing; the message lists the files that exist.
-        ValueError: If a file is empty or a table, contains empty lines or bytes that are not UTF-8, or if the
-            two files have different numbers of lines. The message lists the bad lines of both.
     """
     refuse_one_language(source, target)
     return TwoFiles(*split_paths(Path(folder), split, source, target)).read()
@@ -121,9 +116,6 @@ def split_by_sentence(pairs: list[SentencePair], *, seed: int = 0, share: float 
     sentence in common, directly or through other pairs, form a family, which stays in one split.
     About `share` of the families go to val and as many to test. The choice depends on a digest of the
     seed and the sentences, so it is the same on every machine and for every order of `pairs`.
-
-    Raises:
-        ValueError: If a split is empty because there are too few families.
     """
     splits: Splits = {"train": [], "val": [], "test": []}
     families = _families(pairs)

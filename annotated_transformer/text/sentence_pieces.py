@@ -34,11 +34,7 @@ class SentencePieceTokenizer(Tokenizer):
     """
 
     def __init__(self, vocabulary: Sequence[str], source: Backend, target: Backend) -> None:
-        """Take the string of each id, and two segmentations, whose own ids do not matter.
-
-        Raises:
-            ValueError: If two ids have the same string, or the first four are not the special tokens.
-        """
+        """Take the string of each id, and two segmentations, whose own ids do not matter."""
         ids = {piece: id_ for id_, piece in enumerate(vocabulary)}
         if len(ids) < len(vocabulary):
             twice = next(piece for id_, piece in enumerate(vocabulary) if ids[piece] != id_)
@@ -86,11 +82,7 @@ class SentencePieceTokenizer(Tokenizer):
         return SentencePieceTokenizer(self.vocabulary(), *sides)
 
     def with_dropout(self, p: float, generator: torch.Generator) -> "Tokenizer":
-        """Refuse to: there are no merges to leave out.
-
-        Raises:
-            ValueError: Always.
-        """
+        """Refuse to: there are no merges to leave out."""
         raise ValueError(f"p={p}, but a tokenizer of SentencePiece has no merges to leave out; give 0")
 
     def to_json(self) -> str:
@@ -119,11 +111,7 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 def saved_tokenizer(text: str) -> Tokenizer:
-    """Return the tokenizer whose `to_json` wrote this: that of two SentencePiece models has a `vocabulary`.
-
-    Raises:
-        ValueError: If it is not the JSON of a tokenizer.
-    """
+    """Return the tokenizer whose `to_json` wrote this; that of two models has a `vocabulary`."""
     try:
         parts = json.loads(text)
     except ValueError as error:

@@ -15,11 +15,7 @@ SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their i
 
 
 def check_texts(texts: object, who: str) -> None:
-    """Refuse anything but a list of strings.
-
-    Raises:
-        TypeError: If it is a single text, not a list, or contains something other than strings.
-    """
+    """Refuse anything but a list of strings."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
     if not isinstance(texts, (list, tuple)):
@@ -33,11 +29,7 @@ def check_texts(texts: object, who: str) -> None:
 
 
 def refuse_surrogates(texts: Sequence[str]) -> None:
-    """Refuse texts that UTF-8 cannot encode.
-
-    Raises:
-        ValueError: If a text has half of a surrogate pair.
-    """
+    """Refuse texts that UTF-8 cannot encode."""
     for index, text in enumerate(texts):
         try:
             text.encode()
@@ -46,19 +38,6 @@ def refuse_surrogates(texts: Sequence[str]) -> None:
                 f"text {index} of {len(texts)} is not valid Unicode: it has half of a surrogate pair "
                 f"({text[:40]!r}); decode it as UTF-8"
             ) from error
-
-
-def _refuse_other_than_lists(sequences: object) -> None:
-    kind, way_out = type(sequences).__name__, ""
-    if isinstance(sequences, torch.Tensor):
-        missing = max(2 - sequences.ndim, 0)  # dimensions
-        way_out = "[" * missing + "tensor.tolist()" + "]" * missing
-    elif not isinstance(sequences, (list, tuple)):
-        way_out = "[[id]] for one id" if isinstance(sequences, int) else "tensor.tolist()"
-    elif sequences and all(isinstance(ids, int) for ids in sequences):
-        kind, way_out = f"{kind} of {type(sequences[0]).__name__}", "[ids] for one sequence"
-    if way_out:
-        raise TypeError(f"sequences are of type {kind}, not a list of lists of int; give {way_out}")
 
 
 def cleaning_steps() -> list[normalizers.Normalizer]:
@@ -103,7 +82,6 @@ class Tokenizer:
         On a small corpus, the vocabulary may have fewer than `vocab_size` entries.
 
         Raises:
-            TypeError: If `texts` are not strings.
             ValueError: If the texts are empty or not valid Unicode, or `vocab_size` is too small for the
                 bytes or too large.
         """
@@ -200,10 +178,8 @@ class Tokenizer:
         """Return the text of each sequence of ids, without the special tokens.
 
         Raises:
-            TypeError: If a sequence is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
-        _refuse_other_than_lists(sequences)
         for ids in sequences:
             self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
@@ -215,7 +191,6 @@ class Tokenizer:
         A token at the start of a word begins with a space.
 
         Raises:
-            TypeError: If `ids` is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
         self._refuse_unknown(ids)

@@ -128,11 +128,7 @@ class Recipe:
 
 
 def refuse_seed(seed: int) -> None:
-    """Refuse a seed that PyTorch's CPU generator would truncate.
-
-    Raises:
-        ValueError: If it has more than 32 bits, or is negative.
-    """
+    """Refuse a seed that PyTorch's CPU generator would truncate."""
     if not 0 <= seed < 2**32:
         raise ValueError(
             f"seed={seed!r}, of which PyTorch's generator would use the last 32 bits, "

@@ -19,11 +19,7 @@ from annotated_transformer.text.batching import Batch
 
 @contextmanager
 def join_process_group() -> Iterator["ProcessGroup"]:
-    """Join the process group that torchrun started, if it started one.
-
-    Raises:
-        ConnectionError: If the connection to another process is lost, which happens when it ends early.
-    """
+    """Join the process group that torchrun started, if it started one."""
     if not dist.is_torchelastic_launched():
         yield ProcessGroup()
         return
@@ -64,11 +60,7 @@ class ProcessGroup:
         self.world_size = dist.get_world_size() if initialized else 1
 
     def refuse_unequal(self, identity: Mapping[str, object]) -> None:
-        """Refuse processes that were started with different settings, seeds, or pairs.
-
-        Raises:
-            ValueError: In every process.
-        """
+        """Refuse, in every process, that they were started with different settings, seeds, or pairs."""
         if self.world_size == 1:
             return
         identities: list[Mapping[str, object]] = [{}] * self.world_size
@@ -108,15 +100,13 @@ class ProcessGroup:
         shard = replace(batch, rows=batch.rows[mine], src=batch.src[mine], tgt=batch.tgt[mine])
         return shard, shard.num_labels / batch.num_labels
 
-    def total(self, numbers: Tensor) -> Tensor:
-        """Return the sum of each rank's tensor, on the device of this rank's."""
-        if self.world_size > 1:
-            dist.all_reduce(numbers)
-        return numbers
-
     def sum(self, number: float) -> float:
         """Return the sum of a number over all ranks."""
-        return self.total(torch.tensor(number, dtype=torch.float64)).item() if self.world_size > 1 else number
+        if self.world_size == 1:
+            return number
+        numbers = torch.tensor(number, dtype=torch.float64)
+        dist.all_reduce(numbers)
+        return numbers.item()
 
     def broadcast(self, number: float | bool) -> float:
         """Return rank 0's number on every rank."""

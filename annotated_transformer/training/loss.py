@@ -93,9 +93,6 @@ def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Ten
     """Return the loss of a batch, which is moved to the model's device.
 
     `objective` is a module such as `PlainLoss`, which may be wrapped in DDP.
-
-    Raises:
-        ValueError: If the batch's padding id is not the model's.
     """
     if batch.pad_id != model.config.pad_id:
         raise ValueError(

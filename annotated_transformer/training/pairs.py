@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.trainable import AnyModel, is_transformer
-from annotated_transformer.text.batching import Pair, check_encoded, check_pair, encode_pairs
+from annotated_transformer.text.batching import Pair, check_encoded, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.lines import REPORTED, list_problems
@@ -16,28 +16,24 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
     """Refuse pairs that would fail later, in the middle of an epoch.
 
     Those of a model other than `Transformer` may have no source, and targets that are not sentences.
-
-    Raises:
-        TypeError: If a side of a pair is not a list of ids.
-        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
     """
     positions, of_tokens = model.config.max_length, getattr(model, "batch_type", None) is None
     for row, (src, tgt) in enumerate(pairs):
         name = f"{kind} {row}"
-        (check_pair if is_transformer(model) else check_encoded)(src, tgt, name)
+        check_encoded(src, tgt, name)
         if max(len(src), len(tgt) - 1) > positions:
             raise ValueError(
                 f"{name} has {len(src)} source and {len(tgt)} target tokens, and the model "
                 f"{positions} positions; drop the pair, or build the model with a larger max_length"
             )
-        if is_transformer(model):
-            _refuse_other_ends(model.config, tgt, name)
         if of_tokens and len(tgt) < 2:
             raise ValueError(
                 f"{name} has 1 target token; give two or more, of which all but one are predicted"
             )
-        if not (of_tokens or src):
+        if not src and (is_transformer(model) or not of_tokens):
             raise ValueError(f"{name} has no source to predict its target from; give one token or more")
+        if is_transformer(model):
+            _refuse_other_ends(model.config, tgt, name)
         _refuse_other_ids(model.config, src + tgt if of_tokens else src, name)  # a class is no id
 
 
@@ -65,11 +61,7 @@ def _refuse_other_ids(config: TransformerConfig, ids: list[int], name: str) -> N
 
 
 def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, batch_tokens: int) -> None:
-    """Refuse pairs that are too long for the model or for a batch, all of them in one report.
-
-    Raises:
-        ValueError: If there are such pairs.
-    """
+    """Refuse pairs that are too long for the model or for a batch, all of them in one report."""
     problems = []
     for texts in (corpus.splits["train"], corpus.splits.get(corpus.validation or "", [])):
         for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):

@@ -25,7 +25,7 @@ from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
-from annotated_transformer.training.progress_bar import ProgressBar
+from annotated_transformer.training.progress_bar import progress_bar
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
@@ -97,10 +97,9 @@ def train(
         stop: Called before each update. If it returns True, the state is saved and training stops.
 
     Raises:
-        TypeError: If the model is neither, or its config lacks a setting.
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
-        ValueError: If the pairs do not fit the model, the generator is not on the CPU, there are neither
+        ValueError: If the pairs do not fit the model, there are neither
             validation pairs nor a criterion and `config` has `patience`, the criterion returns no finite
             number, `config.fast` is set and the accelerated path would compute something else, or the run
             directory belongs to another run.
@@ -175,11 +174,6 @@ def train_steps(
         raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
         generator = torch.Generator().manual_seed(torch.initial_seed())
-    if generator.device.type != "cpu":
-        raise ValueError(
-            f"the generator is on {generator.device}, and pairs are put in order on the CPU; give "
-            f"torch.Generator(), or none"
-        )
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
@@ -199,7 +193,7 @@ def train_steps(
                 state.restore(saved)
         stopwatch = Stopwatch(state.progress.seconds)
         made = Update(state.progress.step, math.nan, state.progress.lr, math.nan)
-        with _naming_the_saved_step(run_directory), ProgressBar(disable=state.group.rank > 0) as bar:
+        with _naming_the_saved_step(run_directory), progress_bar(state.group.rank) as bar:
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
@@ -212,7 +206,8 @@ def train_steps(
                     state.progress.seconds = state.group.broadcast(seconds)
                     speed = f"{stopwatch.tokens_per_second:.0f} tokens/s"
                     line = f"step {made.step}, loss {made.loss:.3f}, lr {made.lr:.1e}, {speed}"
-                    bar.advance(completed(config, state.progress), line)
+                    bar.set_postfix_str(line)
+                    bar.update(min(completed(config, state.progress), 1.0) - bar.n)
                     if is_over(config, state.progress) or state.progress.batch == len(batches):
                         break  # it is yielded with the metrics
                     if run_directory is not None and state.group.broadcast(run_directory.is_due()):
@@ -245,9 +240,6 @@ def training_loss(
     """Return a context with the loss of a batch: the plain one, or an accelerated one if `config.fast`.
 
     With bfloat16, warn if the CPU probably has to emulate it.
-
-    Raises:
-        ValueError: If `config.fast` is set, and the accelerated path would compute something else.
     """
     on_cpu = next(model.parameters()).device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
@@ -321,10 +313,6 @@ def update(
     """Make one update of the weights.
 
     The loss is the mean over the labels of all `parts`, whose gradients are added up.
-
-    Raises:
-        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
-            are unchanged.
     """
     progress, weights = state.progress, [*state.model.parameters()]
     progress.lr = learning_rate(

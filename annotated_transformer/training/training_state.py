@@ -64,24 +64,7 @@ class TrainingState:
 
     def restore(self, saved: SavedState) -> None:
         """Set everything to what `to_saved` returned."""
-        self._restore_tensors(saved.tensors)
-        self.progress = replace(saved.progress)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return weights, moments and the generators of every rank by name."""
-        names = [plain_name(name) for name, _ in self.model.named_parameters()]
-        tensors = {f"model.{plain_name(name)}": x for name, x in self.model.state_dict().items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
-        tensors["random.order"] = self.order
-        for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
-            tensors[f"random.cpu.{rank}"] = generator
-        if (device := self.device).type == "cuda":
-            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
-                tensors[f"random.cuda.{rank}"] = generator
-        return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-
-    def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
+        self.progress, tensors = replace(saved.progress), saved.tensors
         model = {name: tensors[f"model.{plain_name(name)}"] for name in self.model.state_dict()}
         self.model.load_state_dict(model)
         names = [plain_name(name) for name, _ in self.model.named_parameters()]
@@ -98,3 +81,17 @@ class TrainingState:
         cuda = f"random.cuda.{self.group.rank}"
         if cuda in tensors and self.device.type == "cuda":
             torch.cuda.set_rng_state(tensors[cuda], self.device)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return weights, moments and the generators of every rank by name."""
+        names = [plain_name(name) for name, _ in self.model.named_parameters()]
+        tensors = {f"model.{plain_name(name)}": x for name, x in self.model.state_dict().items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
+        tensors["random.order"] = self.order
+        for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
+            tensors[f"random.cpu.{rank}"] = generator
+        if (device := self.device).type == "cuda":
+            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
+                tensors[f"random.cuda.{rank}"] = generator
+        return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}

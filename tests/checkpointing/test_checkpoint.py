@@ -142,8 +142,6 @@ def take_another_tokenizer(folder: Path) -> None:
 
 
 DAMAGED = r"model\.safetensors is damaged \(.+\); save or copy the model again"
-NO_JSON = r"config\.json is not JSON \(.+\); save or copy the model again"
-UNKNOWN = r"config\.json has {}, unknown to this package; it knows vocab_size,"
 MIXED = (
     r"{}\.json is not the one that model\.safetensors was saved with: it was changed, or a save was cut "
     r"short; take all of config\.json, .* \(to change attention, dropout or max_length of a model, see help\("
@@ -158,17 +156,7 @@ DAMAGES = {
     "no digest of the weights": (relabel(**{"model.safetensors": None}), DAMAGED),
     "no digest of the config": (relabel(**{"config.json": None}), MIXED.format("config")),
     "another format": (relabel(format_version="2"), VERSION.format("2")),
-    "another type": (
-        relabel(dtype="torch.int8"),
-        r"is of a model of type torch\.int8, and this package knows torch\.float16, .*; save the model",
-    ),
-    "a cut config": (edit("config.json", lambda data: data[:9]), NO_JSON),
-    "a deep config": (edit("config.json", lambda data: b"[" * 99_999), NO_JSON),
-    "a list": (edit("config.json", lambda data: b"[1]"), UNKNOWN.format(r"\[1\]")),
-    "an unknown field": (
-        edit("config.json", lambda data: data.replace(b'"d_ff"', b'"d_fff"')),
-        UNKNOWN.format(r"\['d_fff'\]"),
-    ),
+    "a cut config": (edit("config.json", lambda data: data[:9]), MIXED.format("config")),
     "a changed config": (
         edit("config.json", lambda data: data.replace(b'heads": 3', b'heads": 5')),
         MIXED.format("config"),
@@ -184,16 +172,6 @@ def test_message_a_damaged_or_mixed_model(folder: Path, damage: Callable[[Path],
     damage(folder)
     with pytest.raises(ValueError, match=message):
         checkpoint.load(folder)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("wrong", [5, None, b"model"])
-def test_message_a_folder_that_is_not_a_path(wrong: object):
-    message = rf"^folder={wrong!r} is of type {type(wrong).__name__}; give a path, such as 'my_model'$"
-    with pytest.raises(TypeError, match=message):
-        checkpoint.load(wrong)
-    with pytest.raises(TypeError, match=message):
-        checkpoint.save(wrong, make_model(), make_tokenizer())
 
 
 @pytest.mark.message
@@ -220,28 +198,6 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
     assert list(tmp_path.iterdir()) == []
     checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which has a larger range
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("field", "value", "sentence"),
-    [
-        ("d_ff", 7, "of shape (12, 14), and config.json makes it (12, 7)"),
-        ("num_layers", 2, "of shape None, and config.json makes it (12,)"),
-    ],
-)
-def test_message_shapes_that_do_not_match(tmp_path: Path, field: str, value: int, sentence: str):
-    checkpoint.save(tmp_path, make_model(**{field: value}), make_tokenizer())
-    path = tmp_path / "model.safetensors"
-    with safe_open(path, framework="pt") as file:
-        metadata = file.metadata()
-    tensors = make_model().state_dict()
-    save_file(tensors, path, metadata | {"model.safetensors": files.digest_tensors(tensors)})
-    expected = r"safetensors has decoder\.layers\.\S+ " + re.escape(
-        f"{sentence}; give the two files of one model"
-    )
-    with pytest.raises(ValueError, match=expected):
-        checkpoint.load(tmp_path)
 
 
 @pytest.mark.message

@@ -70,16 +70,6 @@ def test_message_a_model_in_another(tmp_path: Path):
         checkpoint.save(tmp_path, AveragedModel(make_model()), make_tokenizer())
 
 
-@pytest.mark.message
-def test_message_a_model_without_values(tmp_path: Path):
-    expected = (
-        r"the model is on the device 'meta', where weights have no values; load them with "
-        r"load_state_dict\(…, assign=True\)"
-    )
-    with pytest.raises(ValueError, match=expected):
-        checkpoint.save(tmp_path, make_model().to("meta"), make_tokenizer())
-
-
 def keep_norm_in_float32(model: Transformer) -> None:
     model.bfloat16().decoder.layers[0].add_norm_3.norm.float()
 

@@ -133,15 +133,6 @@ def test_message_loading_without_the_attention(tmp_path: Path, monkeypatch):
         checkpoint.load(tmp_path)
 
 
-@pytest.mark.message
-def test_message_code_that_is_no_name(tmp_path: Path):
-    checkpoint.save(tmp_path, make_model(), make_tokenizer())
-    for code in ([1], {"model": 3}):
-        (tmp_path / "config.json").write_text(json.dumps(config_of(tmp_path) | {"code": code}))
-        with pytest.raises(ValueError, match=r"config\.json has code=.*, which is not an object of names"):
-            checkpoint.load(tmp_path)
-
-
 class Parted(LanguageModel):
     def __init__(self, config: TransformerConfig, parts: object) -> None:
         super().__init__(config)

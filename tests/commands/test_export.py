@@ -46,7 +46,7 @@ def test_message_an_export_that_is_not_possible(tmp_path: Path, capsys, monkeypa
     def writer(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("writing needs a library; run pip")
 
-    monkeypatch.setattr(Format, "writer", lambda self: writer)
+    monkeypatch.setattr(Format, "function", lambda self, name: writer)
     assert command_line.main(command) == 2
     assert capsys.readouterr().err == "error: writing needs a library; run pip\n"
     assert not (tmp_path / "out").exists()

@@ -142,11 +142,6 @@ def test_law_finished_targets_are_filled_with_the_models_padding(stirred: Callab
             "beam_size=30 and 2 sources make 660 candidates in a step, more than 600;",
         ),
         (
-            {"length_penalty": 0},
-            TypeError,
-            r"length_penalty=0 is not a function of lengths; give GnmtLength\(0\),",
-        ),
-        (
             {"length_penalty": GnmtLength(1e4)},
             ValueError,
             "the length penalty of 23 tokens is inf, and it divides",

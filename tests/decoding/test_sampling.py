@@ -118,13 +118,6 @@ def test_message_there_is_nothing_to_draw(stirred, sources: list[list[int]], val
     assert len(steps) == 3
 
 
-@pytest.mark.message  # "meta" stands for CUDA here, and the shape checker refuses its tensors
-def test_message_a_generator_elsewhere_than_the_model(stirred):
-    sentence = r"^the generator is on cpu, and the model on meta; give torch.Generator\('meta'\), or none$"
-    with pytest.raises(ValueError, match=sentence):
-        sample(stirred().to("meta"), pad([[4, EOS_ID]]), generator=rng())
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("kind", "values", "sentence"),

@@ -109,14 +109,6 @@ def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_a_folder_without_a_model(tmp_path: Path):
-    (tmp_path / "config.json").write_text("{}")
-    words = r"has no shared_vocabulary\.json and no model\.bin; give a folder that to_ctranslate2 wrote"
-    with pytest.raises(FileNotFoundError, match=words):
-        CTranslate2Engine(tmp_path)
-
-
-@pytest.mark.message
 @pytest.mark.parametrize("file", ["model.bin", "shared_vocabulary.json", "config.json"])
 @pytest.mark.parametrize("content", [b"", b"{}"])
 def test_message_a_damaged_folder(tmp_path: Path, file: str, content: bytes):

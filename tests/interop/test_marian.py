@@ -303,8 +303,6 @@ def test_message_a_vocabulary_that_cannot_be_carried_over(make_marian):
 
 @pytest.mark.message
 def test_message_a_folder_without_a_marian_model(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"there is no \S+config\.json; give the folder of a Mari"):
-        from_marian(tmp_path)
     for text, message in (
         ("{", r"config\.json is not JSON \(.*\); download it again$"),
         ("[]", r"config\.json holds a list, not an object; download it again$"),

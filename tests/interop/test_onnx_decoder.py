@@ -80,14 +80,6 @@ def test_oracle_200_translations_are_the_same_or_nearly_so(dtype: str, least: in
 
 
 @pytest.mark.message
-def test_message_a_folder_without_a_model(tmp_path: Path):
-    (tmp_path / "config.json").write_text("{}")
-    words = r"has no encoder\.onnx and no step\.onnx and no tokenizer\.json; give a folder that to_onnx wrote"
-    with pytest.raises(FileNotFoundError, match=words):
-        OnnxDecoder(tmp_path)
-
-
-@pytest.mark.message
 def test_message_another_model_than_the_exported_one(small, exported):
     other = Transformer(dataclasses.replace(small[0].config, num_layers=3))
     words = (
@@ -128,9 +120,7 @@ def test_message_an_id_outside_the_vocabulary(small, exported, id_: int):
     with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
         exported(small[0], torch.tensor([[id_, 2]]))
     targets = exported(small[0], torch.tensor([[4, 2], [5, 2]]))
-    with pytest.raises(
-        ValueError, match=rf"tokens .*{id_}.* are not all in the vocabulary of 270 tokens; give"
-    ):
+    with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
         targets.step(torch.tensor([7, id_]))
     with pytest.raises(ValueError, match=r"tokens have shape \(1,\), and there are 2 targets"):
         targets.step(torch.tensor([7]))

@@ -1,21 +1,16 @@
 """The protocol of models other than the Transformer, and what it refuses."""
 
-import dataclasses
-from types import SimpleNamespace
-
 import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.trainable import (
     DecodeAgain,
-    TrainableModel,
     is_transformer,
     refuse_other_model,
 )
 from annotated_transformer.model.transformer import Transformer
-from tests.own_models import SHAPE, ClassifierConfig, LanguageModel, make
+from tests.own_models import SHAPE, LanguageModel, make
 
 
 def test_oracle_the_steps_give_the_logits_of_one_whole_pass():
@@ -49,23 +44,8 @@ def test_law_a_compiled_transformer_is_one_and_a_model_of_the_protocol_is_none()
         refuse_other_model(model, "train")
 
 
-class NoConfig(TrainableModel):
-    pass
-
-
-class Small(NoConfig):
-    def __init__(self, config: object) -> None:
-        super().__init__()
-        self.config = config
-
-
 WRONG = [
     (nn.Linear(2, 3), "save takes a Transformer or a TrainableModel, not Linear; derive Linear from annot"),
-    (
-        NoConfig(),
-        r"NoConfig\.config is None, and save needs a dataclass; set self\.config in NoConfig\.__init",
-    ),
-    (Small(SimpleNamespace(d_model=2)), r"Small\.config is namespace\(d_model=2\), and save needs a datac"),
 ]
 
 
@@ -74,14 +54,3 @@ WRONG = [
 def test_message_what_is_no_model_of_the_protocol(model: object, message: str):
     with pytest.raises(TypeError, match=message):
         refuse_other_model(model, "save")
-
-
-@pytest.mark.message
-def test_message_a_config_without_a_setting():
-    fields = [(name, int, 2) for name in ("vocab_size", "max_length", "pad_id", "bos_id")]
-    config = dataclasses.make_dataclass("TinyConfig", fields)()
-    expected = r"Small\.config has no d_model and no eos_id, which save needs; add these fields, or derive"
-    with pytest.raises(TypeError, match=expected):
-        refuse_other_model(Small(config), "save")
-    refuse_other_model(Small(ClassifierConfig()), "save")
-    refuse_other_model(Small(TransformerConfig()), "save")

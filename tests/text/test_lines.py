@@ -58,25 +58,14 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
         read_lines(path, "inside")
 
 
-def encrypted(archive: bytes) -> bytes:
-    central = archive.index(b"PK\x01\x02")
-    return archive[:6] + b"\x01" + archive[7 : central + 8] + b"\x01" + archive[central + 9 :]
-
-
 @pytest.mark.message
-def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path):
+def test_message_a_member_that_the_archive_lacks(tmp_path: Path):
     path = tmp_path / "text.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("deu.txt", "a")
     assert read_lines(path, "deu.txt") == ["a"]
     with pytest.raises(ValueError, match=r"text\.zip does not contain fra\.txt; download it again"):
         read_lines(path, "fra.txt")
-    path.write_bytes(encrypted(path.read_bytes()))
-    message = (
-        r"cannot unpack .*text\.zip \(File 'deu\.txt' is encrypted, .*\); unpack it with another program"
-    )
-    with pytest.raises(ValueError, match=message):
-        read_lines(path, "deu.txt")
 
 
 @pytest.mark.message
@@ -97,9 +86,6 @@ TEXTS = ["Größe.\nZwei.\n", "Kurz", "Щит, уж.\nПиджи?\n", "今天天
 def test_message_another_unicode_encoding(kind: str, text: str, errors: str):
     assert decode_lines(text.encode(), "name", errors=errors) == text.rstrip("\n").split("\n")
     for order in ("-LE", "-BE"):
-        message = f"name looks like {kind} without a byte order mark, not UTF-8; convert the text to UTF-8"
-        with pytest.raises(ValueError, match=message):
-            decode_lines(text.encode(f"{kind}{order}"), "name", errors=errors)
         with pytest.raises(ValueError, match=f"name is {kind}, not UTF-8; convert the text to UTF-8"):
             decode_lines(f"\ufeff{text}".encode(f"{kind}{order}"), "name", errors=errors)
 

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 import random
-import re
 import sys
 import unicodedata
 from collections import Counter
@@ -193,22 +192,3 @@ def test_message_ids_of_another_tokenizer_or_type(tokenizer: Tokenizer, wrong: o
     for use in (lambda ids: tokenizer.decode([[5], ids]), tokenizer.tokens):
         with pytest.raises(error, match=message):
             use(wrong)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("wrong", "kind", "way_out"),
-    [
-        (4, "int", "[[id]] for one id"),
-        ((4, 5), "tuple of int", "[ids] for one sequence"),
-        (torch.tensor(4), "Tensor", "[[tensor.tolist()]]"),
-        (torch.tensor([4]), "Tensor", "[tensor.tolist()]"),
-        (torch.tensor([[4]]), "Tensor", "tensor.tolist()"),
-    ],
-)
-def test_message_sequences_that_are_not_a_list_of_lists(tokenizer, wrong, kind, way_out):
-    message = f"sequences are of type {kind}, not a list of lists of int; give {way_out}"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        tokenizer.decode(wrong)
-    if isinstance(wrong, torch.Tensor):
-        assert tokenizer.decode(eval(way_out, {"tensor": wrong})) == tokenizer.decode([[4]])

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -206,14 +205,6 @@ def test_law_without_a_generator_the_order_comes_from_the_seed_of_torch(copy_pai
         assert torch.equal(trained(), trained())
         assert torch.equal(trained(), trained(generator=torch.Generator().manual_seed(seed)))
     assert not torch.equal(trained(), trained(generator=torch.Generator().manual_seed(5)))
-
-
-@pytest.mark.message
-def test_message_a_generator_elsewhere_than_on_the_cpu(copy_pairs):
-    generator = SimpleNamespace(device=torch.device("cuda:0"))
-    message = r"^the generator is on cuda:0, and pairs are put in order on the CPU; give torch.Generator\(\)"
-    with pytest.raises(ValueError, match=message):
-        train(model(), copy_pairs(3), BRIEF, generator=generator)
 
 
 @pytest.mark.parametrize("validated", [False, True])

@@ -59,18 +59,6 @@ class NounPhrase:
     noun: Noun
     plural: bool = False
 
-    def __post_init__(self) -> None:
-        """Refuse a plural with "a".
-
-        Raises:
-            ValueError: If the determiner is "a" and the noun is plural.
-        """
-        if self.determiner == "a" and self.plural:
-            raise ValueError(
-                f"'a {self.noun.english_plural}' is not English; "
-                f"give the determiner 'the' or 'my', or plural=False"
-            )
-
     @property
     def person(self) -> Person:
         """Return the person that a verb agrees with."""
@@ -112,11 +100,6 @@ class Pronoun:
 
     def german(self, case: Case) -> list[Word]:
         """Return the pronoun, which is always in the nominative."""
-        if case != "nominative":
-            raise ValueError(
-                f"{self.translation!r} is a subject, and the grammar has no {case} of it; "
-                f"give a noun phrase as object"
-            )
         return [(self.translation, "pronoun")]
 
 
