@@ -18,8 +18,9 @@ from nbformat.v4 import new_markdown_cell
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from builder.chapters import front_matter, read_source, source_of
-from builder.claim_values import checks_in, fill, line, named_claims
+from builder.chapters import front_matter, source_of
+from builder.claim_values import checks_in, line, named_claims
+from builder.words import with_outputs
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
 TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
@@ -45,15 +46,8 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
         return
     app.env.note_dependency(str(source))
     notebook = nbformat.reads(content[0], as_version=4)
-    built = {cell.id: cell for cell in notebook.cells}
-    notebook.cells = read_source(source).cells
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            if cell.id not in built:
-                raise ExtensionError(f"{path.name} lacks the code {cell.source[:60]!r}; run make chapters")
-            cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     try:
-        fill(notebook.cells)
+        notebook.cells = with_outputs(source, notebook)
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
     notebook.cells = list(page_cells(notebook.cells))
