@@ -1,7 +1,8 @@
 """The cells of a chapter's page: those of its source, with the outputs that its notebook has for them.
 
 The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
-of the cells, which are digests of their code: no page shows code with the outputs of other code. Of what the
+of the cells, which are digests of their code: no page shows code with the outputs of other code. The words of
+a figure, which stand below its cell in the source, are put into its output (`builder/words.py`). Of what the
 notebook has, the page shows the results. Claims and checks stand below one line at the end of their section;
 the code of figures and experiments, in one fold at the end of the page; the checks of exercises, nowhere.
 """
