@@ -1,7 +1,8 @@
 """Turn a chapter's source into the notebook that readers open, in plain Markdown.
 
 Markdown that only the site understands is replaced: roles by links and numbers, exercises and solutions by
-headings, words of figures by text below the figure, labels and comments by nothing. What the site folds is folded in JupyterLab, Notebook, and Colab.
+headings, the words of a figure by text below it, labels and comments by nothing. What the site folds is
+folded in JupyterLab, Notebook, and Colab.
 """
 
 import ast
