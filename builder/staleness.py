@@ -72,9 +72,9 @@ def status(name: str, book: Book) -> Status:
     recorded = built.metadata.get("made_of", {}).items()
     if changed := [file for file, before in recorded if digest(ROOT / file) != before]:
         return Status(f"{name}: built before {', '.join(changed)} changed")
-    new = unexecuted(source, book)
+    plain = unexecuted(source, book)
     try:
-        new = rewritten(built, new)
+        new = rewritten(built, plain)
     except ValueError as error:
         sys.exit(f"{name}: {error}")
     return Status("" if new == built else f"{name}: the cells differ from the source", new)
