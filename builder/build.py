@@ -22,8 +22,6 @@ from nbclient.exceptions import CellExecutionError
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
-from builder.claim_values import fill
-from builder.reader import name_folded
 from builder.staleness import Status, all_stale, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -35,7 +33,10 @@ COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def execute(source: Path, book: Book) -> str:
-    """Execute the notebook of a source and return it as text, identical at every run."""
+    """Execute the notebook of a source and return it as text, identical at every run.
+
+    What `complete` takes from the outputs is not there yet: a word that is refused costs no execution.
+    """
     notebook = unexecuted(source, book)
     metadata = dict(notebook.metadata)
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
@@ -66,8 +67,6 @@ def execute(source: Path, book: Book) -> str:
             if match or output.get("name") == "stderr":
                 reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
-        name_folded(cell)
-    fill(notebook.cells)
     return text_of(notebook)
 
 
@@ -86,14 +85,16 @@ def build(names: list[str]) -> None:
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     for name in names or sources:
         found = Status("named") if names else status(name, book)
-        if found.reason:
-            done, text = (
-                ("rewrote", text_of(found.rewritten))
-                if found.rewritten
-                else ("built", execute(sources[name], book))
-            )
-            write(CHAPTERS / f"{name}.ipynb", text)
-            print(done, f"{name}.ipynb")
+        if not found.reason:
+            continue
+        done, notebook = "rewrote", CHAPTERS / f"{name}.ipynb"
+        if not found.rewritten:
+            done = "built"
+            write(notebook, execute(sources[name], book))
+            found = status(name, book)
+        if found.rewritten:
+            write(notebook, text_of(found.rewritten))
+        print(done, notebook.name)
 
 
 if __name__ == "__main__":

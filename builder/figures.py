@@ -13,7 +13,6 @@ import argparse
 import base64
 import html
 import io
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -22,11 +21,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import matplotlib
+import nbformat
 from tqdm import tqdm
 
 from builder.chapters import written
 from builder.site.rendering.fonts import cut_font
 from builder.site.rendering.vendored import vendored
+from builder.words import with_outputs
 
 ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(
@@ -52,11 +53,11 @@ class Drawing:
 
 
 def drawings(notebook: Path) -> list[Drawing]:
-    """Return the figures of a notebook, in their order."""
+    """Return the figures of a chapter by its notebook, in their order, with the words of its source."""
+    source = notebook.parent / "src" / f"{notebook.stem}.md"
+    cells = with_outputs(source, nbformat.read(notebook, as_version=4))
     outputs = [
-        "".join(output.get("data", {}).get("text/html", ""))
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        for output in cell.get("outputs", [])
+        output.get("data", {}).get("text/html", "") for cell in cells for output in cell.get("outputs", [])
     ]
     found = [figure.groupdict() for output in outputs for figure in FIGURE.finditer(output)]
     return [

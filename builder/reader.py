@@ -1,13 +1,13 @@
 """Turn a chapter's source into the notebook that readers open, in plain Markdown.
 
 Markdown that only the site understands is replaced: roles by links and numbers, exercises and solutions by
-headings, labels and comments by nothing. What the site folds is folded in JupyterLab, Notebook, and Colab.
+headings, the words of a figure by text below it, labels and comments by nothing. What the site folds is
+folded in JupyterLab, Notebook, and Colab.
 """
 
 import ast
 import re
 from collections.abc import Iterator
-from html import unescape
 from textwrap import shorten
 
 from markdown_it.token import Token
@@ -16,14 +16,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book, directive, parser
-from builder.claim_values import LINE
+from builder.claim_values import LINE, fill
 from builder.site.rendering.numbers import chapter_number
+from builder.words import FENCE, markdown, take_words
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
 TALLIED = re.compile(r"\b(claim|check|check_close)\(")
 HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 FOLDED = HIDDEN | {"solution"}
-FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
 EXERCISE = re.compile(r"### Exercise ([\d.]+)")
@@ -120,24 +120,36 @@ def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
     return cell
 
 
-def name_folded(cell: NotebookNode) -> None:
+def complete(cells: list[NotebookNode]) -> None:
+    """Fill in what the cells of a notebook take from the outputs, when they have them.
+
+    Raises:
+        ValueError: `fill` or `take_words` refuses a text.
+    """
+    fill(cells)
+    titles = {}
+    for cell, below, words in take_words(cells):
+        below.source = markdown(words)
+        titles[cell.id] = f"Figure {words.number}. {words.title}"
+    for cell in cells:
+        if cell.cell_type == "code":
+            name_folded(cell, titles.get(cell.id, ""))
+
+
+def name_folded(cell: NotebookNode, figure: str = "") -> None:
     """Begin folded code with a comment that says what it does, which viewers show in its place.
 
-    A comment that the source has stays. Otherwise it is made from the figure, the listing, the claims or the
-    table in the outputs, or else from the code.
+    A comment that the source has stays. Otherwise it is made from the `figure`, or from the listing, the
+    claims or the table in the outputs, or else from the code.
     """
     if not cell.metadata.get("jupyter", {}).get("source_hidden") or cell.source.startswith("#"):
         return
     data = [output.get("data", {}) for output in cell.outputs]
-    figures = [". ".join(found) for d in data for found in FIGURE.findall(d.get("text/html", ""))]
     found = [LINE.match(d.get("text/markdown", "")) for d in data]
     claims = [claim["what"] for claim in found if claim]
     shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
-    named = [
-        *(f"{unescape(figure)}" for figure in figures),
-        *(f"Show the source, from {path}" for path in shown),
-    ]
-    if claims and not figures:
+    named = [*([figure] if figure else []), *(f"Show the source, from {path}" for path in shown)]
+    if claims and not figure:
         named = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
     heads = [d["text/markdown"].splitlines()[0] for d in data if d.get("text/markdown", "").startswith("|")]
     named += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
@@ -167,8 +179,10 @@ def of_code(source: str) -> list[str]:
 def split(text: str, book: Book, page: str) -> list[str]:
     """Return a Markdown cell of the source as cells of the notebook.
 
-    A solution's heading is one of them, and the text of an exercise begins another.
+    The words of a figure are one of them, and a solution's heading; the text of an exercise begins another.
     """
+    if words := FENCE.match(text):
+        return [words[0].strip(), *split(text[words.end() :], book, page)]
     text = EXERCISES.sub(rf"\g<0>\n\n{RUN_FIRST}", plain(text, book, page))
     parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", text, flags=re.MULTILINE)
     return [part.strip() for part in parts if part and part.strip()]
@@ -228,7 +242,7 @@ def block(token: Token, text: str, book: Book, page: str) -> str | None:
     if name == "solution-start":
         return f"{SOLUTION}\n"
     if (
-        name
+        (name and name != "words")  # which stay until there are outputs; elsewhere, they are refused
         or token.type == "myst_target"
         or (token.type == "html_block" and text.lstrip().startswith("<!--"))
     ):

@@ -15,8 +15,7 @@ from nbformat import NotebookNode
 
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, read_source, written
-from builder.claim_values import fill
-from builder.reader import name_folded, read_cells
+from builder.reader import complete, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 CODE = {".py", ".pyi", ".js"}
@@ -46,20 +45,23 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
 
 
 def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
-    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs."""
+    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs.
+
+    Raises:
+        ValueError: `complete` refuses it.
+    """
     cells, before = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (new, built))
     if [cell.id for cell in cells] != [cell.id for cell in before]:  # digests of their code
         return None
     for cell, old in zip(cells, before, strict=True):
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
-        name_folded(cell)
-    fill(new.cells)
+    complete(new.cells)
     new.metadata.made_of = built.metadata.get("made_of", {})
     return new
 
 
 def status(name: str, book: Book) -> Status:
-    """Return whether a notebook is out of date, and why."""
+    """Return whether a notebook is out of date, and why; end the program if its words are refused."""
     source, notebook = CHAPTERS / "src" / f"{name}.md", CHAPTERS / f"{name}.ipynb"
     if not (source.exists() and notebook.exists()):
         return Status(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
@@ -67,12 +69,15 @@ def status(name: str, book: Book) -> Status:
         built = nbformat.read(notebook, as_version=4)
     except (ValueError, nbformat.ValidationError):  # such as after a merge
         return Status(f"{name}: {notebook.name} is no notebook")
-    new = rewritten(built, unexecuted(source, book))
     recorded = built.metadata.get("made_of", {}).items()
-    changed = [file for file, before in recorded if digest(ROOT / file) != before]
-    if new != built:
-        return Status(f"{name}: the cells differ from the source", None if changed else new)
-    return Status(f"{name}: built before {', '.join(changed)} changed") if changed else Status("", new)
+    if changed := [file for file, before in recorded if digest(ROOT / file) != before]:
+        return Status(f"{name}: built before {', '.join(changed)} changed")
+    plain = unexecuted(source, book)
+    try:
+        new = rewritten(built, plain)
+    except ValueError as error:
+        sys.exit(f"{name}: {error}")
+    return Status("" if new == built else f"{name}: the cells differ from the source", new)
 
 
 def all_stale(names: Iterable[str] = ()) -> list[str]:

@@ -1,11 +1,12 @@
-"""Compare the values of claims, of which nbval compares only the words and the bound.
+"""Compare the values of claims, and those in the words of figures, which nbval does not.
 
-`claim` stores a value in its output's metadata. On another processor, it may differ by the fraction `varies`.
+They are in the metadata of outputs. On another processor, a claim's may differ by the fraction `varies`.
 """
 
 import math
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -23,6 +24,12 @@ def claims(outputs: Iterable[Any]) -> list[dict[str, Any]]:
     return [each["claim"] for each in metadata if "claim" in each]
 
 
+def in_words(outputs: Iterable[Any]) -> list[tuple[str, Any]]:
+    """Return the names and the values that the words of a cell's figure have places for."""
+    figures = [output["metadata"]["figure"] for output in outputs if "figure" in output.get("metadata", {})]
+    return [pair for figure in figures for frame in figure["frames"] for pair in frame["values"].items()]
+
+
 def agree(stored: dict[str, Any], found: dict[str, Any]) -> bool:
     """Return whether two values of a claim are the same, but for what may vary; rounding errors may."""
     values, others, bound = stored["value"], found["value"], stored["bound"].get("below", math.inf)
@@ -31,6 +38,13 @@ def agree(stored: dict[str, Any], found: dict[str, Any]) -> bool:
     noise = bound if 0 < bound <= TOLERANCE else NOISE
     pairs = zip(values, others, strict=True)
     return all(math.isclose(*pair, rel_tol=stored["varies"], abs_tol=noise) for pair in pairs)
+
+
+def alike(old: Any, new: Any, sanitize: Callable[[str], str]) -> bool:
+    """Return whether two named values give the same words: floats nearly, others as nbval compares texts."""
+    if old and new and old[0] == new[0] and isinstance(old[1], float) and isinstance(new[1], float):
+        return math.isclose(old[1], new[1], rel_tol=0.1, abs_tol=0.01)
+    return sanitize(str(old)) == sanitize(str(new))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,6 +60,9 @@ def pytest_runtest_call(item: IPyNbCell) -> Generator[None]:
         if not agree(old, new):
             values = f"{new['value']}, and not {old['value']} (within {old['varies']:g} of it)"
             item.raise_cell_error(f"The claim {old['name']!r} now has the value {values}")
+    for pair in zip_longest(in_words(item.cell.outputs), in_words(item.test_outputs)):
+        if not alike(*pair, item.sanitize):
+            item.raise_cell_error(f"The words of a figure now have the value {pair[1]}, and not {pair[0]}")
     item.user_properties += [("varies", claim["varies"]) for claim in stored]
 
 

@@ -10,16 +10,17 @@ number that looks measured passes if
   paragraph above has one,
 - or its paragraph marks it: `<!-- typed: 3.4 -->`, anywhere except at the beginning of a line.
 
-The captions and alt texts of figures and the arguments of `say` count as prose, and the words of a figure
-do not count as output. The numbers of sections, figures, equations, and versions are ignored.
+The captions and alt texts of figures and the arguments of `say` count as prose, and the values in them as
+output. The numbers of sections, figures, equations, and versions are ignored.
 
 Whole numbers from 10,000 up have commas: 10,000, not 10000 or 10 000. Code, formulas, and ids (arXiv
 1706.03762, seed 12345, #12345) are exempt; names of claims and the front matter's terms count as prose here.
 """
 
 import ast
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -78,7 +79,7 @@ def lint(chapter: Source, cells: list[dict[str, Any]]) -> list[str]:
 
 def numbers(chapter: Source, cells: list[dict[str, Any]]) -> Iterator[Typed]:
     """Return each number in the prose, and why it passes; `cells` are those of the executed notebook."""
-    known = {"printed": printed(cells, chapter.captions), "in the code": in_code(chapter)}
+    known = {"printed": printed(cells), "in the code": in_code(chapter)}
     above = ""
     for paragraph in chapter.paragraphs():
         table = paragraph.text.startswith("|")
@@ -111,7 +112,7 @@ def ungrouped(chapter: Source) -> list[str]:
 
 
 def _in_words(chapter: Source, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
-    """Return the numbers typed into figures' words and the arguments of `say`."""
+    """Return the numbers typed into the arguments of `say`."""
     for text, line in _words(chapter, "say"):
         for match in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
             why = _why(match[0], known, quoted=bool(QUOTED.search(text)), typed=set())
@@ -119,8 +120,7 @@ def _in_words(chapter: Source, known: dict[str, set[Decimal]]) -> Iterator[Typed
 
 
 def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
-    """Return the words of figures and of the first argument of each of these calls, with line numbers."""
-    yield from ((text, 1) for text in chapter.captions)
+    """Return the words in the first argument of each of these calls, with line numbers."""
     for part in chapter.parts:
         for node in ast.walk(parse_cell(part.text)) if part.code else []:
             places: list[ast.expr] = []
@@ -149,7 +149,7 @@ def _rounds(other: Decimal, value: Decimal) -> bool:
     return abs(other - value) <= Decimal(5).scaleb(int(value.as_tuple().exponent) - 1)
 
 
-def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[Decimal]:
+def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
     """Return the numbers in a notebook's outputs; for figures, only those that code has computed."""
     values: set[Decimal] = set()
     for cell in cells:
@@ -157,8 +157,9 @@ def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[De
             data = output.get("data", {})
             kinds = ("text/plain", "text/markdown")
             text = "\n".join("".join(data.get(kind, "")) for kind in kinds) + "".join(output.get("text", ""))
-            if "text/html" in data:
-                for words in (*captions, *_literals(parse_cell("".join(cell["source"])))):
+            if figure := output.get("metadata", {}).get("figure"):
+                text = json.dumps(figure["frames"], ensure_ascii=False)
+                for words in _literals(parse_cell("".join(cell["source"]))):
                     text = text.replace(words, " ") if re.search(r"\d", words) else text
             values |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
     return values

@@ -29,7 +29,7 @@ KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
 PROMISE = 110  # characters: it is the line of a closed section
-SHOWN = ("show_figure", "show_slider", "show_drag", "show_curves", "show_explorer")
+SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer")
 
 
 def lint(text: str, name: str) -> list[str]:
@@ -140,8 +140,7 @@ def numbers(chapter: Source) -> Iterator[str]:
             continue
         for node in _calls(part.text):
             if ast.unparse(node.func) in SHOWN:
-                given = node.args[0] if node.args else None  # of show_curves, the number is a keyword
-                given = {word.arg: word.value for word in node.keywords}.get("number", given)
+                given = node.args[0] if node.args else None
                 yield str(given.value) if isinstance(given, ast.Constant) else "(not written out)"
 
 

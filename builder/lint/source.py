@@ -1,11 +1,10 @@
 """Parse a chapter's source: its front matter, and its prose and code in reading order."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotated_transformer.book.cells.captions import typed_words
 from builder.chapters import parsed
 from builder.reader import HIDDEN
 
@@ -57,14 +56,11 @@ class Paragraph(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A source: the number in its file name (None for a guide), its front matter, its parts, and the typed
-    words of its figures' captions.
-    """
+    """A source: the number in its file name (None for a guide), its front matter, and its parts."""
 
     number: int | None
     header: dict[str, Any]
     parts: list[Part]
-    captions: Sequence[str] = ()
 
     @property
     def prose(self) -> str:
@@ -87,11 +83,8 @@ def parse_source(text: str, name: str = "") -> Source:
 
 
 def parse_file(path: Path) -> Source:
-    """Parse a source file, with the captions of its figures."""
-    chapter = parse_source(path.read_text("utf-8"), path.name)
-    if path.parent.name != "src":
-        return chapter
-    return chapter._replace(captions=typed_words("G" if chapter.number is None else str(chapter.number)))
+    """Parse a source file."""
+    return parse_source(path.read_text("utf-8"), path.name)
 
 
 def blank(text: str, *, math: bool) -> str:

@@ -1,7 +1,8 @@
 """The cells of a chapter's page: those of its source, with the outputs that its notebook has for them.
 
 The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
-of the cells, which are digests of their code: no page shows code with the outputs of other code. Of what the
+of the cells, which are digests of their code: no page shows code with the outputs of other code. The words of
+a figure, which stand below its cell in the source, are put into its output (`builder/words.py`). Of what the
 notebook has, the page shows the results. Claims and checks stand below one line at the end of their section;
 the code of figures and experiments, in one fold at the end of the page; the checks of exercises, nowhere.
 """
@@ -18,8 +19,9 @@ from nbformat.v4 import new_markdown_cell
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from builder.chapters import front_matter, read_source, source_of
-from builder.claim_values import checks_in, fill, line, named_claims
+from builder.chapters import front_matter, source_of
+from builder.claim_values import checks_in, line, named_claims
+from builder.words import with_outputs
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
 TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
@@ -45,15 +47,8 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
         return
     app.env.note_dependency(str(source))
     notebook = nbformat.reads(content[0], as_version=4)
-    built = {cell.id: cell for cell in notebook.cells}
-    notebook.cells = read_source(source).cells
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            if cell.id not in built:
-                raise ExtensionError(f"{path.name} lacks the code {cell.source[:60]!r}; run make chapters")
-            cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     try:
-        fill(notebook.cells)
+        notebook.cells = with_outputs(source, notebook)
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
     notebook.cells = list(page_cells(notebook.cells))

@@ -33,8 +33,6 @@ def copy_project(root: Path, folder: Path) -> None:
     skip = shutil.ignore_patterns("__pycache__")
     for name in ("annotated_transformer", "builder"):
         shutil.copytree(root / name, folder / name, ignore=skip)
-    room = folder / "annotated_transformer" / "book" / "chapters" / "why_attention"
-    shutil.copy(HERE / "fixture" / "captions_01.md", room)
     (folder / "chapters" / "src").mkdir(parents=True)
     for name in FILES:
         shutil.copy(root / name, folder / name)

@@ -39,9 +39,6 @@ def pretender(builder, monkeypatch, capsys):
         notebook = builder.unexecuted(source, book)
         opened = ["../annotated_transformer/weights/en-de/config.json"] * ("weights" in source.read_text())
         notebook.metadata["made_of"] = builder.made_of(source.stem, opened)
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                builder.name_folded(cell)
         return builder.text_of(notebook)
 
     monkeypatch.setattr(builder, "execute", execute)

@@ -24,8 +24,7 @@ def once(root, small, tmp_path_factory):
     """Return a copy of the project with the small chapter built, and its first figure again at its end."""
     folder = tmp_path_factory.mktemp("built")
     copy_project(root, folder)
-    (figure,) = re.findall(r"^```.code-cell[^`]*^lengths[^`]*```\n", small, re.MULTILINE)
-    again = figure.replace('number="1.1"', 'number="1.3"')
+    (again,) = re.findall(r"^```.code-cell[^`]*^lengths[^`]*```\n\n```.words[^`]*```\n", small, re.MULTILINE)
     (folder / "chapters" / "src" / "01_fixture.md").write_text(f"{small}\n{again}", "utf-8")
     result = run_in(folder, sys.executable, "-m", "builder.build")
     assert result.returncode == 0, result.stdout
@@ -72,20 +71,23 @@ def store_other_values(clean, path):
 def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pictures(copy, make, module):
     source, notebook = copy / "chapters" / "src" / "01_fixture.md", copy / "chapters" / "01_fixture.ipynb"
     clean = notebook.read_bytes()
-    figure = json.loads(clean)["cells"][-2]  # the last one counts the claims
+    figure, words = json.loads(clean)["cells"][-3:-1]  # the last one counts the claims
     for old, new in (
         ('"At 19 tokens 47% of', '"At 19 tokens 48% of'),  # a sentence
         ("(the book says between 0.45", "(the book says between 0.46"),  # a claim's bound
-        ("0.47: always &lt; ½.", "0.48: always &lt; ½."),  # an alt text
-        ("2 rows; row i reads the first", "2 rows; row i reads the last"),  # a frame's alt text
+        ('"last": 0.47', '"last": 0.57'),  # a value in a figure's words
+        ("0.47: always &lt; ½.", "0.57: always &lt; ½."),
+        ('"frame": 2', '"frame": 4'),  # one in those of a slider
+        ("tokens 2: 2 rows", "tokens 2: 4 rows"),
         ('"        [ True,  True]])"', '"        [ True, False]])"'),  # a printed tensor
         ('"✓ a square', '"✗ a square'),  # a verdict
     ):
         change(notebook, old, new)
     found = json.loads(notebook.read_text("utf-8"))
     pixels = re.sub(r"(svg\+xml,.{50}).{100}", r"\1" + "A" * 100, json.dumps(figure))
-    found["cells"][-2] = json.loads(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', pixels))
-    assert found["cells"][-2] != figure
+    changed = json.loads(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', pixels))
+    assert changed != figure
+    found["cells"][-3:-1] = changed, words
     notebook.write_text(json.dumps(found), "utf-8")
     assert make("fresh").returncode == 0  # the cells still match the source: only execution shows it
     stale = module("staleness").all_stale
@@ -109,11 +111,14 @@ def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pi
     assert Counter(failed) == {"01_fixture": 6 + 1, "02_claims": 3 + 1}
     assert "says nothing new" in result.stdout
     now = f"The claim 'hidden pairs of 19 tokens' now has the value [{value}], and not"
+    said = "The words of a figure now have the value"
     values = re.findall(r"Cell \d+: (.* the value .*|.* values .*)", result.stdout)
     assert list(dict.fromkeys(values)) == [  # in CI, pytest's summary repeats them
         f"{now} [{1.002 * value}] (within 0.001 of it)",
         f"{now} [{1.02 * value}] (within 0.01 of it)",
         "0 values of claims are stored, not 1: make chapters",
+        f"{said} ('last', {value}), and not ('last', {str(value).replace('4', '5', 1)})",
+        f"{said} ('frame', 2), and not ('frame', 4)",
     ]
     but = "but for 1, where rounding is amplified: up to 1%"
     assert f"claims: 2 values are the stored ones, within 0.1% {but}" in result.stdout

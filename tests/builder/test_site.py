@@ -63,6 +63,6 @@ def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(
 
 @pytest.mark.message
 def test_message_a_notebook_of_a_different_source(tmp_path):
-    sentence = r"one\.ipynb lacks the code '2'; run make chapters"
+    sentence = r"one\.ipynb: it lacks the code '2'; run make chapters"
     with pytest.raises(ExtensionError, match=sentence):
         taken(tmp_path, CODE + CODE.replace("1", "2"))

@@ -6,12 +6,10 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.book.drawing.figures import figure_output, new_figure, svg
+from annotated_transformer.book.drawing.figures import new_figure, show_figure, svg
 from annotated_transformer.plotting.attention_map import draw_attention
 from tests.colors import CSS, STATIC
 from tests.explorer_pages import eventually
-
-ALT = "A map of attention weights with a few rows and a few columns."
 
 
 def map_of(weights, **options):
@@ -77,7 +75,7 @@ def test_message_scores_instead_of_weights(bad, seen):
 
 
 def show(fig):
-    return figure_output(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
+    return show_figure("3.1", fig)._repr_html_()
 
 
 THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
@@ -131,7 +129,7 @@ def test_law_mouse_and_arrow_keys_highlight_a_row_and_read_it_out(tab, insert, p
     readout = tab.locator(".at-readout")
     assert tab.locator("figure > svg").count() == 1
     assert tab.locator("img").count() == 0
-    assert tab.get_by_role("img", name=ALT).count() == 1
+    assert tab.get_by_role("img", name="Figure 3.1, described below").count() == 1
     assert (lit(tab), readout.count()) == ([], 1)
     cell(tab, "a0", "k1").hover()
     eventually(lambda: lit(tab), row("a0"))

@@ -7,7 +7,6 @@ places, in points from the upper left corner.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import torch
@@ -18,14 +17,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.slider import with_script
 from annotated_transformer.book.drawing.boxes import draw_weight
-from annotated_transformer.book.drawing.figures import (
-    anchor,
-    check_words,
-    heading,
-    image,
-    new_canvas,
-    svg,
-)
+from annotated_transformer.book.drawing.figures import described, image, new_canvas, numbered, svg
 from annotated_transformer.plotting.figures import WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, VALUE
 
@@ -164,22 +156,22 @@ class DragQuery:
         return fig
 
 
-def drag_output(
-    drag: DragScores | DragQuery, *, number: str, title: str, alt: str, caption: str
-) -> CellOutput:
-    """Return a figure in which the reader drags; `number` and the words as in `figure_output`.
+def show_drag(number: str, drag: DragQuery | DragScores, **values: object) -> CellOutput:
+    """Show a figure in which the reader drags a query or scores as figure `number`.
+
+    Its words have places for the `values`.
 
     Raises:
         ValueError: The figure cannot be shown.
     """
-    check_words(number, title, alt, caption)
-    drawing = svg(drag.draw())
-    html = (
-        f'<figure class="at-figure at-drag" id="{anchor(number)}">{heading(number, title)}'
-        f'<div class="at-stage">{image(drawing, alt)}</div><figcaption>{escape(caption)}</figcaption>'
-        f"{with_script('drag.js', 'at-data', {**drag.data(), 'alt': alt})}</figure>"
+    alt = described(number)
+    return numbered(
+        number,
+        f'<div class="at-stage">{image(svg(drag.draw()), alt)}</div>',
+        [("", values)],
+        kind=" at-drag",
+        script=with_script("drag.js", "at-data", {**drag.data(), "alt": alt}),
     )
-    return CellOutput(f"Figure {number}. {title}\n\n{alt}\n\n{caption}", html)
 
 
 def _canvas(height: float) -> tuple[Figure, Axes]:

@@ -1,12 +1,15 @@
 """Output of a chapter's cell that is neither a number nor a tensor; the preface explains how to read it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class CellOutput:
     """Output that Jupyter shows as Markdown or HTML, and a terminal or a screen reader gets as text."""
 
-    def __init__(self, text: str, html: str | None = None) -> None:
-        """Keep the plain text, and the HTML if there is any."""
-        self._text, self._html = text, html
+    def __init__(self, text: str, html: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        """Keep the plain text, the HTML if there is any, and what the notebook keeps beside them."""
+        self._text, self._html, self._metadata = text, html, dict(metadata or {})
 
     def __repr__(self) -> str:
         return self._text
@@ -16,6 +19,9 @@ class CellOutput:
 
     def _repr_html_(self) -> str | None:
         return self._html
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return {}, self._metadata  # the data are those of the other methods
 
 
 def say(text: str) -> CellOutput:

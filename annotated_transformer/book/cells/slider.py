@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from importlib.resources import files
 from typing import TypeVar
 
@@ -10,63 +9,60 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import (
-    anchor,
-    check_words,
     data_uri,
+    described,
     digest,
-    heading,
     image,
     map_mark,
     map_script,
+    numbered,
     svg,
 )
 
 T = TypeVar("T")
 
 
-def slider_output(
+def show_slider(
+    number: str,
     draw: Callable[[T], Figure],
-    values: Sequence[T],
+    frames: Sequence[T],
     *,
     name: str,
-    number: str,
-    title: str,
-    alt: Callable[[T], str],
-    caption: str,
     start: T | None = None,
+    each: Callable[[T], Mapping[str, object]] | None = None,
+    **values: object,
 ) -> CellOutput:
-    """Return a page with one frame for each of `values` behind a slider called `name`, `start` first.
+    """Show one of the `frames` at a time, `start` first, behind a slider called `name`, as figure `number`.
 
-    A reader may have changed the values: if `start` is no longer among them, the nearest number is shown
-    first. With one value, nothing moves.
+    The words of the figure have places for the `values`, and for those that `each` returns for a frame, by
+    default the `{frame}`.
 
-    Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
-    `number`, `title`, `alt` and `caption` are those of `figure_output`.
+    A reader may have changed the frames: if `start` is no longer among them, the nearest number is shown
+    first. With one frame, nothing moves. Without a script (a notebook that is not trusted yet, a printout)
+    the start frame is an ordinary figure.
 
     Raises:
-        ValueError: There are no values, or a frame cannot be shown.
+        ValueError: There are no frames, or one cannot be shown.
     """
-    if len(values) == 0:
+    if len(frames) == 0:
         raise ValueError("there are no values, and so there is no picture; give one or more")
-    first = 0 if start is None else _place(start, values)
-    alts = [alt(value) for value in values]
-    for words in alts:
-        check_words(number, title, words, caption)
-    drawings = [svg(draw(value)) for value in values]
-    frames = [
-        {"value": str(value), "alt": words, "drawn": digest(drawing, words), "image": data_uri(drawing)}
-        for value, words, drawing in zip(values, alts, drawings, strict=True)
+    first = 0 if start is None else _place(start, frames)
+    alt = described(number)
+    drawings = [svg(draw(frame)) for frame in frames]
+    pictures = [
+        {"value": str(frame), "alt": alt, "drawn": digest(drawing), "image": data_uri(drawing)}
+        for frame, drawing in zip(frames, drawings, strict=True)
     ]
-    script = with_script("slider.js", "at-frames", {"name": name, "start": first, "frames": frames})
-    html = (
-        f'<figure class="at-figure at-slider" id="{anchor(number)}"{map_mark(drawings[first])}>'
-        f"{heading(number, title)}"
-        f'<div class="at-stage">{image(drawings[first], alts[first])}</div>'
-        f"<figcaption>{escape(caption)}</figcaption>"
-        f"{script}{map_script(drawings[first])}</figure>"
+    script = with_script("slider.js", "at-frames", {"name": name, "start": first, "frames": pictures})
+    return numbered(
+        number,
+        f'<div class="at-stage">{image(drawings[first], alt)}</div>',
+        [(f"{name} {frame}", {**values, **(each(frame) if each else {"frame": frame})}) for frame in frames],
+        start=first,
+        kind=" at-slider",
+        mark=map_mark(drawings[first]),
+        script=script + map_script(drawings[first]),
     )
-    lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
-    return CellOutput("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)
 
 
 def with_script(name: str, label: str, data: Mapping[str, object]) -> str:

@@ -1,11 +1,17 @@
-"""Figures in the house style: drawn by matplotlib, shown as SVG, described in words.
+"""Figures in the house style: drawn by matplotlib, shown as SVG.
+
+The title, the alt text and the caption of a figure stand in the chapter's source, below the cell that shows
+it; the builder puts them into the notebook and the page (`builder/words.py`). The cell displays the picture
+with its number, and keeps the values for the places in these words.
 
 While the book is built and tested (CLAIMS_MUST_HOLD is set), a figure that is not legible on a phone is
 refused. In a reader's copy, other words or sizes may need more room: the figure is shown, as large as it is.
 """
 
 import hashlib
+import math
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -26,8 +32,6 @@ from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED
 PHONE = 344 / 96  # inches of a phone's screen that a figure can use
 SMALLEST_FONT = 9.0
 ROUNDING = 0.02  # inches
-MIN_ALT_WORDS = 8
-MAX_ALT_WORDS = 80
 
 CELLS = re.compile(
     r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
@@ -56,33 +60,59 @@ def new_canvas(columns: float | int, rows: float | int, *, width: float = WIDTH)
     return fig, ax
 
 
-def figure_output(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> CellOutput:
-    """Return `fig` under its number and title, above its caption.
-
-    `title` states what to see, `alt` replaces the picture for a reader who cannot see it.
+def show_figure(number: str, fig: Figure, **values: object) -> CellOutput:
+    """Show `fig` as figure `number`; its words have places for the `values`.
 
     Raises:
-        ValueError: The number is not of the form 3.1, the alt text is too short, the title or caption
-            missing, or, while the book is built, the alt text too long or the figure not legible on a phone.
+        ValueError: While the book is built, the figure is not legible on a phone.
     """
-    check_words(number, title, alt, caption)
     drawing = svg(fig)
+    picture = staged(drawing, described(number))
+    return numbered(number, picture, [("", values)], mark=map_mark(drawing), script=map_script(drawing))
+
+
+def numbered(
+    number: str,
+    picture: str,
+    frames: Sequence[tuple[str, Mapping[str, object]]],
+    *,
+    start: int = 0,
+    kind: str = "",
+    mark: str = "",
+    script: str = "",
+) -> CellOutput:
+    """Return a picture below its number, with room for its words.
+
+    `frames` has a label and the values for each picture of a slider, and one pair for other figures.
+    """
+    kept = [
+        {"label": label, "values": {name: _as_json(value) for name, value in values.items()}}
+        for label, values in frames
+    ]
+    link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
     return CellOutput(
-        f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
-        f'<figure class="at-figure" id="{anchor(number)}"{map_mark(drawing)}>{heading(number, title)}'
-        f"{staged(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
+        f"Figure {number}",
+        f'<figure class="at-figure{kind}" id="{anchor(number)}"{mark}><p class="at-figure-title">{link}</p>'
+        f"{picture}<figcaption></figcaption>{script}</figure>",
+        {"figure": {"number": number, "start": start, "frames": kept}},
     )
+
+
+def _as_json(value: Any) -> str | int | float:
+    """Return a value as a notebook keeps it: a number, or else its text."""
+    value = value.item() if hasattr(value, "item") else value
+    keeps = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))  # JSON has no NaN
+    return value if keeps else str(value)
+
+
+def described(number: str) -> str:
+    """Return the alt text of a picture whose words stand below it."""
+    return f"Figure {number}, described below"
 
 
 def anchor(number: str) -> str:
     """Return the id of a figure: figure-3-1."""
     return "figure-" + number.replace(".", "-")
-
-
-def heading(number: str, title: str) -> str:
-    """Return the line above a figure; its number links to the figure."""
-    link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
-    return f'<p class="at-figure-title">{link} {escape(title)}</p>'
 
 
 def map_mark(drawing: str) -> str:
@@ -95,26 +125,6 @@ def map_script(drawing: str) -> str:
     if not map_mark(drawing):
         return ""
     return f"<script>\n{files(__package__).joinpath('attention_map.js').read_text('utf-8')}</script>"
-
-
-def check_words(number: str, title: str, alt: str, caption: str) -> None:
-    """Refuse a figure without number, title or caption, and an alt text that is too short or too long."""
-    if not re.fullmatch(r"(\d+|[A-Z])\.\d+", number):
-        raise ValueError(f"number={number!r} does not number a figure; write chapter.figure, such as '3.1'")
-    length = len(alt.split())
-    if length < MIN_ALT_WORDS:
-        raise ValueError(
-            f"alt={alt!r} has {length} words; say what the figure shows in {MIN_ALT_WORDS} or more"
-        )
-    if length > MAX_ALT_WORDS and must_hold():
-        raise ValueError(
-            f"alt={alt!r} has {length} words; a listener follows {MAX_ALT_WORDS}: say what is seen and what "
-            "follows from it, and leave the numbers to the caption or a table"
-        )
-    if not title.strip() or title.rstrip().endswith("."):
-        raise ValueError(f"title={title!r} is not a title; say in a few words, without a period, what to see")
-    if not caption.strip():
-        raise ValueError("caption is empty; say in one sentence what to look at")
 
 
 def check_legible(fig: Figure) -> None:
@@ -200,13 +210,13 @@ def data_uri(drawing: str) -> str:
 def image(drawing: str, alt: str) -> str:
     """Return an SVG as an image, which the book's script replaces by the drawing itself, to color it.
 
-    `data-words` is a digest of the words and of how much is drawn, `data-drawn` one of every byte and the
-    alt text: a stored picture that was exchanged or is out of date does not match them.
+    `data-words` is a digest of the words and of how much is drawn, `data-drawn` one of every byte: a stored
+    picture that is out of date does not match them.
     """
     look = drawing[: drawing.index('" ')].removeprefix('<svg style="')
     return (
         f'<img class="at-svg" style="{look}" alt="{escape(alt)}" data-words="{words_digest(drawing)}" '
-        f'data-drawn="{digest(drawing, alt)}" src="{data_uri(drawing)}">'
+        f'data-drawn="{digest(drawing)}" src="{data_uri(drawing)}">'
     )
 
 
@@ -219,7 +229,7 @@ def staged(drawing: str, alt: str) -> str:
 
 
 def digest(*texts: str) -> str:
-    """Return eight hexadecimal digits that identify texts, such as a picture and its description."""
+    """Return eight hexadecimal digits that identify texts, such as a picture."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from annotated_transformer.book.cells.output import CellOutput
-from annotated_transformer.book.drawing.figures import anchor, check_words, heading, image, new_canvas, svg
+from annotated_transformer.book.drawing.figures import described, image, new_canvas, numbered, svg
 from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
     LANGUAGES,
@@ -38,11 +38,6 @@ from annotated_transformer.plotting.palette import (
 from annotated_transformer.text.batching import Batch
 
 VIEWS: dict[str, Kind] = {"encoder": "encoder", "cross-attention": "cross", "decoder": "decoder"}
-TITLES = {
-    "encoder": "Each word of a sentence reads the others",
-    "cross-attention": "Each word of the translation reads the sentence",
-    "decoder": "The decoder writes one token at a time",
-}
 DRAWN = 3  # curves per query: fixed, because which weights exceed a limit may depend on the processor
 ROW = 0.82
 
@@ -58,8 +53,8 @@ class Reading(NamedTuple):
 
 
 def show_explorer(
-    *,
     number: str,
+    *,
     view: str = "cross-attention",
     sentence: str = SENTENCE,
     direction: str = DIRECTION,
@@ -71,7 +66,8 @@ def show_explorer(
 
     `view` is "encoder", "cross-attention" or "decoder". `step` is the index of the highlighted token: of the
     source in the view "encoder", of the translation in the others. `layer` and `head` count from
-    0, too; unless given, the weights are those of the last layer, averaged over its heads.
+    0, too; unless given, the weights are those of the last layer, averaged over its heads. The figure's words
+    have places for the `sentence`, the highlighted `word`, and the word that it reads `most`.
 
     Raises:
         ValueError: There is no such view, token, layer or head.
@@ -92,9 +88,6 @@ def show_explorer(
     if view == "decoder":
         words = [plain(token, step) for token in translator.tokenizer.tokens(likeliest[step])]
         _draw_likeliest(fig.axes[0], words, shares[step])
-    title = TITLES[view]
-    alt, caption = _alt(view, reading, sentence), _caption(view, reading, layer, head)
-    check_words(number, title, alt, caption)
     place = "word" if view == "encoder" else "step"
     options = {
         "view": VIEWS[view],
@@ -104,11 +97,13 @@ def show_explorer(
         "layer": layer,
         "head": head,
     }
-    return CellOutput(
-        f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
-        f'<figure class="at-figure at-x-figure" id="{anchor(number)}" '
-        f'data-explorer="{escape(json.dumps(options))}">'
-        f"{heading(number, title)}{image(svg(fig), alt)}<figcaption>{escape(caption)}</figcaption></figure>",
+    said = {"sentence": sentence, "word": reading.queries[step], "most": _most(reading)}
+    return numbered(
+        number,
+        image(svg(fig), described(number)),
+        [("", said)],
+        kind=" at-x-figure",
+        mark=f' data-explorer="{escape(json.dumps(options))}"',
     )
 
 
@@ -219,27 +214,3 @@ def _draw_likeliest(ax: Axes, words: Sequence[str], shares: Sequence[float]) -> 
 
 def _most(reading: Reading) -> str:
     return reading.keys[int(reading.weights[reading.lit].argmax())]
-
-
-def _alt(view: str, reading: Reading, sentence: str) -> str:
-    """Describe the drawing for screen readers."""
-    word, most = reading.queries[reading.lit], _most(reading)
-    what = {
-        "encoder": "The tokens of the sentence are in two columns",
-        "cross-attention": "The sentence’s tokens are at the left, those of its translation at the right",
-        "decoder": "The tokens that the decoder reads are at the left, those that it writes at the right",
-    }[view]
-    return (
-        f"“{sentence}” {what}, joined by curves as wide as the attention weights. The token “{word}” is lit: "
-        f"its widest curve leads to “{most}”."
-    )
-
-
-def _caption(view: str, reading: Reading, layer: int, head: int | None) -> str:
-    said = f"“{reading.queries[reading.lit]}” reads “{_most(reading)}” most."
-    share = " The bars are the likeliest tokens at this step." if view == "decoder" else ""
-    which = "mean of its heads" if head is None else f"head {head + 1}"
-    return (
-        f"{said}{share} Attention of layer {layer + 1}, {which}, in a model of this package; the three "
-        "widest curves of each token."
-    )

@@ -1,7 +1,7 @@
 """All figures and labeled equations of the book: `{figure-gallery}` and `{equation-index}`.
 
-The figures are read from the chapters' outputs, the equations from their sources, and the tests of the
-equations from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
+The figures are read from the chapters' outputs, their words and the equations from the sources, and the tests
+of the equations from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
 """
 
 import ast

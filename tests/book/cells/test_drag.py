@@ -7,10 +7,9 @@ import pytest
 import torch
 from py_mini_racer import MiniRacer
 
-from annotated_transformer.book.cells.drag import DragQuery, DragScores, drag_output
+from annotated_transformer.book.cells.drag import DragQuery, DragScores, show_drag
 from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights
 
-ALT = "A plane with keys and a query, and bars of weights </script>"
 SCORES = DragScores({"the": 0.0, "river": 2.0, "bank": -1.0})
 QUERY = DragQuery(
     query=[0, 2, 1, 0],
@@ -23,7 +22,7 @@ QUERY = DragQuery(
 
 
 def page(drag, number="3.1"):
-    return drag_output(drag, number=number, title="A query", alt=ALT, caption="Drag it.")._repr_html_()
+    return show_drag(number, drag)._repr_html_()
 
 
 def attend(query):

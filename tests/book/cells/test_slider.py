@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from annotated_transformer.book.cells.slider import slider_output
+from annotated_transformer.book.cells.slider import show_slider
 from annotated_transformer.book.drawing.figures import new_canvas, svg
 
 
@@ -16,14 +16,8 @@ def draw(value):
     return fig
 
 
-def alt(value):
-    return f"One line of text in the middle says: frame {value} </script>"
-
-
-def slider(**changes):
-    options = {"name": "width", "number": "3.2", "title": "A frame", "alt": alt, "start": 2}
-    options["caption"] = "Drag to 8: the frame changes."
-    return slider_output(draw, [2, 4, 8], **{**options, **changes})
+def slider(number="3.2", name="width", start=2):
+    return show_slider(number, draw, [2, 4, 8], name=name, start=start)
 
 
 def frames(page):
@@ -37,7 +31,6 @@ def test_law_each_frame_is_the_drawing_of_its_value():
     data = frames(slider(start=4))
     assert (data["name"], data["start"]) == ("width", 1)
     assert [frame["value"] for frame in data["frames"]] == ["2", "4", "8"]
-    assert [frame["alt"] for frame in data["frames"]] == [alt(2), alt(4), alt(8)]
     for value, frame in zip([2, 4, 8], data["frames"], strict=True):
         assert unquote(frame["image"].partition(",")[2]) == svg(draw(value))
 
@@ -54,16 +47,14 @@ def test_law_the_start_frame_is_the_static_image():
     [([2, 4, 8], 5, 1), ([2, 4, 8], 64, 2), ([3], 64, 0), (["a", "b"], "c", 0), ([2, 4, 8], 8, 2)],
 )
 def test_law_where_a_reader_has_changed_the_values_the_slider_starts_at_the_nearest(values, start, first):
-    page = slider_output(
-        draw, values, name="width", number="3.2", title="A frame", alt=alt, caption="One.", start=start
-    )
+    page = show_slider("3.2", draw, values, name="width", start=start)
     assert frames(page)["start"] == first
 
 
 @pytest.mark.message
 def test_message_a_slider_without_values():
     with pytest.raises(ValueError, match="there are no values, and so there is no picture; give one or more"):
-        slider_output(draw, [], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
+        show_slider("3.2", draw, [], name="width")
 
 
 def shown(page, number=0):
@@ -73,13 +64,13 @@ def shown(page, number=0):
     drawing = figure.locator(".at-stage svg[role=img]")
     assert drawing.is_visible()
     words = re.search(r"frame (\d+)", drawing.text_content())[1]
-    assert drawing.get_attribute("aria-label") == alt(words)
+    assert drawing.get_attribute("aria-label") == "Figure 3.2, described below".replace("2", "23"[number])
     return announced, figure.locator("output").text_content(), words
 
 
 @pytest.mark.page
 def test_law_the_keyboard_moves_the_slider_without_a_kernel(tab):
-    tab.set_content(slider()._repr_html_() + slider(name="height", number="3.3", start=8)._repr_html_())
+    tab.set_content(slider()._repr_html_() + slider("3.3", "height", 8)._repr_html_())
     assert tab.get_by_role("slider", name="width", exact=True).count() == 1
     assert tab.locator("output").first.get_attribute("aria-hidden") == "true"
     assert not re.search(

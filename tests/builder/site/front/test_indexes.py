@@ -1,34 +1,16 @@
 """The index of figures and equations is complete; test_render.py follows its links."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.drawing.figures import figure_output, new_figure
 from builder.figures import drawings, plain
 from builder.site.front import indexes
 from builder.site.front.indexes import equations_of, marked_tests
 from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
 
 TESTS = marked_tests(ROOT / "tests")
-
-
-def chapter(folder: Path, markdown: str, output: str) -> tuple[Path, Path]:
-    """Write the source of a chapter and its notebook, with one output."""
-    cell = {"cell_type": "code", "source": [], "outputs": [{"data": {"text/html": [output]}}]}
-    source, notebook = folder / "chapters" / "src" / "made.md", folder / "made.ipynb"
-    source.parent.mkdir(parents=True)
-    source.write_text(markdown, encoding="utf-8")
-    notebook.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
-    return source, notebook
-
-
-def drawn(number: str, title: str) -> str:
-    words = {"alt": "An empty figure that shows nothing at all, in words enough.", "caption": "It is empty."}
-    return str(figure_output(new_figure()[0], number=number, title=title, **words)._repr_html_())
 
 
 def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order():
@@ -49,12 +31,9 @@ def test_law_every_labeled_equation_is_listed_with_its_test():
             assert one.tests, one
 
 
-def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tmp_path):
-    text = "Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n"
-    source, notebook = chapter(tmp_path, text, drawn("3.1", "x < y"))
-    (one,) = drawings(notebook)
-    assert (one.anchor, one.number, one.title) == ("figure-3-1", "3.1", "x < y")
-    test = "tests/test_a.py", "test_it"
+def test_law_equations_with_a_label_are_read_from_the_source(tmp_path):
+    source, test = tmp_path / "made.md", ("tests/test_a.py", "test_it")
+    source.write_text("Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n", encoding="utf-8")
     assert equations_of(source, {"eq-one": [test]}) == [indexes.Equation("eq-one", "|c| = d", (test,))]
 
 
