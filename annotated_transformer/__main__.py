@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
             if getattr(options, "own_code", None) is not None:
                 sys.path.append(str(Path.cwd()))
                 import_module(options.own_code)
-            run(options)
+            _run(options)
         return 0
     except BrokenPipeError:  # the reader has closed the standard output
         return 0
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         drop_unwritable()
 
 
-def run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     """Import the command that the options name, and run it."""
     name = options.command
     module = import_module(f"annotated_transformer.commands.{'import_' if name == 'import' else name}")

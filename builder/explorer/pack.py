@@ -67,7 +67,7 @@ def weights_script(direction: str) -> str:
     return f"receiveTransformer({json.dumps(model, separators=(',', ':'))});\n"
 
 
-def write(folder: Path) -> None:
+def write_weights(folder: Path) -> None:
     """Write the engine, the client and the models into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     scripts = {"engine.js": engine_script() + read_script(HERE / "client.js")}

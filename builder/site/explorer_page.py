@@ -67,7 +67,7 @@ class TensorTable(SphinxDirective):
 def write_explorer(app: Sphinx) -> None:
     """Pack engine, models, script, and style into the book; no second copy of the weights is committed."""
     folder = Path(app.outdir, "_static", FOLDER)
-    pack.write(folder)
+    pack.write_weights(folder)
     models = {name: bundle.model_size(name) for name in bundle.EXAMPLES}
     script = bundle.explorer_script(models, app.config.at_chapters)
     (folder / "explorer.js").write_text(script, encoding="utf-8")

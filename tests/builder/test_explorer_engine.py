@@ -65,7 +65,7 @@ PREPARE = """async () => {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the packed scripts and a page that loads the engine."""
     folder = tmp_path_factory.mktemp("engine")
-    pack.write(folder)
+    pack.write_weights(folder)
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
     return folder
 

@@ -41,7 +41,7 @@ def copy(once, tmp_path):
 def make(run):
     """Run a target of the copy's Makefile with this environment, even if it is out of date."""
     environment = f"RUN={shlex.quote(sys.executable)}", "JOBS=0"  # in one process
-    return lambda target: run("make", "-o", ".venv/tested", *environment, target)
+    return lambda target: run("make", "-o", ".venv/ready", "-o", ".venv/tested", *environment, target)
 
 
 def change(path, old, new):

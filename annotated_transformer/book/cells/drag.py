@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.slider import with_script
 from annotated_transformer.book.drawing.boxes import draw_weight
-from annotated_transformer.book.drawing.figures import described, image, new_canvas, numbered, svg
+from annotated_transformer.book.drawing.figures import image, new_canvas, numbered, placeholder_alt, svg
 from annotated_transformer.plotting.figures import WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, VALUE
 
@@ -164,7 +164,7 @@ def show_drag(number: str, drag: DragQuery | DragScores, **values: object) -> Ce
     Raises:
         ValueError: The figure cannot be shown.
     """
-    alt = described(number)
+    alt = placeholder_alt(number)
     return numbered(
         number,
         f'<div class="at-stage">{image(svg(drag.draw()), alt)}</div>',

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import (
     data_uri,
-    described,
     digest,
     image,
     map_mark,
     map_script,
     numbered,
+    placeholder_alt,
     svg,
 )
 
@@ -47,7 +47,7 @@ def show_slider(
     if len(frames) == 0:
         raise ValueError("there are no values, and so there is no picture; give one or more")
     first = 0 if start is None else _place(start, frames)
-    alt = described(number)
+    alt = placeholder_alt(number)
     drawings = [svg(draw(frame)) for frame in frames]
     pictures = [
         {"value": str(frame), "alt": alt, "drawn": digest(drawing), "image": data_uri(drawing)}

@@ -67,7 +67,7 @@ def show_figure(number: str, fig: Figure, **values: object) -> CellOutput:
         ValueError: While the book is built, the figure is not legible on a phone.
     """
     drawing = svg(fig)
-    picture = staged(drawing, described(number))
+    picture = staged(drawing, placeholder_alt(number))
     return numbered(number, picture, [("", values)], mark=map_mark(drawing), script=map_script(drawing))
 
 
@@ -105,7 +105,7 @@ def _as_json(value: Any) -> str | int | float:
     return value if keeps else str(value)
 
 
-def described(number: str) -> str:
+def placeholder_alt(number: str) -> str:
     """Return the alt text of a picture whose words stand below it."""
     return f"Figure {number}, described below"
 

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from annotated_transformer.book.cells.output import CellOutput
-from annotated_transformer.book.drawing.figures import described, image, new_canvas, numbered, svg
+from annotated_transformer.book.drawing.figures import image, new_canvas, numbered, placeholder_alt, svg
 from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
     LANGUAGES,
@@ -100,7 +100,7 @@ def show_explorer(
     said = {"sentence": sentence, "word": reading.queries[step], "most": _most(reading)}
     return numbered(
         number,
-        image(svg(fig), described(number)),
+        image(svg(fig), placeholder_alt(number)),
         [("", said)],
         kind=" at-x-figure",
         mark=f' data-explorer="{escape(json.dumps(options))}"',
