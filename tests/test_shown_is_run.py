@@ -20,6 +20,7 @@ EDITS = {  # file, old, new
     "the square root": (ATTENTION, " / math.sqrt(query.size(-1))", ""),
     "the mask": (ATTENTION, "scores.masked_fill(~(mask | blind), -math.inf)", "scores"),
     "the causal mask": ("model/masks.py", ").tril()", ").tril(1)"),
+    "a window in the mask": ("model/masks.py", ").tril()", ").tril().triu(-1)"),
     "the gain of a norm": (NORM, "self.gain * centered", "centered"),
     "the norm's ε": (NORM, "variance + self.eps", "variance + 9 * self.eps"),
     "the residual": (NORM, "x + self.dropout(sublayer(x))", "self.dropout(sublayer(x))"),

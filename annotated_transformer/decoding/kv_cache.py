@@ -112,6 +112,9 @@ def refuse_for_cache(model: Transformer) -> None:
     because = f"which KeyValueCache would not call; remove that, or {way_out}"
     refuse_changed("model", model, Transformer, "decode", because=because)
     refuse_changed("decoder", model.decoder, Decoder, "forward", because=because)
+    past = torch.full((1, min(64, model.config.max_length)), model.config.eos_id)
+    if (~decoder_mask(past, model.config.pad_id)).tril().any():
+        raise NotPlain(f"decoder_mask hides earlier tokens, {because}")
     for i, layer in enumerate(decoder_layers(model.decoder)):
         name = f"decoder.layers.{i}"
         refuse_changed(name, layer, DecoderLayer, "forward", because=because)

@@ -62,7 +62,7 @@ class KeyValueBuffer:
 
 
 class FastDecoder:
-    """The weights of a decoder, for steps of few and large operations that call no module.
+    """The weights of a decoder, for steps of few and large operations, without its modules.
 
     A weight that is changed in place counts at once, unless it was concatenated with others.
     """

@@ -68,8 +68,8 @@ class UnprovedCache:
 class FastKeyValueCache(UnprovedCache):
     """Compute what `KeyValueCache` computes, faster and without gradients.
 
-    It uses the weights of the decoder's modules without calling the modules, so changed lines, overridden
-    methods and hooks have no effect. Therefore it first compares itself with the plain path.
+    It uses the weights of the decoder's modules without calling the modules, so changed lines, methods and
+    hooks of the decoder have no effect. Therefore it first compares itself with the plain path.
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:

@@ -36,8 +36,8 @@ class TrainingConfig:
             times slower on CPUs that emulate it.
         fast: On a CPU, compute by the accelerated modules and loss of `annotated_transformer.fast`, whose
             dropout masks differ, and whose process keeps the memory that it frees. They are compared with
-            the model first, in float64, and refused if they differ. Lines of the model that you change, and
-            hooks, have no effect there, so such a model is refused, too.
+            the model first, in float64, and refused if they differ: changed lines of what they replace
+            would have no effect.
     """
 
     steps: int | None = 100_000
