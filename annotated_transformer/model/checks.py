@@ -16,9 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def refuses(
-    *checks: Callable[..., None],
-) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def refuses(*checks: Callable[..., None]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that runs `checks` before each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -110,9 +108,7 @@ def other_features(norm: Any, x: Tensor) -> None:
 def odd_width(length: int, d_model: int) -> None:
     """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
     if d_model % 2 != 0:
-        raise ValueError(
-            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
-        )
+        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
 
 
 def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
