@@ -1,8 +1,7 @@
 """Checks of what the model's modules receive, to keep them out of the formulas.
 
-`@refuses(unequal_batches)` above a function runs that check before the function, with the same arguments.
-There is a check only where PyTorch would compute something that nobody meant: it refuses other widths,
-types and devices itself, and names them. The checks of token ids are in `id_checks`.
+`@refuses(unequal_batches)` above a function runs that check first, with the same arguments. There are
+checks only where PyTorch would compute something that nobody meant; those of token ids are in `id_checks`.
 """
 
 import functools
@@ -108,7 +107,9 @@ def other_features(norm: Any, x: Tensor) -> None:
 def odd_width(length: int, d_model: int) -> None:
     """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
     if d_model % 2 != 0:
-        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
+        raise ValueError(
+            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
+        )
 
 
 def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
