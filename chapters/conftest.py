@@ -27,7 +27,9 @@ def claims(outputs: Iterable[Any]) -> list[dict[str, Any]]:
 def in_words(outputs: Iterable[Any]) -> list[tuple[str, Any]]:
     """Return the names and the values that the words of a cell's figure have places for."""
     figures = [output["metadata"]["figure"] for output in outputs if "figure" in output.get("metadata", {})]
-    return [pair for figure in figures for frame in figure["frames"] for pair in frame["values"].items()]
+    return [
+        pair for figure in figures for frame in figure["frames"] for pair in sorted(frame["values"].items())
+    ]
 
 
 def agree(stored: dict[str, Any], found: dict[str, Any]) -> bool:
