@@ -202,7 +202,7 @@ MISTAKES = {
     "train --steps 1 --out o --train-source {data}/train.en": "--train-source has an effect only with --tra",
     f"train --steps 1 --out o {OWN} --train-tsv {{data}}/pairs.tsv": "--train-tsv and --train-source exclude",
     f"train --steps 1 --out o {OWN} --columns 1,2": "--columns has an effect only with --train-tsv or --val",
-    "train --corpus toy --start en-de --vocab-size 9 --out o": "--start and --vocab-size exclude each other",
+    "train --corpus toy --start en-de --vocab-size 9 --out o": "vocab_size=9, but the tokenizer of ",
     f"train --steps 1 --out o {OWN} --corpus toy": "--corpus and --train-source exclude each other; leave",
     "train --steps 1 --out o --valid-tsv {data}/pairs.tsv": "there is no split train among the files (the",
     "train --steps 1 --out o --train-tsv {data}/pairs.tsv --columns 1": "--columns 1 are not two columns; g",

@@ -27,7 +27,12 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     given = _given(options, "model")
     if start is None:
         return dataclasses.replace(DEFAULT_SHAPE, **given)
-    return dataclasses.replace(checkpoint.load(start)[0].config, **{"dropout": DEFAULT_SHAPE.dropout} | given)
+    loaded = checkpoint.load(start)[0].config
+    if (asked := given.get("vocab_size", loaded.vocab_size)) != loaded.vocab_size:
+        raise ValueError(
+            f"vocab_size={asked}, but the tokenizer of {start} has {loaded.vocab_size} entries; leave it out"
+        )
+    return dataclasses.replace(loaded, **{"dropout": DEFAULT_SHAPE.dropout} | given)
 
 
 def training_config(options: argparse.Namespace) -> TrainingConfig:

@@ -88,7 +88,7 @@ class RunOptions:
     """
 
     out: Path
-    start: Annotated[Path | None, Option(not_with=("vocab_size",))] = None  # the tokenizer is the model's
+    start: Path | None = None
     save_minutes: float = 3.0
     seed: int = 0
     config: Annotated[Path | None, Option(file="read")] = None
