@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from builder.claim_values import parse_cell
 from builder.lint.source import READERS, Source, blank, sentences
@@ -46,15 +46,6 @@ ID = re.compile(
 DATA = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
-class Typed(NamedTuple):
-    """A number in the prose: its line, its sentence, and why it passes, if it does."""
-
-    number: str
-    line: int
-    sentence: str
-    passes: str
-
-
 def measured(number: str) -> bool:
     """Return whether a number looks like the result of a measurement or a computation."""
     digits = number.rstrip("% \\").replace(",", "")
@@ -69,17 +60,20 @@ def measured(number: str) -> bool:
 
 
 def lint(chapter: Source, cells: list[dict[str, Any]]) -> list[str]:
-    """Return a complaint for each number that looks measured and has no source."""
+    """Return a complaint for each number that looks measured and has no source.
+
+    `cells` are those of the executed notebook.
+    """
+    known = printed(cells) | in_code(chapter)
     return [
-        f"line {typed.line}: {typed.number} is typed, and no cell prints it: {typed.sentence[:70]}"
-        for typed in numbers(chapter, cells)
-        if not typed.passes
+        f"line {line}: {number} is typed, and no cell prints it: {sentence[:70]}"
+        for number, line, sentence, typed in numbers(chapter)
+        if measured(number) and not has_source(number, known, typed)
     ]
 
 
-def numbers(chapter: Source, cells: list[dict[str, Any]]) -> Iterator[Typed]:
-    """Return each number in the prose, and why it passes; `cells` are those of the executed notebook."""
-    known = {"printed": printed(cells), "in the code": in_code(chapter)}
+def numbers(chapter: Source) -> Iterator[tuple[str, int, str, set[Decimal]]]:
+    """Yield each number in the prose that is not quoted: with its line, its sentence, and what is marked."""
     above = ""
     for paragraph in chapter.paragraphs():
         table = paragraph.text.startswith("|")
@@ -91,12 +85,14 @@ def numbers(chapter: Source, cells: list[dict[str, Any]]) -> Iterator[Typed]:
         text = PLACE.sub(lambda match: " " * len(match[0]), blank(paragraph.text, math=False))
         for sentence, start in sentences(text):
             source = paragraph.text[start : start + len(sentence)]
+            if quoted or QUOTED.search(paragraph.text if table else source):
+                continue
             for match in NUMBER.finditer(sentence):
                 line = paragraph.line + text.count("\n", 0, start + match.start())
-                quote = quoted or bool(QUOTED.search(paragraph.text if table else source))
-                why = _why(match[0], known, quoted=quote, typed=typed)
-                yield Typed(match[0], line, " ".join(source.split()), why)
-    yield from _in_words(chapter, known)
+                yield match[0], line, " ".join(source.split()), typed
+    for text, line in _words(chapter, "say"):
+        for match in [] if QUOTED.search(text) else NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
+            yield match[0], line, " ".join(text.split()), set()
 
 
 def ungrouped(chapter: Source) -> list[str]:
@@ -111,37 +107,20 @@ def ungrouped(chapter: Source) -> list[str]:
     ]
 
 
-def _in_words(chapter: Source, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
-    """Return the numbers typed into the arguments of `say`."""
-    for text, line in _words(chapter, "say"):
-        for match in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
-            why = _why(match[0], known, quoted=bool(QUOTED.search(text)), typed=set())
-            yield Typed(match[0], line, " ".join(text.split()), why)
-
-
 def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
     """Return the words in the first argument of each of these calls, with line numbers."""
     for part in chapter.parts:
         for node in ast.walk(parse_cell(part.text)) if part.code else []:
-            places: list[ast.expr] = []
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in calls:
-                places = node.args[:1]
-            for place in places:
-                for text in _literals(place):
-                    yield text, part.line + place.lineno
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in calls and node.args:
+                for text in _literals(node.args[0]):
+                    yield text, part.line + node.args[0].lineno
 
 
-def _why(number: str, known: dict[str, set[Decimal]], *, quoted: bool, typed: set[Decimal]) -> str:
-    if not measured(number):
-        return "a constant"
+def has_source(number: str, known: set[Decimal], typed: set[Decimal]) -> bool:
+    """Return whether a number is typed on purpose, or a known one, rounded; a percentage may be a share."""
     value = Decimal(number.rstrip("% \\").replace(",", ""))
-    if value in typed:
-        return "typed on purpose"
-    for place, values in known.items():
-        for scale in (1, 100) if "%" in number else (1,):
-            if any(_rounds(other * scale, value) for other in values):
-                return place
-    return "quoted" if quoted else ""
+    scales = (1, 100) if "%" in number else (1,)
+    return value in typed or any(_rounds(other * scale, value) for other in known for scale in scales)
 
 
 def _rounds(other: Decimal, value: Decimal) -> bool:
