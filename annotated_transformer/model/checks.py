@@ -87,9 +87,8 @@ def uneven_heads(
 
 def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) -> None:
     """Raise ValueError if one sentence of queries or keys would be broadcast."""
-    if (
-        query.shape[0] != key.shape[0]
-    ):  # `len` would fix the size in an exported program
+    # `len` would fix the size in an exported program.
+    if query.shape[0] != key.shape[0]:
         raise ValueError(
             f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
         )

@@ -9,7 +9,6 @@ from torch import Tensor
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.masks import causal_mask, padding_mask
 from annotated_transformer.model.plain import refuse_changed
 from annotated_transformer.modern.single_stack import SingleStack
 
@@ -42,7 +41,7 @@ class DecoderOnlyCache:
             raise ValueError(f"{len(ids)} rows of tokens but {len(self.ids)} texts; give a row for each")
         x, end = self.model.embed(ids, start=self.length), self.length + ids.size(1)
         self.ids = torch.cat([self.ids, ids], dim=1)
-        mask = causal_mask(end, ids.device)[self.length :] & padding_mask(self.ids, self.model.config.pad_id)
+        mask = self.model.mask(self.ids)[..., self.length :, :]
         hidden = Encoder.forward(cast(Any, self), x, mask)
         self.length = end
         return self.model.logits(hidden[:, -1:])[:, 0]
