@@ -127,7 +127,7 @@ def read_source(source: Path) -> "NotebookNode":
     """
     notebook, seen = deepcopy(parsed(source.read_text("utf-8"))), Counter[str]()
     needed = front_matter(source).get("prerequisites")
-    before = f"**Before this chapter:** {'; '.join(needed or [])}.\n\n"
+    before = f"**Before this chapter:** {'; '.join(needed or [])}. "
     for cell in notebook.cells:
         if needed and cell.cell_type == "markdown":
             cell.source = READING.sub(lambda _: before, cell.source, count=1)

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book, directive, parser
 from builder.claim_values import LINE, fill
+from builder.handbook import divided, is_mark, last_line
 from builder.site.rendering.numbers import chapter_number
 from builder.words import FENCE, markdown, take_words
 
@@ -41,7 +42,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
     cells: list[NotebookNode] = []
-    solving, exercise = False, ""
+    solving, exercise, handbook = False, "", divided(source.cells)[1]
     for cell in source.cells:
         if cell.cell_type == "code":
             if not any(earlier.cell_type == "code" for earlier in cells):
@@ -50,8 +51,11 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
             if "exercise" in cell.metadata.get("tags", []):
                 cells[-1].metadata["exercise"] = mark(exercise, cell.source)
             continue
-        tags = cell.metadata.get("tags", [])
-        for place, text in enumerate(split(cell.source, book, page)):
+        tags, below = cell.metadata.get("tags", []), cell.source
+        if is_mark(cell):
+            cells += before_handbook(handbook)
+            below = below.partition("\n")[2]
+        for place, text in enumerate(split(below, book, page)):
             metadata = {"tags": tags} if tags else {}
             if text == SOLUTION:
                 solving, metadata["jp-MarkdownHeadingCollapsed"] = True, True
@@ -72,8 +76,18 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
             "# After Run All: how many of the claims and checks above hold, and which do not\n"
             "from annotated_transformer.book.cells.tally import tally\n\ntally()"
         )
+        if handbook:  # a heading as high ends the fold
+            cells.append(new_markdown_cell("# After Run All", id="after"))
         cells.append(fold(new_code_cell(code, id="tally", metadata={"tags": [SETUP]})))
     return cells
+
+
+def before_handbook(handbook: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Yield the last line of a chapter, and the folded heading of its handbook."""
+    title = handbook[0].source.partition("\n")[0]
+    anchor = title.removeprefix("# ").replace(" ", "-")  # as in JupyterLab
+    yield new_markdown_cell(last_line(handbook, f"#{anchor}"), id="stuck")
+    yield new_markdown_cell(title, id="handbook", metadata={"jp-MarkdownHeadingCollapsed": True})
 
 
 def mark(id: str, source: str = "") -> dict[str, str]:

@@ -79,7 +79,7 @@ def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
         hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS | {SETUP})
         if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
             wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
-    tabular = [s for s in tables if s.startswith(("When it goes wrong", "In other libraries"))]
+    tabular = [s for s in tables if s.startswith("In other libraries")]
     return [*wrong, *(f"{section}: no table" for section in tabular if not tables[section])]
 
 

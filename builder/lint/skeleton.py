@@ -4,10 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from builder.chapters import parsed
 from builder.claim_values import parse_cell
+from builder.handbook import KINDS as SEEN
+from builder.handbook import SYMPTOMS, divided, entries
 from builder.lint.cells import cells, weight
 from builder.lint.source import READERS, Source, parse_source
-from builder.site.rendering.folds import LATER
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
@@ -15,28 +17,29 @@ SECTIONS = (
     "The equation",
     "The code",
     "An experiment",
-    "When it goes wrong",
-    "In other libraries",
-    "Why not",
-    "Questions readers ask",
-    "Common mistakes",
     "Exercises",
     "What we showed",
     "Further reading",
 )
+IN_HANDBOOK = ("Symptoms", "In other libraries", "Why not", "Questions", "Common mistakes")
+HEADINGS = 8  # before the exercises
+WORDS = 4000  # of Markdown before the exercises, captions and alt texts included
+LONGER = {21: 4500, 22: 4500}
+SYMPTOM = re.compile(r"- \*Cause\.\* .+^- \*Test\.\* .+^- \*Repair\.\* .+", re.MULTILINE | re.DOTALL)
+TARGET = re.compile(r"\{(?:ref|doc|eq)\}`|\]\(#")
 EXERCISES = range(5, 8)
 KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
-PROMISE = 110  # characters: it is the line of a closed section
 SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer")
 
 
 def lint(text: str, name: str) -> list[str]:
     """Return complaints about a chapter's source."""
     chapter = parse_source(text, name)
-    rules = (opening, order, sections, links, figures, exercises, cells, weight, terms)
-    return [complaint for rule in rules for complaint in rule(chapter)]
+    rules = (opening, order, length, sections, links, figures, exercises, cells, weight, terms)
+    complaints = [complaint for rule in rules for complaint in rule(chapter)]
+    return [*complaints, *handbook(text)]
 
 
 def lint_guide(text: str, name: str) -> list[str]:
@@ -65,15 +68,49 @@ def opening(chapter: Source) -> Iterator[str]:
 def order(chapter: Source) -> Iterator[str]:
     """Check the headings and their order."""
     headings = re.findall(r"^## (.+)$", chapter.prose, re.MULTILINE)
-    begins = [next((want for want in SECTIONS if heading.startswith(want)), None) for heading in headings]
+    wanted = (*SECTIONS, *IN_HANDBOOK)
+    begins = [next((want for want in wanted if heading.startswith(want)), None) for heading in headings]
     known = list(dict.fromkeys(want for want in begins if want))
-    missing = [want for want in SECTIONS if want not in known]
+    missing = [want for want in wanted if want not in known]
     if missing:
         yield f"sections are missing: {', '.join(missing)}"
-    if known != [want for want in SECTIONS if want in known]:
+    if known != [want for want in wanted if want in known]:
         yield f"the sections are out of order: {', '.join(known)}"
-    if known and known[-1] == SECTIONS[-1] and begins[-1] != SECTIONS[-1]:
-        yield f"the chapter must end with {SECTIONS[-1]}, not with {headings[-1]}"
+    if SECTIONS[-1] in known and begins[begins.index(SECTIONS[-1]) :] != [*wanted[len(SECTIONS) - 1 :]]:
+        yield f"after {SECTIONS[-1]} come those of the handbook, {', '.join(IN_HANDBOOK)}, and no others"
+
+
+def length(chapter: Source) -> Iterator[str]:
+    """Check how many words and sections a chapter has before its exercises."""
+    parts = [part for part in chapter.parts if not part.code]
+    places = (place for place, part in enumerate(parts) if part.section.startswith("Exercises"))
+    prose = "\n".join(part.text for part in parts[: next(places, len(parts))])
+    headings = len(re.findall(r"^## ", prose, re.MULTILINE))
+    if headings > HEADINGS:
+        yield f"{headings} sections before the exercises, more than {HEADINGS}"
+    words, most = len(prose.split()), LONGER.get(chapter.number or 0, WORDS)
+    if words > most:
+        yield f"{words} words before the exercises, more than {most}"
+
+
+def handbook(text: str) -> Iterator[str]:
+    """Check the entries of a chapter's handbook."""
+    titles = set()
+    for entry in entries(divided(parsed(text).cells)[1]):
+        name = f"{entry.section}: {entry.title[:50]!r}"
+        if entry.anchor in titles:
+            yield f"{name} occurs twice"
+        titles.add(entry.anchor)
+        if "](" in entry.title or "}`" in entry.title:
+            yield f"{name}: a title has no link"
+        if entry.section != SYMPTOMS:
+            continue
+        if entry.kind not in SEEN:
+            yield f"{name} is in {entry.kind or 'no subsection'}, not in one of {', '.join(SEEN)}"
+        if not SYMPTOM.search(entry.text):
+            yield f"{name} has not the items *Cause.*, *Test.*, *Repair.*"
+        if not TARGET.search(entry.text):
+            yield f"{name} has no link to the section that teaches it"
 
 
 def sections(chapter: Source) -> Iterator[str]:
@@ -85,9 +122,6 @@ def sections(chapter: Source) -> Iterator[str]:
             yield f"{section}: no show_source"
         if section.startswith("An experiment") and not re.search(r"^\s*claim\(", source, re.MULTILINE):
             yield f"{section}: no claim"
-        promise = re.match(r"## .+\n+\*([^*\n]+)\*\n", body)
-        if section.startswith(LATER) and (not promise or len(promise[1]) > PROMISE):
-            yield f"{section}: it begins with one line in italics, a promise of {PROMISE} characters at most"
         if section.startswith("Further reading"):
             items = re.findall(r"^(?:[-*]|\d+\.) (?:.+\n?)(?:^ +.+\n?)*", body, re.MULTILINE)
             if len(items) not in LINKS:

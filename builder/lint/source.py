@@ -116,9 +116,9 @@ def _parts(text: str, cells: list[Any]) -> Iterator[Part]:
             claims = tuple(cell.metadata.get("claims", ()))
             yield Part(section, cell.source, line, True, tags, claims)
         else:
-            for piece in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
-                if piece.startswith("## "):
-                    section = piece[3:].splitlines()[0]
+            for piece in re.split(r"^(?=## |# Handbook: )", cell.source, flags=re.MULTILINE):
+                if piece.startswith(("## ", "# Handbook: ")):
+                    section = piece.splitlines()[0].lstrip("# ")
                 yield Part(section, piece, line, False, tags)
                 line += piece.count("\n")
         place += len(cell.source)

@@ -3,8 +3,9 @@
 import base64
 import functools
 import html
+import os
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docutils import nodes
@@ -70,10 +71,10 @@ def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 def name_neighbors(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Name the chapters before and after a page as the sidebar does, not by the sentences above them."""
-    titles = {chapter.name: f"{chapter.number}. {chapter.title}" for chapter in app.config.at_chapters}
+    titles = {chapter.file: f"{chapter.number}. {chapter.title}" for chapter in app.config.at_chapters}
     for side in ("prev", "next"):
-        neighbor = context.get(side)
-        if neighbor and (title := titles.get(Path(neighbor["link"]).stem)):
+        link = PurePosixPath(page, "..", (context.get(side) or {}).get("link", ""))
+        if title := titles.get(os.path.normpath(link.with_suffix(""))):
             context[f"{side}_title"] = title
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinxcontrib.bibtex.plugin import register_plugin
 
+from builder import handbook
 from builder.site import cover_page, explorer_page, notebooks, page_cells
-from builder.site.front import directives, exercises, glossary, indexes, statements
+from builder.site.front import directives, exercises, glossary, indexes, statements, symptoms
 from builder.site.rendering import (
     docstrings,
     folds,
@@ -49,6 +50,7 @@ DIRECTIVES = {
     "page-code": folds.PageCode,
     "rooms": directives.Rooms,
     "syllabus": statements.Syllabus,
+    "symptoms": symptoms.Symptoms,
     "tensor-table": explorer_page.TensorTable,
     "you-are-here": directives.YouAreHere,
 }
@@ -61,16 +63,22 @@ NODES = {
 POST_TRANSFORMS = (
     numbers.NameExercises,
     questions.FoldQuestions,
-    folds.FoldSections,
     typesetting.Typeset,
 )
 EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
-    "config-inited": (add_folders, cover_page.read_list, footer.add_footer, notebooks.offer_to_launch),
+    "config-inited": (
+        add_folders,
+        cover_page.read_list,
+        handbook.write_stubs,
+        footer.add_footer,
+        notebooks.offer_to_launch,
+    ),
     "source-read": (page_cells.take_source,),
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
     "doctree-read": (docstrings.shorten_types, numbers.number_items),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
+        handbook.leave_out_download,
         cover_page.enliven_cover,
         explorer_page.load_explorer,
         head.describe_page,

@@ -3,8 +3,9 @@
 The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
 of the cells, which are digests of their code: no page shows code with the outputs of other code. The words of
 a figure, which stand below its cell in the source, are put into its output (`builder/words.py`). Of what the
-notebook has, the page shows the results. Claims and checks stand below one line at the end of their section;
-the code of figures and experiments, in one fold at the end of the page; the checks of exercises, nowhere.
+notebook has, the page shows the results. Claims and checks stand below one line at the end of the page, the
+code of figures and experiments below another; the checks of exercises, nowhere. A chapter has a second page,
+its handbook (`builder/handbook.py`).
 """
 
 import ast
@@ -21,6 +22,7 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, source_of
 from builder.claim_values import checks_in, line, named_claims
+from builder.handbook import FOLDER, divided, last_line, relinked
 from builder.words import with_outputs
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
@@ -31,7 +33,6 @@ ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
 LAYOUT = ("claim(", "show_table(")
 CUT = "\0"  # a line that a page does not show
-SUMMARY = "What we showed"
 OPENING = "The opening"
 
 
@@ -41,18 +42,26 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     Raises:
         ExtensionError: The notebook has no outputs for a cell: it was built from a different source.
     """
-    path = Path(app.env.doc2path(docname))
-    source = source_of(Path(app.srcdir), path.stem)
+    path, root = Path(app.env.doc2path(docname)), Path(app.srcdir)
+    source, built = source_of(root, path.stem), root / "chapters" / path.name
     if path.suffix != ".ipynb" or not source.is_file():
         return
     app.env.note_dependency(str(source))
-    notebook = nbformat.reads(content[0], as_version=4)
+    app.env.note_dependency(str(built))
+    notebook = nbformat.read(built, as_version=4)
     try:
-        notebook.cells = with_outputs(source, notebook)
+        chapter, handbook = divided(with_outputs(source, notebook))
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
-    notebook.cells = list(page_cells(notebook.cells))
-    if "here" in front_matter(source):
+    if is_handbook := docname.startswith(f"{FOLDER}/"):
+        chapter = handbook
+    elif handbook:
+        chapter.append(new_markdown_cell(last_line(handbook, f"/{FOLDER}/{path.name}")))
+    notebook.cells = list(page_cells(chapter))
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = relinked(cell.source, root, docname)
+    if "here" in front_matter(source) and not is_handbook:
         number = int(path.stem.partition("_")[0])
         notebook.cells.insert(1, new_markdown_cell(f"```{{you-are-here}} {number}\n```"))
     content[0] = nbformat.writes(notebook)
@@ -60,36 +69,28 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
 
 @dataclass
 class Gathered:
-    """What stands elsewhere than where it is computed: a section's results and code, and a page's code."""
+    """What stands elsewhere than where it is computed: results by section, and the page's code."""
 
     lines: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
     count: int = 0
-    sections: list[tuple[str, int]] = field(default_factory=list)  # titles and counts, for the summary
+    results: list[str] = field(default_factory=list)
+    total: int = 0
     page: list[str] = field(default_factory=list)
 
-    def end_section(self, title: str) -> Iterator[NotebookNode]:
-        """Yield a fold with what was gathered in the section that ends; in the summary, of all sections."""
+    def end_section(self, title: str) -> None:
+        """Put the results of a section that ends below its title."""
         if self.count:
-            self.sections.append((title, self.count))
-            content = "\n".join([*self.lines, "", *map(fenced, self.code)])
-            yield self._fold(self.count, "", f"evidence-{len(self.sections)}", content)
-        if title.startswith(SUMMARY) and self.sections:
-            places = enumerate(self.sections, start=1)
-            content = "\n".join(
-                f"- [{title}](#evidence-{place}): {count}" for place, (title, count) in places
-            )
-            of = f" of {len(self.sections)} sections"
-            yield self._fold(sum(count for _, count in self.sections), of, "evidence", content)
+            self.results += [f"**{title}**: {self.count}\n", *self.lines, "", *map(fenced, self.code)]
+        self.total += self.count
         self.lines, self.code, self.count = [], [], 0
 
-    @staticmethod
-    def _fold(count: int, of: str, name: str, content: str) -> NotebookNode:
-        words = f"{count} result{'s' if count > 1 else ''}{of} recomputed by the tests"
-        return new_markdown_cell(f"`````{{evidence}} {words}\n:id: {name}\n\n{content}\n`````")
-
     def end_page(self) -> Iterator[NotebookNode]:
-        """Yield a fold with the code of the page."""
+        """Yield a fold with the results of the page, and one with its code."""
+        if self.total:
+            words = f"{self.total} result{'s' if self.total > 1 else ''} recomputed by the tests"
+            content = "\n".join(self.results)
+            yield new_markdown_cell(f"`````{{evidence}} {words}\n:id: evidence\n\n{content}\n`````")
         if self.page:
             yield new_markdown_cell("`````{page-code}\n" + "\n".join(self.page) + "\n`````")
 
@@ -101,7 +102,7 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
         if cell.cell_type != "code":
             for text in SECTION.split(cell.source):
                 if found := TITLE.match(text):
-                    yield from gathered.end_section(title)
+                    gathered.end_section(title)
                     title = found[1].strip()
                 if text := COMMENT.sub("", text).strip():
                     yield new_markdown_cell(text, metadata=cell.metadata)
@@ -109,7 +110,7 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
             yield without_check(cell)
         else:
             yield from shown(cell, gathered)
-    yield from gathered.end_section(title)
+    gathered.end_section(title)
     yield from gathered.end_page()
 
 

@@ -1,7 +1,6 @@
 """Figures are reproducible, follow the theme, and stay legible on a phone."""
 
 import re
-from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -12,14 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
 from annotated_transformer.book.cells.check import STRICT
-from annotated_transformer.book.drawing.chapter_map import SINCE, draw_chapter_map
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure, show_figure, svg
 from annotated_transformer.book.drawing.matrices import draw_matrix, write_number
 from annotated_transformer.book.drawing.words import space_out
 from annotated_transformer.plotting import palette
-from builder.chapters import read_chapters
-
-HERE = {chapter.number: chapter.here for chapter in read_chapters(Path(__file__).parents[2]) if chapter.here}
 
 
 @pytest.fixture(autouse=True)
@@ -135,20 +130,3 @@ def test_law_a_number_is_short_and_has_a_true_minus_sign():
 )
 def test_law_names_are_moved_apart_around_their_middle(places, moved):
     assert space_out(places, 10.0) == moved
-
-
-def test_law_a_part_is_on_the_map_from_the_first_chapter_that_is_about_it():
-    first = {part: min(chapter for chapter in HERE if part in HERE[chapter]) for part in {*SINCE} - {"mask"}}
-    assert {**first, "mask": 6} == SINCE
-    for part, label in {"embedding": "embedding", "output": "linear, softmax", "loss": "loss"}.items():
-        for chapter in HERE:
-            words = [text.get_text() for text in draw_chapter_map(chapter, HERE[chapter]).axes[0].texts]
-            assert (label in words) == (chapter >= SINCE[part]), (chapter, part)
-
-
-@pytest.mark.message
-def test_message_a_part_that_is_not_on_the_map():
-    with pytest.raises(
-        ValueError, match=r"the map has no engine; its parts are encoder attention, .*, next$"
-    ):
-        draw_chapter_map(3, ["mask", "engine"])

@@ -9,14 +9,13 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book import chapters as rooms
-from annotated_transformer.book.drawing.chapter_map import describe_chapter_map, draw_chapter_map
-from annotated_transformer.book.drawing.figures import image, svg
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter
 from builder.explorer.bundle import model_size
 from builder.site.front.cards import cards, icon, table
 from builder.site.front.cover_data import FILE, MODEL
 from builder.site.front.picture import picture
+from builder.site.front.strip import strip
 from builder.site.front.targets import TargetTable, note_sources
 
 MODULE = """### `{short}`
@@ -26,10 +25,6 @@ MODULE = """### `{short}`
    :members:
 ```
 """
-CAPTION = (
-    "<figcaption>You are here: the highlighted part. "
-    "The map grows as the chapters explain its parts.</figcaption>"
-)
 
 
 class Picture(SphinxDirective):
@@ -43,17 +38,15 @@ class Picture(SphinxDirective):
 
 
 class YouAreHere(SphinxDirective):
-    """`{you-are-here} N`: the map of the model for chapter N, after its opening question."""
+    """`{you-are-here} N`: the strip of the model for chapter N, after its opening question."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the map as HTML."""
+        """Return the strip as HTML."""
         number = int(self.arguments[0])
         here = next(chapter.here for chapter in self.config.at_chapters if chapter.number == number)
-        drawing = image(svg(draw_chapter_map(number, here)), describe_chapter_map(number, here))
-        figure = f'<figure class="at-figure at-machine" id="you-are-here">{drawing}{CAPTION}</figure>'
-        return [nodes.raw("", figure, format="html")]
+        return [nodes.raw("", strip(number, here), format="html")]
 
 
 class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]

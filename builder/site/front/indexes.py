@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 
 from builder.chapters import Chapter, source_of
 from builder.figures import Drawing, drawings, faces, plain, with_faces
+from builder.handbook import page_of
 from builder.site.front.targets import TargetTable
 
 FOLDER = "figures"  # of the site's static files
@@ -72,16 +73,17 @@ class Gallery(TargetTable):
         lines = []
         for chapter in chapters.values():
             lines += [f"```{{rubric}} {chapter.number}. {chapter.title}", ":heading-level: 3", "```", ""]
-            shots = "".join(_shot(one, chapter.name) for one in drawings(root / f"{chapter.file}.ipynb"))
+            found = drawings(root / f"{chapter.file}.ipynb")
+            shots = "".join(_shot(one, page_of(root, chapter.name, one.anchor)) for one in found)
             lines += [f'<div class="at-gallery">{shots}</div>', ""]
         return "\n".join(lines)
 
 
 def _shot(drawing: Drawing, page: str) -> str:
     file, anchor = f"../_static/{FOLDER}/{drawing.anchor}.svg", drawing.anchor
-    code = f"{page}.html#{anchor.replace('figure', 'code')}"
+    code = f"../{page}.html#{anchor.replace('figure', 'code')}"
     return (
-        f'<div class="at-shot"><a href="{page}.html#{anchor}">'
+        f'<div class="at-shot"><a href="../{page}.html#{anchor}">'
         f'<img loading="lazy" src="{file}" alt="{html.escape(drawing.alt)}">'
         f"<span>{drawing.number}</span> {html.escape(drawing.title)}</a>"
         f'<p><a href="{file}" download>SVG</a> · <a href="{code}">code</a></p></div>'

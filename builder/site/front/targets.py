@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from builder.chapters import Chapter, source_of, written
 from builder.claim_values import measured, named_claims
+from builder.handbook import page_of
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
@@ -72,7 +73,8 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
     elif not anchor.startswith("ex-"):
         text = text or sections(source_of(root, chapter.name)).get(anchor, "")
     # A target with a label and a title is referred to by its title.
-    return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
+    page = page_of(root, chapter.name, anchor)
+    return f"[{text}](/{page}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
 
 
 @cache
@@ -134,7 +136,7 @@ class TargetTable(SphinxDirective):
         note_sources(self.env)
         for chapter in chapters.values():
             self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
-        return self.parse_text_to_nodes(self.text(chapters, root))
+        return self.parse_text_to_nodes(self.text(chapters, root), allow_section_headings=True)
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the table as Markdown."""

@@ -1,17 +1,10 @@
-"""What a page keeps closed: the results behind a section, the page's code, and sections for reference.
-
-A section for reference shows its heading and its first paragraph, a promise of what is inside. Find-in-page
-and links open it, and it is printed open.
-"""
+"""What a page keeps closed at its end: its results, and its code."""
 
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-
-LATER = ("When it goes wrong", "In other libraries", "Why not", "Questions readers ask", "Common mistakes")
 
 
 class fold(nodes.Element):  # type: ignore[misc]
@@ -23,7 +16,7 @@ class fold_line(nodes.TextElement):  # type: ignore[misc]
 
 
 class Evidence(SphinxDirective):
-    """`{evidence} 13 results …`: what the tests recompute of a section, below one line that counts it."""
+    """`{evidence} 13 results …`: what the tests recompute of a page, below one line that counts it."""
 
     has_content = True
     required_arguments = 1
@@ -47,27 +40,6 @@ class PageCode(SphinxDirective):
         """Return the fold."""
         line = fold_line("", "Code of this page")
         return [fold("", line, *self.parse_content_to_nodes(), classes=["at-page-code"], ids=["page-code"])]
-
-
-class FoldSections(SphinxPostTransform):
-    """Close the sections for reference."""
-
-    default_priority = 902  # after the questions, which are folded one by one
-    formats = ("html",)
-
-    def run(self, **kwargs: Any) -> None:
-        """Close the sections of one page."""
-        for section in list(self.document.findall(nodes.section)):
-            section[:] = closed(list(section))
-
-
-def closed(blocks: list[nodes.Node]) -> list[nodes.Node]:
-    """Return the blocks of a section: of one for reference, its title and a fold below its promise."""
-    title, *rest = blocks
-    if not title.astext().startswith(LATER) or not rest or not isinstance(rest[0], nodes.paragraph):
-        return blocks
-    line = fold_line("", "", *rest[0].children)
-    return [title, fold("", line, *rest[1:], classes=["at-later"])]
 
 
 def visit_fold(translator: Any, node: fold) -> None:

@@ -1,18 +1,18 @@
-"""Fold the answers to readers' questions: they are looked up, not read from beginning to end."""
+"""Fold the entries of a handbook: they are looked up, not read from beginning to end."""
 
 from typing import Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from builder.handbook import ENTRIES, entry_id
 from builder.site.rendering.folds import fold, fold_line
 
-TITLE = "Questions readers ask"
 ASKED = "at-asked"  # the class of a question with its answer
 
 
 class FoldQuestions(SphinxPostTransform):
-    """Turn each question of that section, a paragraph that begins in bold, into a fold with its answer."""
+    """Turn each entry, a paragraph that begins in bold, into a fold with what follows it."""
 
     default_priority = 900  # when all references are resolved
     formats = ("html",)
@@ -20,7 +20,8 @@ class FoldQuestions(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Fold the questions of one page."""
         for section in self.document.findall(nodes.section):
-            if section[0].astext() == TITLE:
+            named = [section, *([section.parent] if isinstance(section.parent, nodes.section) else [])]
+            if any(each[0].astext().startswith(ENTRIES) for each in named):
                 section[:] = folded(list(section))
 
 
@@ -33,9 +34,9 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
             title, *answer = words
             if answer and isinstance(answer[0], nodes.Text):
                 answer[0] = nodes.Text(answer[0].lstrip())
-            name = nodes.make_id(f"asked {title.astext()}")
             line = fold_line("", "", *title.children)
-            shown.append(fold("", line, nodes.paragraph("", "", *answer), ids=[name], classes=[ASKED]))
+            text, name = nodes.paragraph("", "", *answer), entry_id(title.astext())
+            shown.append(fold("", line, text, ids=[name], classes=[ASKED]))
         elif shown and is_question(shown[-1]) and not isinstance(block, fold):
             shown[-1] += block
         else:

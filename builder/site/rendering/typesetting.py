@@ -26,6 +26,7 @@ class Typeset(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Change the page."""
         name_opening(self.document)
+        box_exercises(self.document)
         for formula in list(self.document.findall(nodes.math)):
             keep_punctuation(formula)
         for output in self.document.findall(nodes.literal_block):
@@ -38,7 +39,7 @@ class Typeset(SphinxPostTransform):
 
 
 def name_opening(page: nodes.document) -> None:
-    """Mark the question below the title, and do not break a word of the title at its hyphen."""
+    """Mark the question below the title and the line of times, and keep the title from breaking at hyphens."""
     for section in page.children:
         if isinstance(section, nodes.section):
             title, *rest = (block for block in section if not isinstance(block, nodes.Invisible))
@@ -46,6 +47,21 @@ def name_opening(page: nodes.document) -> None:
             words = [part for block in rest[:1] for part in block.children if part.astext()]
             if words and isinstance(rest[0], nodes.paragraph) and isinstance(words[0], nodes.strong):
                 rest[0]["classes"].append("at-question")
+                if isinstance(rest[1], nodes.paragraph):
+                    rest[1]["classes"].append("at-times")
+
+
+def box_exercises(page: nodes.document) -> None:
+    """Put the text of each exercise, its cells, and its solution into one box."""
+    for first in [node for node in page.findall(nodes.admonition) if "exercise" in node["classes"]]:
+        parent, place = first.parent, first.parent.index(first)
+        following = (
+            at
+            for at, node in enumerate(parent[place + 1 :], start=place + 1)
+            if isinstance(node, nodes.section) or "exercise" in node.get("classes", ())
+        )
+        content = parent[place : next(following, len(parent))]
+        parent[place : place + len(content)] = [nodes.container("", *content, classes=["at-task"])]
 
 
 def unbroken(text: nodes.Text) -> nodes.Text:

@@ -76,18 +76,18 @@
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
   // 5. Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
-  const FOLDS = "details:is(.at-asked, .at-later, .at-evidence, .at-page-code)";
+  const FOLDS = "details:is(.at-asked, .at-evidence, .at-page-code)";
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:is(.at-asked, .at-later):not([open])"));
+    opened = Array.from(document.querySelectorAll("details.at-asked:not([open])"));
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
     /** @type {HTMLDetailsElement | null | undefined} */
-    let fold = target?.querySelector(":scope > details.at-later") ?? target?.closest(FOLDS);
+    let fold = target?.closest(FOLDS);
     if (!target || !fold) return;
     for (; fold; fold = fold.parentElement?.closest(FOLDS)) fold.open = true;
     target.scrollIntoView();
@@ -120,6 +120,42 @@
     );
   };
 
+  // 7. Filter the page of all symptoms: by words, or by a message, whose numbers and names may differ.
+  const filterSymptoms = () => {
+    const bar = document.querySelector(".at-filter");
+    const [field, shown] = [bar?.querySelector("input"), bar?.querySelector("output")];
+    if (!(bar instanceof HTMLElement) || !field || !shown) return;
+    /** @type {(text: string | null) => string} */
+    const simple = (text) =>
+      (text ?? "")
+        .toLowerCase()
+        .replace(/\d+/g, "0")
+        .replace(/[^\p{L}\p{N}…]+/gu, " ")
+        .trim();
+    const rows = Array.from(document.querySelectorAll("article section section > ul > li"), (row) => ({
+      row: /** @type {HTMLElement} */ (row),
+      text: simple(row.textContent),
+      messages: Array.from(row.querySelectorAll("a code"), (code) => simple(code.textContent).split("…")),
+    }));
+    const filter = () => {
+      const asked = simple(field.value);
+      /** @type {(pieces: string[]) => boolean} */
+      const isMessage = (pieces) =>
+        pieces[0].split(" ").length > 2 &&
+        (pieces[0].startsWith(asked) || pieces.every((piece) => asked.includes(piece.trim())));
+      for (const { row, text, messages } of rows)
+        row.hidden = !asked.split(" ").every((word) => text.includes(word)) && !messages.some(isMessage);
+      const count = rows.filter(({ row }) => !row.hidden).length;
+      shown.textContent =
+        asked && (count ? `${count} of ${rows.length}` : "none: try fewer words, or the search");
+      for (const part of document.querySelectorAll("article section section"))
+        part.toggleAttribute("hidden", !part.querySelector("li:not([hidden])"));
+    };
+    bar.hidden = false;
+    field.addEventListener("input", filter);
+    filter();
+  };
+
   const start = () => {
     /** @type {() => HTMLImageElement[]} */
     const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
@@ -131,6 +167,7 @@
     named();
     reveal();
     markFound();
+    filterSymptoms();
     window.addEventListener("hashchange", reveal);
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
     if (article) new ResizeObserver(() => idle(reachable)).observe(article);
