@@ -17,6 +17,7 @@ from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
 from builder.chapters import read_source, written
+from builder.handbook import page_of
 from builder.site.rendering.numbers import chapter_number, kind_and_stars, number
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
@@ -42,6 +43,7 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         """Read all sources, and the address of the site, which is empty as long as there is none."""
+        self.root = root
         self.sources = {path.stem: path for path in written(root)}
         self.pages = {path.stem: path for path in sorted((root / "chapters").glob("*.md"))}
         config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
@@ -89,7 +91,7 @@ class Book:
         Other pages than notebooks are only on the site.
         """
         if self.site:
-            return f"[{text}]({self.site}/chapters/{page}.html{anchor})"
+            return f"[{text}]({self.site}/{page_of(self.root, page, anchor[1:])}.html{anchor})"
         return f"[{text}]({page}.ipynb)" if page in self.sources else f"*{text}*"
 
     def relink(self, text: str, target: str, page: str) -> str | None:

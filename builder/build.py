@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
+from builder.lint import claims, skeleton
 from builder.staleness import Status, all_stale, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -78,16 +79,28 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
+def complaints(source: Path) -> list[str]:
+    """Return what the rules of a chapter, or of a guide, have against a source."""
+    text, name = source.read_text("utf-8"), source.name
+    rules = (skeleton.lint, claims.lint) if name[0].isdigit() else (skeleton.lint_guide, claims.lint)
+    return [f"{name}: {complaint}" for rule in rules for complaint in rule(text, name)]
+
+
 def build(names: list[str]) -> None:
-    """Execute the named chapters; by default, bring those up to date that are not."""
+    """Execute the named chapters; by default, bring those up to date that are not.
+
+    Complaints about a source do not keep it from being executed, so that a draft can be.
+    """
     sources, book = {source.stem: source for source in written(ROOT)}, Book(ROOT)
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
+    against = []
     for name in names or sources:
         found = Status("named") if names else status(name, book)
         if not found.reason:
             continue
         done, notebook = "rewrote", CHAPTERS / f"{name}.ipynb"
+        against += complaints(sources[name])
         if not found.rewritten:
             done = "built"
             write(notebook, execute(sources[name], book))
@@ -95,6 +108,8 @@ def build(names: list[str]) -> None:
         if found.rewritten:
             write(notebook, text_of(found.rewritten))
         print(done, notebook.name)
+    if against:
+        sys.exit("\n".join(against))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """What a page shows of a chapter's cells, and where."""
 
+import re
+
 import nbformat
-import pytest
-from docutils import nodes
 
 from builder.site import page_cells
-from builder.site.rendering import folds, questions
 from tests.builder.test_claim_values import claims_of
 
 new = nbformat.v4
@@ -28,18 +27,17 @@ CLAIMS.outputs = [output for output in CLAIMS.outputs if output.metadata]
 LINE = '- <a class="at-claim" id="claim-gap"></a>gap: **1** (exactly)'
 
 
-def test_law_the_results_of_a_section_stand_below_one_line_at_its_end():
+def test_law_the_results_of_a_page_stand_by_section_below_one_line_at_its_end():
     checks = code("# checks\ncheck(x, 'x')\ncheck_close(x, y, 'y')", tags="hide-cell")
-    text, evidence, section = shown(
-        CLAIMS, new.new_markdown_cell("Text <!-- typed: 1.6 -->.\n\n(label)=\n## Next\n\nMore."), checks
+    text, section, evidence = shown(
+        CLAIMS, new.new_markdown_cell("Text <!-- typed: 1.6 -->.\n\n(label)=\n## By *hand*\n\nMore."), checks
     )[:3]
-    assert (text, section) == (("Text.", 0), ("(label)=\n## Next\n\nMore.", 0)), (text, section)
-    assert evidence[0].startswith("`````{evidence} 1 result recomputed by the tests\n:id: evidence-1\n")
+    assert (text, section) == (("Text.", 0), ("(label)=\n## By *hand*\n\nMore.", 0)), (text, section)
+    assert evidence[0].startswith("`````{evidence} 3 results recomputed by the tests\n:id: evidence\n")
+    assert re.findall(r"\*\*(.+)\*\*: (\d)\n\n", evidence[0]) == [("The opening", "1"), ("By *hand*", "2")]
     assert LINE in evidence[0]
     assert "claim()" in evidence[0]
-    last = shown(checks)[-1][0]
-    assert "2 results recomputed" in last
-    assert "check_close(x, y, 'y')" in last
+    assert "check_close(x, y, 'y')" in evidence[0]
 
 
 def test_law_a_cell_that_also_shows_something_stays_where_it_is_without_its_claims():
@@ -62,39 +60,9 @@ def test_law_folded_code_stands_at_the_end_and_a_figure_s_has_its_number():
     assert page.index("import x") < page.index('id="code-4-2">Figure 4.2</p>') < page.index("draw()")
 
 
-def test_law_the_summary_lists_the_sections_that_have_results():
-    cells = shown(
-        CLAIMS,
-        new.new_markdown_cell("## By *hand*"),
-        CLAIMS.copy(),
-        new.new_markdown_cell("## What we showed"),
-    )
-    summary = cells[-1][0]
-    assert "2 results of 2 sections recomputed by the tests" in summary
-    assert "- [The opening](#evidence-1): 1\n- [By *hand*](#evidence-2): 1" in summary
-
-
 def test_law_a_page_has_neither_the_check_of_an_answer_nor_what_it_says():
     verdict = new.new_output("execute_result", {"text/plain": "✗ Not yet"})
     answer = code("def f():\n    raise NotImplementedError\n\n\nchecks.check_f(f)", verdict, tags="exercise")
     assert shown(answer) == [("def f():\n    raise NotImplementedError", 0)]
     other = code("x = 1\nprint(x)", PRINTED, tags="solution")
     assert shown(other) == [("x = 1\nprint(x)", 1)]
-
-
-@pytest.fixture
-def section() -> nodes.section:
-    """A section to look things up, with a promise, a question, and a fold at its end."""
-    asked = nodes.paragraph("", "", nodes.strong("", "Why?"), nodes.Text(" Because."))
-    promise = nodes.paragraph("", "", nodes.emphasis("", "One question."))
-    evidence = folds.fold("", folds.fold_line("", "1 result"), classes=["at-evidence"])
-    return nodes.section("", nodes.title("", "Questions readers ask"), promise, asked, evidence)
-
-
-def test_law_a_section_to_look_things_up_is_closed_below_its_promise(section):
-    title, fold = folds.closed(questions.folded(list(section)))
-    assert isinstance(title, nodes.title)
-    assert fold[0].astext() == "One question."
-    assert [questions.is_question(block) for block in fold[1:]] == [True, False]  # not within the answer
-    section[0] = nodes.title("", "The code")
-    assert folds.closed(list(section)) == list(section)

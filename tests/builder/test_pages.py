@@ -9,6 +9,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from builder.chapters import read_source
 from builder.claim_values import checks_in
+from builder.handbook import divided
 from tests.axe import violations
 from tests.explorer_pages import DOCUMENTS, HTML, PHONE, WIDE
 from tests.serving import serving
@@ -229,20 +230,26 @@ def test_law_the_book_can_be_read_without_scripts(open_page):
     assert min(page.eval_on_selector_all("mjx-math", shown)) > 0
 
 
-# What a chapter's page shows of its proof: one line for each section, which counts it.
+# What the pages of a chapter and of its handbook show of their proof: one line, which counts it.
 UNFOLDED = ".//text()[not(ancestor::details or ancestor::script or ancestor::style)]"
 
 
 @pytest.mark.parametrize("number", NOTEBOOKS, ids=lambda number: SOURCES[number].stem)
-def test_law_a_page_shows_each_result_below_one_line_of_its_section_and_nothing_else_of_its_proof(number):
-    (article,) = lxml.html.parse(HTML / "chapters" / f"{SOURCES[number].stem}.html").iter("article")
-    cells = [cell for cell in read_source(SOURCES[number]).cells if cell.cell_type == "code"]
-    own = [cell for cell in cells if not {"exercise", "solution"} & set(cell.metadata.get("tags", []))]
+@pytest.mark.parametrize("folder", ["chapters", "handbook"])
+def test_law_a_page_shows_each_result_below_one_line_and_nothing_else_of_its_proof(number, folder):
+    (article,) = lxml.html.parse(HTML / folder / f"{SOURCES[number].stem}.html").iter("article")
+    cells = divided(read_source(SOURCES[number]).cells)[folder == "handbook"]
+    answers = {"exercise", "solution"}
+    own = [
+        cell
+        for cell in cells
+        if cell.cell_type == "code" and not answers & set(cell.metadata.get("tags", []))
+    ]
     claims = [name for cell in own for name in cell.metadata.get("claims", [])]
     checks = sum(len(list(checks_in(cell.source))) for cell in own)
     boxes = article.find_class("at-evidence")
     counts = [int(box.find("summary").text_content().split()[1]) for box in boxes]
-    assert counts[-1] == sum(counts[:-1]) == len(claims) + checks
+    assert counts == [len(claims) + checks]
     shown = [claim.get("id") for box in boxes for claim in box.find_class("at-claim")]
     assert shown == [f"claim-{name}" for name in claims]
     assert len(article.find_class("at-claim")) == len(claims)

@@ -79,7 +79,7 @@ def test_law_a_question_is_folded_together_with_its_whole_answer():
         bold = nodes.strong("", question)
         return nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(answer))
 
-    title, first = nodes.title("", "Questions readers ask"), nodes.paragraph("", "Before.")
+    title, first = nodes.title("", "Questions"), nodes.paragraph("", "Before.")
     cell = nodes.container("", nodes.paragraph("", "A cell."))
     found = questions.folded([title, first, asked("Why?", " So."), cell, asked("How?", " Thus.")])
     assert found[:2] == [title, first]

@@ -39,7 +39,7 @@ class Typeset(SphinxPostTransform):
 
 
 def name_opening(page: nodes.document) -> None:
-    """Mark the question below the title and the line of times, and keep the title from breaking at hyphens."""
+    """Mark the question below the title and the line of times, and keep the title whole at hyphens."""
     for section in page.children:
         if isinstance(section, nodes.section):
             title, *rest = (block for block in section if not isinstance(block, nodes.Invisible))
