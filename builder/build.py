@@ -89,18 +89,17 @@ def complaints(source: Path) -> list[str]:
 def build(names: list[str]) -> None:
     """Execute the named chapters; by default, bring those up to date that are not.
 
-    Complaints about a source do not keep it from being executed, so that a draft can be.
+    Complaints about a source are printed first. They do not keep a draft from being executed.
     """
     sources, book = {source.stem: source for source in written(ROOT)}, Book(ROOT)
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
-    against = []
     for name in names or sources:
         found = Status("named") if names else status(name, book)
         if not found.reason:
             continue
         done, notebook = "rewrote", CHAPTERS / f"{name}.ipynb"
-        against += complaints(sources[name])
+        print(*complaints(sources[name]), sep="\n", file=sys.stderr)
         if not found.rewritten:
             done = "built"
             write(notebook, execute(sources[name], book))
@@ -108,8 +107,6 @@ def build(names: list[str]) -> None:
         if found.rewritten:
             write(notebook, text_of(found.rewritten))
         print(done, notebook.name)
-    if against:
-        sys.exit("\n".join(against))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ SYMPTOMS = "Symptoms"
 ENTRIES = (SYMPTOMS, "Why not", "Questions")  # the beginnings of the sections whose paragraphs are entries
 KINDS = ("A message", "A shape", "A number", "A curve", "A text")  # what one sees, of a symptom
 HEADING = re.compile(r"^(?P<level>#{2,3}) (?P<title>.+)$")
+SECTION = re.compile(r"^##+ (.+)$", re.MULTILINE)
 ENTRY = re.compile(r"\*\*(?P<title>.+?)\*\*(?P<text>.*)", re.DOTALL)
 LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 FIGURE = re.compile(r"^```\{words\} ([\w.]+)\. ", re.MULTILINE)
@@ -53,6 +54,11 @@ class Entry(NamedTuple):
     def anchor(self) -> str:
         """The id of the entry on its page."""
         return entry_id(re.sub(r"[`$*]", "", self.title))
+
+
+def slug(title: str) -> str:
+    """Return the id of a section with this title."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
 def entry_id(title: str) -> str:
@@ -96,9 +102,10 @@ def anchors(source: str) -> frozenset[str]:
     cells, found = divided(parsed(source).cells)[1], set[str]()
     for cell in cells:
         found |= {f"claim-{name}" for name in cell.metadata.get("claims", ())}
-        for number in FIGURE.findall(cell.source) if cell.cell_type == "markdown" else ():
-            found |= {f"{kind}-{number.replace('.', '-')}" for kind in ("figure", "code")}
-        found |= set(LABEL.findall(cell.source))
+        if cell.cell_type == "markdown":
+            numbers = [number.replace(".", "-") for number in FIGURE.findall(cell.source)]
+            found |= {f"{kind}-{number}" for number in numbers for kind in ("figure", "code")}
+            found |= {*map(slug, SECTION.findall(cell.source)), *LABEL.findall(cell.source)}
     return frozenset(found | {entry.anchor for entry in entries(cells)})
 
 

@@ -71,7 +71,7 @@ def store_other_values(clean, path):
 def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pictures(copy, make, module):
     source, notebook = copy / "chapters" / "src" / "01_fixture.md", copy / "chapters" / "01_fixture.ipynb"
     clean = notebook.read_bytes()
-    figure, words = json.loads(clean)["cells"][-3:-1]  # the last one counts the claims
+    figure, words = json.loads(clean)["cells"][-4:-2]  # the last two count the claims
     for old, new in (
         ('"At 19 tokens 47% of', '"At 19 tokens 48% of'),  # a sentence
         ("(the book says between 0.45", "(the book says between 0.46"),  # a claim's bound
@@ -87,7 +87,7 @@ def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pi
     pixels = re.sub(r"(svg\+xml,.{50}).{100}", r"\1" + "A" * 100, json.dumps(figure))
     changed = json.loads(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', pixels))
     assert changed != figure
-    found["cells"][-3:-1] = changed, words
+    found["cells"][-4:-2] = changed, words
     notebook.write_text(json.dumps(found), "utf-8")
     assert make("fresh").returncode == 0  # the cells still match the source: only execution shows it
     stale = module("staleness").all_stale

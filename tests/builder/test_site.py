@@ -45,12 +45,15 @@ def taken(folder: Path, source: str) -> str:
     source_cells = read_source(folder / "chapters" / "src" / "one.md").cells
     (id, *_) = [cell.id for cell in source_cells if cell.cell_type == "code"]
     code = new.new_code_cell("# folded\n1", id=id, execution_count=2, outputs=[output])
-    content = [nbformat.writes(new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code]))]
+    notebook = new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code])
+    content, built = ["{}"], folder / "chapters" / "one.ipynb"
+    nbformat.write(notebook, built)
     app = Mock(spec=Sphinx)
     app.srcdir, app.env = folder, Mock()
-    app.env.doc2path.return_value = str(folder / "chapters" / "one.ipynb")
+    app.env.doc2path.return_value = str(built)
     page_cells.take_source(app, "chapters/one", content)
-    app.env.note_dependency.assert_called_once_with(str(folder / "chapters" / "src" / "one.md"))
+    noted = [str(folder / "chapters" / "src" / "one.md"), str(built)]
+    assert [call.args[0] for call in app.env.note_dependency.call_args_list] == noted
     return content[0]
 
 

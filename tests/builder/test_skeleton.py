@@ -68,7 +68,7 @@ FAULTS = [
     ("### A number", "### A feeling", "'The loss is NaN' is in A feeling, not in one of A message, A shape"),
     ("- *Test.* Look at", "- Look at", "'The loss is too good' has not the items *Cause.*"),
     ("**The loss is too good**", "**The loss is NaN**", "'The loss is NaN' occurs twice"),
-    ("({eq}`eq-fixture`)", "", "'The loss is too good' has no link to the section that teaches it"),
+    (" ({ref}`ex-square`)", "", "'The loss is too good' has no link to the section that teaches it"),
     ("**The loss is NaN**", "**The loss is [NaN](#x)**", "a title has no link"),
     ("## The equation", f"Why?\n\n{CELL}1\n```\n\n" * 11 + "## The equation", "13 visible cells"),
     ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without a URL: - PyTorch"),

@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from builder.chapters import Chapter, source_of, written
 from builder.claim_values import measured, named_claims
-from builder.handbook import page_of
+from builder.handbook import SECTION, page_of, slug
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
@@ -95,8 +95,7 @@ def claims(notebook: Path) -> dict[str, str]:
 @cache
 def sections(source: Path) -> dict[str, str]:
     """Return the titles of the sections in a chapter's source, by the anchors that are made from them."""
-    titles = re.findall(r"^##+ (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): title for title in titles}
+    return {slug(title): title for title in SECTION.findall(source.read_text("utf-8"))}
 
 
 def reference(

@@ -20,8 +20,8 @@ def test_law_links_are_grouped_by_chapter_and_say_what_a_claim_measures():
     page = "/chapters/04_self_attention.ipynb"
     assert link_all(read_targets([*shown, "4#figure-4-1 a map"]), CHAPTERS, ROOT) == (
         f"Chapter 4: equation {{eq}}`eq-ratio`; [figure 4.1]({page}#figure-4-1); [torch.bnm exists]"
-        f"({page}#claim-wrong-bnm); [a map]({page}#figure-4-1). Chapter 3: {{ref}}`why-sqrt`. "
-        "Chapter 8: {ref}`ex-predict-origin`."
+        f"(/handbook/04_self_attention.ipynb#claim-wrong-bnm); [a map]({page}#figure-4-1). "
+        "Chapter 3: {ref}`why-sqrt`. Chapter 8: {ref}`ex-predict-origin`."
     )
 
 
