@@ -7,6 +7,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 from builder.chapters import read_chapters, source_of
+from builder.handbook import page_of
 from builder.site.front.statements import Correction, Statement
 from builder.site.front.targets import sections
 
@@ -73,7 +74,8 @@ def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
             found.append(f"{row}: {len(links)} links instead of {len(wanted)}")
         for target, link in zip(wanted, links, strict=False):
             name, _, anchor = link.partition("#")
-            if name != f"{CHAPTERS[target.chapter].name}.html" or not anchor:
+            page = f"../{page_of(ROOT, CHAPTERS[target.chapter].name, target.anchor)}.html"
+            if name != page.replace("../chapters/", "") or not anchor:
                 found.append(f"{link} leads to another page than {target}")
             elif f'id="{anchor}"' not in (folder / name).read_text("utf-8"):
                 found.append(f"{link} leads to nothing")

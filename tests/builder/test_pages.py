@@ -18,6 +18,8 @@ from tests.targets import NOTEBOOKS, SOURCES
 THEME = "document.documentElement.dataset.theme"
 GENERATED = ("search", "genindex", "py-modindex", "404")
 
+OPENING = 1000  # pixels, at 1280 by 900
+
 pytestmark = pytest.mark.page
 
 
@@ -77,6 +79,14 @@ def code_faults(page: Page) -> list[str]:
           return cut.map(pre => `code is cut off: ${pre.textContent.slice(0, 60)}`);
         }"""
     )
+
+
+def opening_faults(page: Page) -> list[str]:
+    """Report a chapter's opening, its title, question, and first picture, that is taller than a screen."""
+    if not page.query_selector("p.at-question"):
+        return []
+    top = page.evaluate("document.querySelector('article h2').getBoundingClientRect().top + scrollY")
+    return [f"the first section begins at {top:.0f} px"] * (top > OPENING)
 
 
 def slider_faults(page: Page) -> list[str]:
@@ -169,6 +179,7 @@ def inspect(open_page, address: str, known: set[str], patience: float = 30_000) 
     faults += drag_faults(page)
     page.resize(**WIDE)
     faults += formula_faults(page) + overflow_faults(page) + code_faults(page) + cut_faults(page)
+    faults += opening_faults(page)
     page.evaluate(THIN)
     return faults + axe_faults(page, "light", known) + axe_faults(page, "dark", known)
 
@@ -194,6 +205,7 @@ FAULTY = {
     "formula in error: ": "<i class='math'><mjx-container><mjx-merror>x</mjx-merror></mjx-container></i>",
     "px wide on a screen of 348 px": "<div style='width: 2000px'>x</div>",
     "px wide on a screen of 1280 px": "",
+    "the first section begins at ": "<p class='at-question' style='height: 1001px'>Why?</p><h2>First</h2>",
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
     r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
@@ -220,6 +232,27 @@ def test_law_each_fault_of_a_page_is_detected(open_page, tmp_path):
     with serving(tmp_path) as address:
         found = inspect(open_page, f"{address}faulty.html", set(), patience=500)
     assert [fault for fault in FAULTY if not any(fault in one for one in found)] == []
+
+
+def test_law_the_page_of_all_symptoms_finds_words_and_messages(open_page):
+    page = open_page()
+    page.goto("chapters/symptoms.html")
+    rows = "all => all.filter(row => row.checkVisibility()).map(row => row.textContent)"
+
+    def found(typed: str) -> list[str]:
+        page.fill(".at-filter input", typed)
+        return page.eval_on_selector_all("article li", rows)
+
+    everything = found("")
+    assert len(everything) > 150
+    assert all("mask" in row.lower() for row in found("mask"))
+    message = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (31x512 and 64x512)"
+    for typed in (message[:40], message, f"Traceback … {message}"):
+        (row,) = found(typed)
+        assert row.startswith("RuntimeError: mat1 and mat2 shapes")
+    assert found("zebra crossing") == []
+    assert page.text_content(".at-filter output") == "none: try fewer words, or the search"
+    assert found("") == everything
 
 
 def test_law_the_book_can_be_read_without_scripts(open_page):

@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 import annotated_transformer
+from builder.chapters import read_chapters
 from builder.site.rendering import docstrings, fonts, formulas, questions
 from tests.explorer_pages import DOCUMENTS, HTML, ROOT
 
@@ -59,7 +60,10 @@ def test_law_the_reference_has_each_check_of_the_rooms():
 def test_law_every_page_that_is_written_is_in_the_table_of_contents():
     patterns = ("index.md", "explorer.md", "chapters/*.md", "chapters/*.ipynb", "chapters/api/*.md")
     written = [path for pattern in patterns for path in ROOT.glob(pattern)]
-    assert sorted(str(path.relative_to(ROOT).with_suffix("")) for path in written) == sorted(DOCUMENTS)
+    handbooks = [f"handbook/{chapter.name}" for chapter in read_chapters(ROOT)]
+    assert sorted([str(path.relative_to(ROOT).with_suffix("")) for path in written] + handbooks) == sorted(
+        DOCUMENTS
+    )
 
 
 # Colors.
