@@ -13,7 +13,7 @@ import pytest
 
 from annotated_transformer.text import download as module
 from annotated_transformer.text.corpus import CORPORA
-from annotated_transformer.text.corpus_sources import Source
+from annotated_transformer.text.corpus_terms import Source
 from annotated_transformer.text.download import download, fetch
 
 DATA = bytes(i * i % 251 for i in range(200_003))

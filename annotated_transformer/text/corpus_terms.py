@@ -1,4 +1,4 @@
-"""The sources and licenses of published corpora: the chapter on training.
+"""The terms of published corpora, and their files: the chapter on training.
 
 The package contains none of their text. How they are read is in `text.corpus.CORPORA`.
 """
