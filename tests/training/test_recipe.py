@@ -211,6 +211,13 @@ def test_message_options_that_need_a_validation_split(tmp_path: Path, setting: d
 
 
 @pytest.mark.message
+def test_message_a_seed_of_more_than_32_bits_is_refused_before_the_folder_is_made(tmp_path: Path):
+    with pytest.raises(ValueError, match=f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"):
+        train_from_recipe(RECIPE, corpus(), tmp_path / "out", seed=2**32 + 3)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.message
 def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
     for limits, first in (({"steps": 12}, True), ({"steps": None, "minutes": 1e-9}, False)):
         logged: list[object] = []
