@@ -132,17 +132,21 @@
         .replace(/\d+/g, "0")
         .replace(/[^\p{L}\p{N}…]+/gu, " ")
         .trim();
+    /** @type {(text: string) => string} */
+    const bare = (text) => text.replace(/^(?:\S+ )*?\S*(?:error|warning|exception) /, "");
     const rows = Array.from(document.querySelectorAll("article section section > ul > li"), (row) => ({
       row: /** @type {HTMLElement} */ (row),
       text: simple(row.textContent),
-      messages: Array.from(row.querySelectorAll("a code"), (code) => simple(code.textContent).split("…")),
+      messages: Array.from(row.querySelectorAll("a code"), (code) =>
+        bare(simple(code.textContent)).split("…"),
+      ),
     }));
     const filter = () => {
       const asked = simple(field.value);
       /** @type {(pieces: string[]) => boolean} */
       const isMessage = (pieces) =>
         pieces[0].split(" ").length > 2 &&
-        (pieces[0].startsWith(asked) || pieces.every((piece) => asked.includes(piece.trim())));
+        (pieces[0].startsWith(bare(asked)) || pieces.every((piece) => asked.includes(piece.trim())));
       for (const { row, text, messages } of rows)
         row.hidden = !asked.split(" ").every((word) => text.includes(word)) && !messages.some(isMessage);
       const count = rows.filter(({ row }) => !row.hidden).length;
