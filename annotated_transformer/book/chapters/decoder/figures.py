@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from textwrap import wrap
 
 import torch
 from jaxtyping import Bool
@@ -51,11 +52,11 @@ def draw_step(
     `tokens` are all inputs of the decoder, `<s>` first; at `step`, the first `step` of them have been
     written. `candidates` are the most likely next tokens, the best first.
     """
-    fig, ax = new_canvas(14.0, 14.8)
-    total, size = len(tokens), 0.7
-    write(ax, 0.1, 14.3, f"Step {step}", "left", weight="bold")
-    write(ax, 0.1, 13.5, "goes in (rows) and may be read (columns)", "left", color=MUTED)
-    left, bottom = 2.75, 4.4
+    fig, ax = new_canvas(22.0, 10.6, width=WIDE)
+    total, size = len(tokens), 6.3 / len(tokens)
+    write(ax, 0.1, 10.1, f"Step {step}", "left", weight="bold")
+    write(ax, 2.75, 10.1, "goes in (rows) and may be read (columns)", "left", color=MUTED)
+    left, bottom, right = 2.75, 0.25, 11.9
     blank = [[""] * step for _ in range(step)]
     y = bottom + (total - step) * size
     mask = torch.ones(step, step, dtype=torch.bool).tril()
@@ -66,19 +67,21 @@ def draw_step(
     ax.add_patch(
         Rectangle((left, bottom), total * size, total * size, fill=False, edgecolor=NEUTRAL, ls=":", lw=1)
     )
-    end = left + step * size
-    draw_arrow(ax, (end, y + size / 2), (9.75, y + size / 2), color=QUERY)
-    write(ax, 9.9, y + size / 2 + 1.0, "comes out", "left", color=MUTED)
+    first = 6.9
+    draw_arrow(ax, (left + step * size, y + size / 2), (right - 0.2, first), color=QUERY)
+    write(ax, right, first + 1.0, "comes out", "left", color=MUTED)
     for place, (word, probability) in enumerate(candidates.items()):
-        height = y + size / 2 - place * 1.05
+        height = first - place * 1.05
         bar = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": INK, "lw": 0.6}
-        ax.add_patch(Rectangle((9.9, height - 0.35), max(0.05, 4.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
+        ax.add_patch(Rectangle((right, height - 0.35), max(0.05, 6.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
         weight = "bold" if place == 0 else "normal"
         percent = f"{100 * probability:.0f}" if probability >= 0.005 else "<1"
-        write(ax, 10.0, height, f"{word}  {percent}%", "left", weight=weight)
-    draw_box(ax, 0.1, 0.2, 13.8, 1.9, "", color=ENCODER)
-    write(ax, 0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", "left")
-    write(ax, 0.35, 0.75, source, "left", style="italic")
+        write(ax, right + 0.1, height, f"{word}  {percent}%", "left", weight=weight)
+    draw_box(ax, right, bottom, 21.8 - right, 3.3, "", color=ENCODER)
+    lines = ["also goes in, at each step: $z$,", f"{source_tokens} source tokens of", *wrap(source, 24)]
+    for place, line in enumerate(lines):
+        style = "italic" if place > 1 else "normal"
+        write(ax, right + 0.25, bottom + 2.8 - 0.75 * place, line, "left", style=style)
     return fig
 
 
