@@ -97,16 +97,18 @@ class Book:
     def relink(self, text: str, target: str, page: str) -> str | None:
         """Return a link of the source as a notebook has it, or None if it stays.
 
-        In a notebook, claims and labels have no anchors, but figures and sections have.
+        In a notebook, claims, entries, and labels have no anchors, but figures and sections have.
         """
         if re.match(r"[a-z]+:", target):
             return None
         file, _, anchor = target.partition("#")
         where = file.rpartition(".")[0] or page
-        if where != page or (self.site and anchor.startswith("claim-")):
+        if where != page or (self.site and anchor.startswith(("claim-", "asked-"))):
             return self.link(where, text, f"#{anchor}" if anchor else "")
         if anchor.startswith("claim-"):
             return "✓" if text == "check" else text  # a word that would ask for a click
+        if anchor.startswith("asked-"):
+            return text
         if anchor.startswith("figure-"):
             return None
         return self.resolve("ref", f"{text} <{anchor}>", page)
