@@ -19,7 +19,7 @@ Step = tuple[Mapping[str, float], Sequence[str]]  # all continuations with their
 
 LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
 # Of the tree, in tenths of an inch: distances, and a word's box.
-ROW, COLUMN, WORD, HIGH = 5.2, 12.4, 8.8, 4.4
+ROW, COLUMN, WORD, HIGH = 4.5, 12.4, 8.8, 4.0
 LOOK = {  # of a text that a search kept, or dropped, or did not compute
     "kept": {"edgecolor": FIRST, "facecolor": to_rgba(FIRST, 0.3), "lw": 2.0, "ls": "-"},
     "dropped": {"edgecolor": MUTED, "facecolor": "none", "lw": 1.2, "ls": "--"},
@@ -37,15 +37,15 @@ def draw_tree(
     """
     nodes = _nodes(table, "", end)
     leaves = [text for text in nodes if text.endswith(end)]
-    depth, below = max(len(leaf.split()) for leaf in leaves), 2.4 * len(searches) + 1.5
-    fig, ax = new_canvas(64, ROW * len(leaves) + below + 3, width=WIDE)
+    depth, below = max(len(leaf.split()) for leaf in leaves), 5.2
+    fig, ax = new_canvas(64, ROW * len(leaves) + below + 2.6, width=WIDE)
     steps, _ = searches[size]
     computed = {text: share for continued, _ in steps for text, share in continued.items()}
     kept = {text for _, chosen in steps for text in chosen}
     best = max((text for text in kept if text.endswith(end)), key=computed.__getitem__, default=None)
     boxes = {"": Box(0.6, below + _height("", leaves), 0.0, HIGH)}
     for number in range(depth):
-        spot = 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5
+        spot = 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.4
         write(ax, *spot, f"step {number + 1}", color=MUTED)
     for text in nodes:
         words = text.split()
@@ -63,8 +63,8 @@ def draw_tree(
         _draw_word(ax, Box(3.3 + COLUMN * (depth - 3 + place), below + 0.7, WORD, HIGH), kind, "", kind)
     for place, (beam, (_, found)) in enumerate(searches.items()):
         weight, ink = ("bold", INK) if beam == size else ("normal", MUTED)
-        y, said = below - 2.2 - 2.4 * place, f"beam of {beam} returns:  {found}"
-        write(ax, 0.5, y, said, "left", weight=weight, color=ink)
+        for y, said in ((3.6, f"a beam of {beam} returns"), (1.4, found)):
+            write(ax, 0.5 + 22 * place, y, said, "left", weight=weight, color=ink)
     return fig
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
+from textwrap import fill
 from typing import Any
 
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import LINE, Curves, Words, label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -31,6 +32,7 @@ from annotated_transformer.plotting.palette import (
 SHARPLY = 0.05  # heads whose entropies differ by less are equally sharp
 LEAST = 0.03  # lighter cells of small maps are left out
 SEEN = 0.05  # the least weight of a line to the first token
+WRAPPED = 22  # letters of a translation in a line
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
 Spots = list[tuple[float, float]]
 # At which of its marks a kind's name stands, and how many points away.
@@ -58,6 +60,21 @@ def draw_stripes(
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, pad=22)
         write_beside(ax, (0.5, 0), (0, -6), text, "center", "top", xycoords="axes fraction", color=MUTED)
+    return fig
+
+
+def draw_one_head(
+    weights: Float[Tensor, "queries keys"], queries: Words, keys: Words, outcomes: Mapping[str, str]
+) -> Figure:
+    """Draw the map of one head, and beside it some texts, such as translations with and without the head."""
+    fig, ax = new_figure(width=WIDE, height=3.3)
+    draw_attention(ax, weights, queries, keys, print_values=False)
+    ax.set(xlabel="", ylabel="", anchor="W")
+    for place, (name, text) in enumerate(outcomes.items()):
+        spot = {"xycoords": "axes fraction", "height": "top"}
+        top = 0.9 - 0.5 * place
+        write_beside(ax, (1, top), (24, 0), name, color=MUTED, **spot)
+        write_beside(ax, (1, top), (24, -LINE - 4), fill(text, WRAPPED), weight="bold", **spot)
     return fig
 
 
