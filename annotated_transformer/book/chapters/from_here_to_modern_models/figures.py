@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import write
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MUTED, NEUTRAL, PAPER
 
 
@@ -23,11 +24,11 @@ class Change(NamedTuple):
     boxes: Mapping[str, str]  # from a box's place to its new words; "" takes it away
 
 
-PLACES = ("positions", "norm 1", "attention", "add 1", "norm 2", "network", "add 2", "last norm", "logits")
+PLACES = ("positions", "norm 1", "attention", "add 1", "norm 2", "network", "add 2", "last norm")
 BEGINNING = {
     "positions": "embedding\n+ sinusoids", "norm 1": "", "attention": "attention,\n{0} k–v heads",
-    "add 1": "add, LayerNorm", "norm 2": "", "network": "ReLU network,\nwith biases",
-    "add 2": "add, LayerNorm", "last norm": "", "logits": "linear, softmax",
+    "add 1": "add,\nLayerNorm", "norm 2": "", "network": "ReLU\nnetwork,\nbiases",
+    "add 2": "add,\nLayerNorm", "last norm": "",
 }  # fmt: skip
 CHANGES = (
     Change("the paper", "2017", {}),
@@ -36,12 +37,12 @@ CHANGES = (
         "last norm": "LayerNorm",
     }),
     Change("RMSNorm", "2019", dict.fromkeys(("norm 1", "norm 2", "last norm"), "RMSNorm")),
-    Change("SwiGLU", "2020", {"network": "SwiGLU,\nwith biases"}),
+    Change("SwiGLU", "2020", {"network": "SwiGLU,\nbiases"}),
     Change("rotary positions", "2021", {
-        "positions": "embedding", "attention": "rotary attention,\n{0} k–v heads",
+        "positions": "embedding", "attention": "rotary\nattention,\n{0} k–v heads",
     }),
     Change("no biases", "2022", {"network": "SwiGLU,\nno biases"}),
-    Change("grouped queries", "2023", {"attention": "rotary attention,\n{1} k–v heads"}),
+    Change("grouped queries", "2023", {"attention": "rotary\nattention,\n{1} k–v heads"}),
 )  # fmt: skip
 
 
@@ -54,43 +55,50 @@ def boxes_after(count: int) -> dict[str, str]:
 
 
 def draw_layer(count: int, heads: tuple[int, int] = (4, 2)) -> Figure:
-    """Draw the paper's layer beside the same after `count` changes; what the last of them touched is lit.
+    """Draw the paper's layer above the same after `count` changes; what the last of them touched is lit.
 
     `heads` are the numbers of heads of keys and values before and after grouping.
     """
-    fig, ax = new_canvas(46, 55)
+    fig, ax = new_canvas(64, 35, width=WIDE)
     now = CHANGES[count]
-    _draw_tower(ax, 3.0, boxes_after(0), (), heads)
-    _draw_tower(ax, 27.0, boxes_after(count), now.boxes, heads)
-    for x, change in ((12, CHANGES[0]), (36, now)):
-        write(ax, x, 52, f"{change.year}\n{change.name}", weight="bold")
+    _draw_row(ax, 18.7, boxes_after(0), (), heads)
+    _draw_row(ax, 1.0, boxes_after(count), now.boxes, heads)
+    for y, change in ((33.0, CHANGES[0]), (15.3, now)):
+        write(ax, 0.5, y, f"{change.year}: {change.name}", "left", weight="bold")
     return fig
 
 
-def _draw_tower(
+def _draw_row(
     ax: Axes,
-    x: float,
+    y: float,
     words: Mapping[str, str],
     lit: Sequence[str] | Mapping[str, str],
     heads: tuple[int, int],
 ) -> None:
-    """Draw boxes one above the other, and the residual stream that goes around two of them."""
-    spots, y = {}, 1.0
+    """Draw boxes one beside the other, and the residual stream that goes around two of them."""
+    spots, x = {}, 0.5
     for place, text in words.items():
-        spots[place] = Box(x, y, 18.0, 5.0 if "\n" in text else 3.3)
-        y = spots[place].top[1] + 1.6
+        width = 3.0 if text.endswith("Norm") and "\n" not in text else _room(text.format(*heads))
+        spots[place] = Box(x, y, width, 10.5)
+        x += width + 1.4
     for place, box in spots.items():
         edge, face = (FIRST, to_rgba(FIRST, 0.3)) if place in lit else (NEUTRAL, to_rgba(NEUTRAL, 0.15))
         ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, facecolor=face, edgecolor=edge, lw=2))
         weight = "bold" if place in lit else "normal"
-        write(ax, *box.center, words[place].format(*heads), weight=weight)
-    order = list(spots.values())
-    for lower, upper in pairwise(order):
-        draw_arrow(ax, lower.top, upper.bottom)
+        turn = 90 if box.width == 3.0 else 0
+        write(ax, *box.center, words[place].format(*heads), weight=weight, rotation=turn)
+    for left, right in pairwise(spots.values()):
+        draw_arrow(ax, left.right, right.left)
+    high = y + 12.2
     for before, after in (("positions", "add 1"), ("add 1", "add 2")):
-        low, high = spots[before].top[1] + 0.5, spots[after].left[1]
-        draw_line(ax, (x + 9, low), (x - 1.8, low), (x - 1.8, high))
-        draw_arrow(ax, (x - 1.8, high), (x, high))
+        start, end = spots[before].right[0] + 0.5, spots[after].top[0] - 0.5
+        draw_line(ax, (start, y + 5.25), (start, high), (end, high))
+        draw_arrow(ax, (end, high), (end, y + 10.5))
+
+
+def _room(text: str) -> float:
+    """Return the width of a box for a text."""
+    return max(len(line) for line in text.split("\n")) * 0.96 + 0.9
 
 
 BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}

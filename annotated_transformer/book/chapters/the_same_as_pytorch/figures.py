@@ -25,26 +25,30 @@ def log_size(size: float) -> float:
 
 
 def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
-    """Draw the gap after each step, from the first at the top; those above the tolerance stand out."""
-    fig, ax = new_figure(height=0.225 * len(found) + 1.0)
-    ax.axvspan(LEAST - 0.7, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    """Draw the gap after each step, the decoder's beside the others; those above the tolerance stand out."""
     first = next((label for label, size in found.items() if not size <= tolerance), None)
-    names: list[tuple[str, str, str]] = []
-    for row, (label, size) in enumerate(found.items()):
-        wrong = not size <= tolerance
-        color, mark = (SECOND, "s") if wrong else (FIRST, "o")
-        ax.plot([log_size(size)], [row], color=color, marker=mark, ls="", markersize=7, clip_on=False)
-        weight = "bold" if label == first else "normal"
-        ink = INK if wrong or first is None else MUTED
-        names.append((label, weight, ink))
-    write(ax, (LEAST - 0.7 + log_size(tolerance)) / 2, -1.2, "rounding", color=MUTED)
-    write(ax, 1.0, -2.2, "wrong from here" if first else "nothing is wrong", "right", weight="bold")
-    ax.set(ylim=(len(found) - 0.3, -2.9), xlim=(LEAST - 0.7, 1))
-    name_rows(ax, [label for label, _, _ in names])
-    for tick, (_, weight, ink) in zip(ax.get_yticklabels(), names, strict=True):
-        tick.set(weight=weight, color=ink)
-    ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap")
-    ax.spines["left"].set_visible(False)
+    stacks = {
+        name: {label: size for label, size in found.items() if label.startswith("decoder") == late}
+        for name, late in (("encoder", False), ("decoder", True))
+    }
+    rows = max(map(len, stacks.values()))
+    fig, axes = new_figure(1, 2, width=WIDE, height=0.18 * rows + 1.0)
+    for ax, (name, steps) in zip(axes, stacks.items(), strict=True):
+        ax.axvspan(LEAST - 0.7, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+        for row, size in enumerate(steps.values()):
+            color, mark = (SECOND, "s") if not size <= tolerance else (FIRST, "o")
+            ax.plot([log_size(size)], [row], color=color, marker=mark, ls="", markersize=5, clip_on=False)
+        ax.set(ylim=(rows - 0.4, -2.8), xlim=(LEAST - 0.7, 1))
+        write(ax, (LEAST - 0.7 + log_size(tolerance)) / 2, -1.0, "rounding", color=MUTED)
+        if first is None or first in steps:
+            write(ax, 1.0, -2.2, "wrong from here" if first else "nothing wrong", "right", weight="bold")
+        name_rows(ax, [label.removeprefix(f"{name} ").removeprefix(f"{name}: ") for label in steps])
+        for tick, (label, size) in zip(ax.get_yticklabels(), steps.items(), strict=True):
+            ink = INK if first is None or not size <= tolerance else MUTED
+            tick.set(weight="bold" if label == first else "normal", color=ink)
+        ax.set_title(name)
+        ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap")
+        ax.spines["left"].set_visible(False)
     return fig
 
 
