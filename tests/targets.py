@@ -6,8 +6,8 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from builder.chapters import read_chapters, source_of
-from builder.handbook import page_of
+from builder.chapters import parsed, read_chapters, source_of
+from builder.handbook import divided, entries, page_of
 from builder.site.front.statements import Correction, Statement
 from builder.site.front.targets import sections
 
@@ -35,11 +35,17 @@ def anchors(notebook: str, source: str) -> set[str]:
     return found
 
 
+def asked(source: str) -> list[str]:
+    """Return the anchors of the entries of a handbook."""
+    return [entry.anchor for entry in entries(divided(parsed(source).cells)[1])]
+
+
 NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items()}
 SOURCES = {number: source_of(ROOT, CHAPTERS[number].name) for number in NOTEBOOKS}
 OFFERED = {
-    n: {*anchors(path.read_text("utf-8"), SOURCES[n].read_text("utf-8")), *sections(SOURCES[n])}
+    n: {*anchors(path.read_text("utf-8"), text), *sections(SOURCES[n]), *asked(text)}
     for n, path in NOTEBOOKS.items()
+    for text in [SOURCES[n].read_text("utf-8")]
 }
 
 
