@@ -99,7 +99,8 @@ def build(names: list[str]) -> None:
         if not found.reason:
             continue
         done, notebook = "rewrote", CHAPTERS / f"{name}.ipynb"
-        print(*complaints(sources[name]), sep="\n", file=sys.stderr)
+        for complaint in complaints(sources[name]):
+            print(complaint, file=sys.stderr)
         if not found.rewritten:
             done = "built"
             write(notebook, execute(sources[name], book))
