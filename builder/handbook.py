@@ -62,8 +62,8 @@ def slug(title: str) -> str:
 
 
 def entry_id(title: str) -> str:
-    """Return the id of an entry with this title."""
-    return make_id(f"asked {title}")
+    """Return the id of an entry with this title, whose apostrophes the site makes curly."""
+    return make_id("asked " + re.sub("['’]", "", title))
 
 
 def divided(cells: Sequence[NotebookNode]) -> tuple[list[NotebookNode], list[NotebookNode]]:
