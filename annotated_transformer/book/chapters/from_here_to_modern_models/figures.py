@@ -98,7 +98,7 @@ def _draw_row(
 
 def _room(text: str) -> float:
     """Return the width of a box for a text."""
-    return max(len(line) for line in text.split("\n")) * 0.96 + 0.9
+    return max(len(line) for line in text.split("\n")) * 1.04 + 0.9
 
 
 BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}
