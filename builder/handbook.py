@@ -82,7 +82,8 @@ def entries(cells: Iterable[NotebookNode]) -> Iterator[Entry]:
     """Yield the entries of a handbook."""
     section, kind, held = "", "", list[str]()
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    for block in [*re.split(r"\n{2,}", "\n\n".join(texts)), "## End"]:
+    for block in [*re.split(r"\n{2,}", LABEL.sub("", "\n\n".join(texts))), "## End"]:
+        block = block.lstrip()  # of what a label leaves
         heading, begins = HEADING.match(block), block.startswith("**")
         if held and (heading or begins):
             found = ENTRY.match("\n\n".join(held))
