@@ -40,6 +40,7 @@ ENTRY = re.compile(r"\*\*(?P<title>.+?)\*\*(?P<text>.*)", re.DOTALL)
 LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 FIGURE = re.compile(r"^```\{words\} ([\w.]+)\. ", re.MULTILINE)
 LOCAL = re.compile(r"\]\(#([\w-]+)\)")
+FILE = re.compile(r"(\{doc\}`(?:[^`<]*<)?|\]\()([\w-]+(?:\.(?:md|ipynb)|(?=[>`])))")
 
 
 class Entry(NamedTuple):
@@ -118,13 +119,18 @@ def page_of(root: Path, name: str, anchor: str) -> str:
 
 
 def relinked(text: str, root: Path, page: str) -> str:
-    """Return a text of a page with links to the chapter's other page where their anchors lie there."""
+    """Return a text of a page with links to the chapter's other page where their anchors lie there.
+
+    Those of a handbook that name a file mean one beside the chapter.
+    """
 
     def link(found: re.Match[str]) -> str:
         there = page_of(root, page.rpartition("/")[2], found[1])
         return found[0] if there == page else f"](/{there}.ipynb#{found[1]})"
 
-    return LOCAL.sub(link, text)
+    if page.startswith("chapters/"):
+        return LOCAL.sub(link, text)
+    return FILE.sub(r"\1/chapters/\2", LOCAL.sub(link, text))
 
 
 def last_line(handbook: Sequence[NotebookNode], link: str) -> str:
