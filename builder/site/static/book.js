@@ -134,6 +134,12 @@
         .trim();
     /** @type {(text: string) => string} */
     const bare = (text) => text.replace(/^(?:\S+ )*?\S*(?:error|warning|exception) /, "");
+    /** @type {(some: string[], others: string[]) => number} */
+    const shared = (some, others) => {
+      const differs = some.findIndex((word, i) => word !== others[i]);
+      return differs < 0 ? some.length : differs;
+    };
+    const WORDS = 3; // that a message begins with
     const rows = Array.from(document.querySelectorAll("article section section > ul > li"), (row) => ({
       row: /** @type {HTMLElement} */ (row),
       text: simple(row.textContent),
@@ -147,8 +153,18 @@
       const isMessage = (pieces) =>
         pieces[0].split(" ").length > 2 &&
         (pieces[0].startsWith(bare(asked)) || pieces.every((piece) => asked.includes(piece.trim())));
-      for (const { row, text, messages } of rows)
-        row.hidden = !asked.split(" ").every((word) => text.includes(word)) && !messages.some(isMessage);
+      const words = bare(asked).split(" ");
+      /** @type {(messages: string[][]) => number} */
+      const begins = (messages) => Math.max(0, ...messages.map(([start]) => shared(start.split(" "), words)));
+      const most = Math.max(...rows.map(({ messages }) => begins(messages)));
+      const isFound = rows.map(
+        ({ text, messages }) =>
+          asked.split(" ").every((word) => text.includes(word)) || messages.some(isMessage),
+      );
+      const none = !isFound.includes(true) && most >= WORDS; // another release words its end differently
+      rows.forEach(({ row, messages }, i) => {
+        row.hidden = none ? begins(messages) < most : !isFound[i];
+      });
       const count = rows.filter(({ row }) => !row.hidden).length;
       shown.textContent =
         asked && (count ? `${count} of ${rows.length}` : "none: try fewer words, or the search");
