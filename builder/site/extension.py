@@ -78,7 +78,6 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "doctree-read": (docstrings.shorten_types, numbers.number_items),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
-        handbook.leave_out_download,
         cover_page.enliven_cover,
         explorer_page.load_explorer,
         head.describe_page,
@@ -140,7 +139,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
         app.connect(event, in_order(steps), priority=AFTER.get(event, 500))
-    app.connect("html-page-context", cover_page.shorten_tables, priority=100)  # before the theme's
+    for step in (cover_page.shorten_tables, handbook.leave_out_download):
+        app.connect("html-page-context", step, priority=100)  # before the theme's
     app.connect("builder-inited", start)
     app.connect("build-finished", finish, priority=900)
     for style in STYLES:

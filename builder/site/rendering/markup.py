@@ -10,6 +10,7 @@ from sphinx import addnodes
 
 WORD = '<span class="pre">'
 BREAKS_BEYOND = 12  # letters
+WHOLE = 24  # letters: a longer option breaks on a phone
 FOLDED = {"source": "code", "output": "output"}
 PARAMETERS = {
     "<dl>\n": '<span class="at-parameters">',
@@ -59,7 +60,7 @@ def code_word(piece: str, in_table: bool) -> str:
         return piece  # a space
     if in_table and len(word) > BREAKS_BEYOND:
         word = re.sub(r"(?<=[._(=])(?=\w)", "<wbr>", word)
-    start = WORD.replace("pre", "pre at-kept") if word.startswith("-") else WORD
+    start = WORD.replace("pre", "pre at-kept") if word.startswith("-") and len(word) < WHOLE else WORD
     return f"{start}{word}</span>"
 
 

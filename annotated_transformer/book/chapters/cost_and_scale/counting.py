@@ -1,11 +1,13 @@
 """Counting operations, layers between two positions, and the bytes that are kept for the backward pass."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 Layer = Callable[[Tensor], Tensor]  # from (tokens, d_model) to (tokens, d_model)
@@ -20,6 +22,23 @@ def count_flops(run: Callable[[], object]) -> int:
     with counter:
         run()
     return int(counter.get_total_flops())
+
+
+class _Operators(TorchDispatchMode):
+    number = 0
+
+    def __torch_dispatch__(
+        self, operator: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.number += 1
+        return operator(*args, **(kwargs or {}))
+
+
+def count_operators(run: Callable[[], object]) -> int:
+    """Return how many of PyTorch's operators `run` calls, those of a backward pass included."""
+    with _Operators() as counter:  # type: ignore[no-untyped-call]
+        run()
+    return counter.number
 
 
 def reads_from(layer: Layer, tokens: int, d_model: int) -> Bool[Tensor, "tokens tokens"]:
