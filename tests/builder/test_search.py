@@ -93,13 +93,13 @@ def found(page, query: str) -> list[str]:
 WHY_SQRT = "03_scaled_dot_product_attention.html#an-experiment-why-divide-by-sqrt-d-k"
 MODEL = "api/model.html#annotated_transformer.model"
 BEST = {
-    "why divide by the square root": WHY_SQRT,
+    "why divide by the square root": "handbook/03_scaled_dot_product_attention.html#asked-why-divide-by-the",
     "√d_k": WHY_SQRT,
     "sqrt(d_k)": WHY_SQRT,
     "what is a query": "02_queries_keys_values.html#",
     "beam search length penalty": "18_decoding.html#",
     "label smoothing": "16_training.html#label-smoothing",
-    "loss becomes nan": "train_and_translate.html#asked-the-loss-becomes-nan",
+    "loss becomes nan": "handbook/16_training.html#asked-the-loss-becomes-nan",
     "how do I train on my own data": "train_and_translate.html#your-own-sentences-in-ten-minutes",
     "softmax(QKᵀ/√d_k)V": "03_scaled_dot_product_attention.html#the-equation",
     "attention_weights": f"{MODEL}.attention.attention_weights",
