@@ -248,9 +248,9 @@ def test_law_the_page_of_all_symptoms_finds_words_and_messages(open_page):
     assert all("mask" in row.lower() for row in found("mask"))
     message = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (31x512 and 64x512)"
     for typed in (message[:40], message, f"Traceback … {message}"):
-        rows = found(typed)
-        assert rows
-        assert all(row.startswith("RuntimeError: mat1 and mat2 shapes") for row in rows)
+        messages = found(typed)
+        assert messages
+        assert all(row.startswith("RuntimeError: mat1 and mat2 shapes") for row in messages)
     assert found("zebra crossing") == []
     assert page.text_content(".at-filter output") == "none: try fewer words, or the search"
     assert found("") == everything
