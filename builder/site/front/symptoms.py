@@ -28,7 +28,7 @@ class Symptoms(TargetTable):
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the lists as Markdown."""
         found = [
-            (entry.kind, symptom(chapter, entry))
+            (entry.kind, listed(chapter, entry))
             for chapter in chapters.values()
             for entry in entries(handbook(chapter, root))
             if entry.section == SYMPTOMS
@@ -43,7 +43,7 @@ def handbook(chapter: Chapter, root: Path) -> list[NotebookNode]:
     return divided(with_outputs(source_of(root, chapter.name), notebook))[1]
 
 
-def symptom(chapter: Chapter, entry: Entry) -> str:
+def listed(chapter: Chapter, entry: Entry) -> str:
     """Return a symptom as an item of a list, with its cause, which leads to its entry."""
     title, cause = LINK.sub("", entry.title), CAUSE.search(entry.text)
     text = " ".join(LINK.sub("", cause[1] if cause else "").split())

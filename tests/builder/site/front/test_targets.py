@@ -31,19 +31,19 @@ def row(*shown: str) -> Correction:
 
 
 def test_law_a_row_that_leads_nowhere_is_reported(tmp_path: Path):
-    assert faults(row("4#claim-mean")) == []
+    assert faults(row("4#claim-copies")) == []
     assert faults(row("4#claim-none")) == ["chapter 4 has no claim-none"]
-    assert faults(row("99#claim-mean")) == ["there is no chapter 99"]
+    assert faults(row("99#claim-copies")) == ["there is no chapter 99"]
     assert faults(row()) == ["shown nowhere"]
     for name in ("04_self_attention", "index"):
-        (tmp_path / f"{name}.html").write_text('<p id="claim-mean">', "utf-8")
+        (tmp_path / f"{name}.html").write_text('<p id="claim-copies">', "utf-8")
     for link, fault in (
-        ("04_self_attention.html#claim-mean", ""),
+        ("04_self_attention.html#claim-copies", ""),
         ("04_self_attention.html#claim-none", " leads to nothing"),
-        ("index.html#claim-mean", " leads to another page than "),
+        ("index.html#claim-copies", " leads to another page than "),
     ):
         page = f'<body><table><tbody><tr><td><a href="{link}">a</a></td></tr></tbody></table>'
-        found = rendered_faults(page, [row("4#claim-mean")], tmp_path)
+        found = rendered_faults(page, [row("4#claim-copies")], tmp_path)
         assert [complaint.startswith(link + fault) for complaint in found] == [True] * bool(fault)
 
 
