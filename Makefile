@@ -198,7 +198,7 @@ figures: $(READY)  ## write the figures of the chapters into _build/figures: FIG
 	@echo 'The figures: _build/figures'
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
-	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf _build handbook .mypy_cache .ruff_cache .pytest_cache
 	find annotated_transformer benchmarks chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What runs tests depends on it: without a browser, it fails here, with one message.

@@ -146,9 +146,11 @@ def last_line(handbook: Sequence[NotebookNode], link: str) -> str:
 
 def write_stubs(app: Sphinx, config: Any) -> None:
     """Write a file for each handbook, for Sphinx to find; `page_cells.take_source` says what is in it."""
-    root = Path(app.srcdir)
-    named = {each.name for each in config.at_chapters if "\n# Handbook: " in source_text(root, each.name)}
-    folder = root / FOLDER
+    folder = Path(app.srcdir, FOLDER)
+    texts = {
+        each.name: source_of(Path(app.srcdir), each.name).read_text("utf-8") for each in config.at_chapters
+    }
+    named = {name for name, text in texts.items() if "\n# Handbook: " in text}
     for old in folder.glob("*.ipynb"):
         if old.stem not in named:
             old.unlink()
@@ -156,11 +158,6 @@ def write_stubs(app: Sphinx, config: Any) -> None:
         folder.mkdir(exist_ok=True)
         if not (path := folder / f"{name}.ipynb").exists():
             path.write_text(writes(new_notebook()), "utf-8")
-
-
-def source_text(root: Path, name: str) -> str:
-    """Return the text of a chapter's source."""
-    return source_of(root, name).read_text("utf-8")
 
 
 def leave_out_download(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
