@@ -16,8 +16,12 @@ declare const BOOK: {
     special: Record<"pad" | "bos" | "eos", number>;
   };
   kinds: Record<string, TensorKind>;
-  frame: Omit<FirstFrame, "frame"> & { sentence: string; step: number; layer: number };
-  tour: { direction: string; text: string; steps: TourStep[] };
+  frame: Omit<FirstFrame, "frame"> & {
+    sentence: string;
+    step: number;
+    layer: number;
+    strips: Record<string, string>;
+  };
   chapters: Record<number, { title: string; page: string }>;
 };
 type FirstFrame = import("./explorer/ui/session.js").FirstFrame;
@@ -29,13 +33,6 @@ type TensorKind = {
   test: string;
   chapter: number;
   page: string;
-};
-type TourStep = {
-  title: string;
-  words: string;
-  state: Partial<import("./explorer/ui/state.js").State>;
-  part: string;
-  chapter: number;
 };
 
 // Between the explorer's scripts.

@@ -77,7 +77,6 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
         },
         "frame": json.loads(FIRST_FRAME.read_text(encoding="utf-8")),
-        "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }
 

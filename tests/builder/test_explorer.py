@@ -1,5 +1,6 @@
 """The explorer: what its page says is true, and a reader's journey through it with the real model."""
 
+import base64
 import json
 import pkgutil
 from pathlib import Path
@@ -21,7 +22,6 @@ from tests.explorer_pages import DOCUMENTS, HTML, PHONE, ROOT, WIDE, BookPage, e
 
 KINDS = bundle.kinds()
 FRAME = json.loads(first_frame.FILE.read_text(encoding="utf-8"))
-TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
 
 
 # What the page says.
@@ -47,6 +47,11 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
         assert row[0]["token"] == committed[0]["token"]
         shares, shown = ([entry["probability"] for entry in entries] for entries in (row, committed))
         assert shares == pytest.approx(shown, abs=2e-3)
+    assert np.array(found["selfAttention"]) == pytest.approx(np.array(FRAME["selfAttention"]), abs=2e-3)
+    assert found["strips"].keys() == FRAME["strips"].keys()
+    for name, strip in found["strips"].items():
+        levels, shown = (np.frombuffer(base64.b64decode(text), dtype=np.int8) for text in (strip, FRAME["strips"][name]))
+        assert levels == pytest.approx(shown, abs=2), name  # of 127
 
 
 def kinds_of_maps(direction: str):
@@ -96,6 +101,26 @@ def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str,
 OTHER = "The old man did not want to sell his house."
 MODEL = {"explorer.js", "explorer.css", "engine.js", "en-de.js"}  # what the first button loads
 EXPLAINED = ".at-x-number:not([aria-busy=true]) .at-x-same"  # not still that of the previous number
+STOPS = (
+    *("Embedding", "+ position", "Self-attention", "Add & Norm", "Cross-attention", "Feed-forward"),
+    *("Softmax", "The next word"),
+)
+STATUS = "document.querySelector('.at-x [role=status]').textContent"
+REMEMBERED = """() => {
+  const own = EngineClient.prototype.tensor;
+  window.tensors = {};
+  EngineClient.prototype.tensor = async function (name) { return window.tensors[name] = await own.call(this, name); };
+}"""
+DRAWN = """() => [...document.querySelectorAll(".at-x-drawn [data-strip]")].map((strip) => {
+  const { strip: name, row } = strip.dataset;
+  const expected = [...window.tensors[name][row]];
+  const shown = expected.map(() => 0);
+  [...strip.querySelectorAll("[data-cell]")].forEach((cell) => {
+    const share = Number(cell.style.getPropertyValue("--share"));
+    shown[cell.dataset.cell] = 2 * (cell.matches(".at-x-minus") ? -share : share);
+  });
+  return { name, expected, shown, past: strip.closest(".at-x-past-strip") !== null };
+})"""
 DELAYED = """() => {
   const { prototype } = EngineClient;
   const own = prototype.translate;
@@ -200,15 +225,59 @@ def ask_twice(page: BookPage, translated: dict[str, str]) -> None:
     assert "text=The+old+man" in page.url
 
 
-def take_the_tour(page: BookPage) -> None:
-    press(page, "tour")
-    status = "document.querySelector('.at-x [role=status]').textContent"
-    for number in range(1, len(TOUR["steps"]) + 1):
-        page.wait_for_function(f"{status}.startsWith('{number} of {len(TOUR['steps'])}: ')")
-        page.keyboard.press("Enter")  # the focus is on "Next"
-    page.keyboard.press("Escape")
-    page.locator(".at-x-tour").wait_for(state="hidden")
-    assert page.input_value(".at-x-field input") == OTHER  # as before the tour
+def follow_a_word(page: BookPage) -> None:
+    """Follow the chosen word through the picture, by keyboard; each stop is said, and shows more strips."""
+    page.focus("[data-key=play]")
+    drawn = 0
+    for number, title in enumerate(STOPS, start=1):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"{STATUS}.startsWith('Stop {number} of {len(STOPS)}: {title}. ')")
+        assert page.locator(".at-x-drawn > svg").get_attribute("aria-label") == page.evaluate(STATUS)
+        assert page.inner_text(".at-x-stop h3") == f"{number} {title}"
+        found = page.locator(".at-x-drawn [data-row]").count()
+        assert found >= drawn
+        drawn = found
+
+
+def compare_the_picture(page: BookPage) -> None:
+    """Show another layer: each strip and hidden unit is what the engine has, and each past strip an earlier one."""
+    page.evaluate(REMEMBERED)
+    press(page, cover_data.SENTENCE)  # an example, which is translated at once
+    eventually(page.translation, FRAME["text"])
+    page.ready()
+    page.locator("[data-key='made 5']").check(force=True)
+    page.locator("[data-key='shown layer 1']").check(force=True)
+    page.wait_for_function("document.querySelector('[data-strip^=\"decoder.layers.1.\"]')")
+    strips = page.evaluate(DRAWN)
+    assert {strip["name"] for strip in strips} >= {
+        "decoder.layers.0.add_norm_3",
+        *(f"decoder.layers.1.{name}" for name in first_frame.SUBLAYERS),
+    }
+    for strip in strips:
+        expected = np.clip(strip["expected"], -first_frame.FULL, first_frame.FULL)
+        assert strip["shown"] == pytest.approx(expected, abs=0.002), strip["name"]
+    past = [strip["name"] for strip in strips if strip["past"]]
+    assert past == [
+        "decoder.positions",
+        "decoder.layers.0.add_norm_3",
+        "decoder.layers.1.add_norm_1",
+        "decoder.layers.1.add_norm_2",
+    ]
+
+
+def open_a_box(page: BookPage) -> None:
+    """Open the numbers of a box, choose one, and go back, by keyboard."""
+    page.focus(".at-x-drawn [tabindex='0']")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.dataset.key === 'tensor'")
+    assert page.inner_text(".at-x-heat h4") == "Encoder: embeddings + positions"
+    page.focus(".at-x-grid [aria-selected=true]")
+    page.keyboard.press("End")
+    page.wait_for_selector(EXPLAINED)
+    assert "feature 159" in page.inner_text(".at-x-number")
+    page.go_back()
+    page.wait_for_function("document.activeElement.dataset.key === 'box encoder.embedded'")
 
 
 def look(page: BookPage) -> list[str]:
@@ -234,7 +303,9 @@ def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_
     link = change_what_the_model_does(visitor)
     shown = visitor.translation(), visitor.inner_text(".at-x-why"), visitor.inner_text(".at-x-notices")
     ask_twice(visitor, translated)
-    take_the_tour(visitor)
+    follow_a_word(visitor)
+    compare_the_picture(visitor)
+    open_a_box(visitor)
     assert look(visitor) == []
     visitor.get_by_label("German to English").focus()
     visitor.keyboard.press("Space")
@@ -247,6 +318,22 @@ def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_
     other.ready()
     assert (other.translation(), other.inner_text(".at-x-why"), other.inner_text(".at-x-notices")) == shown
     assert other.url == link
+
+
+@pytest.mark.page
+def test_law_the_first_example_plays_before_a_model_is_loaded(open_page):
+    faults: list[str] = []
+    page = open_page().watched(faults)
+    page.route("**/en-de.js", lambda route: None)  # it never arrives
+    page.clock.install()
+    page.goto("explorer.html")
+    press(page, "play")
+    for title in STOPS:
+        page.wait_for_function(f"document.querySelector('.at-x-stop h3').textContent.endsWith(' {title}')")
+        page.clock.run_for(5000)
+    page.wait_for_function(f"{STATUS}.startsWith('Stop 1 of {len(STOPS)}: ')")
+    assert "“morgen”" in page.evaluate(STATUS)  # the word that was made is what the next one begins with
+    assert faults == []
 
 
 @pytest.mark.page

@@ -228,8 +228,8 @@ export function silenceWords({ view, layer, head }) {
 // The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,
 // unless all are: then these are weights without effect.
 /** @type {(result: Result, state: State) => number[][]} */
-function meanWeights(result, state) {
-  if (result.frame) return result.attention;
+export function meanWeights(result, state) {
+  if (result.frame) return state.view === "decoder" ? result.selfAttention : result.attention;
   const { attention } = result;
   const { meant, on } = headsMeant(state);
   const maps = (on.length ? on : meant).map(([kind, layer, head]) => attention[kind][layer][head]);

@@ -10,19 +10,18 @@
  * @property {(event: PointerEvent) => unknown} [onpointermove]
  * @property {(event: SubmitEvent) => unknown} [onsubmit]
  */
-/** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path">} Tags */
+/** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path" | "g" | "rect" | "text" | "tspan">} Tags */
 
 /** @type {(children: any[]) => any[]} */
 const flat = (children) => children.flat(Infinity);
 
 const SVG = "http://www.w3.org/2000/svg";
+const DRAWN = ["svg", "path", "g", "rect", "text", "tspan"];
 
 // h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
 /** @type {<T extends keyof Tags>(tag: T, attributes?: Attributes & Record<string, unknown>, ...children: Child[]) => Tags[T]} */
 export function h(tag, attributes = {}, ...children) {
-  const element = ["svg", "path"].includes(tag)
-    ? document.createElementNS(SVG, tag)
-    : document.createElement(tag);
+  const element = DRAWN.includes(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
@@ -72,7 +71,7 @@ export function cellAfter(event, [row, column], [lastRow, lastColumn], page) {
 let groups = 0;
 export const nextGroup = () => (groups += 1);
 
-/** @type {<T>(group: { key: string, legend: string, options: [T, string][], value: unknown, pick: (option: T) => unknown }) => Element} */
+/** @type {<T>(group: { key: string, legend: string, options: [T, Child][], value: unknown, pick: (option: T) => unknown }) => Element} */
 export function choices({ key, legend, options, value, pick }) {
   const name = `at-x-group-${nextGroup()}`;
   return h(

@@ -7,12 +7,11 @@ import { capital, tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
 import { agree, agreed, ROOT } from "./page.js";
+import { Picture } from "./picture.js";
 import { Sentence } from "./sentence.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
-import { TensorMenu } from "./tensor_menu.js";
-import { Tour } from "./tour.js";
 import { probabilityOf, Why } from "./why.js";
 import { exactPercent, HELP, languages, number, quoted, reads, sentenceOf, shapeWords } from "./words.js";
 /** @import { Result, Session, Translated, Translation } from "./session.js" */
@@ -31,6 +30,8 @@ export class Explorer {
   number;
   /** @type {HeadsOff} */
   heads;
+  /** @type {Picture} */
+  picture;
   /** @type {Record<string, HTMLDetailsElement>} */
   sections;
 
@@ -70,11 +71,12 @@ export class Explorer {
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
-  // Opens a link: another token of the first frame is shown at once, everything else waits for the model.
+  // Opens a link: another token or stop of the first frame is shown at once, everything else waits for the model.
   /** @type {(linked: State) => void} */
   enter(linked) {
     const { store } = this;
-    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...store.state, step: 0 }))
+    const anywhere = { step: 0, stop: null };
+    if (toFragment({ ...linked, ...anywhere }) !== toFragment({ ...store.state, ...anywhere }))
       return this.sentence.show(linked);
     store.state = store.fitted(linked);
     store.linked = null;
@@ -84,19 +86,10 @@ export class Explorer {
   addInstruments() {
     this.heat = new Heat(this);
     this.number = new NumberPanel(this);
-    this.menu = new TensorMenu(this);
-    this.tour = new Tour(this);
+    this.picture = new Picture(this);
     this.heads = new HeadsOff(this);
-    this.parts.push(this.heads, this.menu, this.heat, this.number, this.tour);
-    this.sections = {
-      heads: section("Switch heads off", this.heads.element),
-      tensors: section(
-        "Open any tensor, and any number in it",
-        this.menu.element,
-        this.heat.element,
-        this.number.element,
-      ),
-    };
+    this.parts.push(this.picture, this.heads, this.heat, this.number);
+    this.sections = { heads: section("Switch heads off", this.heads.element) };
   }
 
   compose() {
@@ -123,10 +116,10 @@ export class Explorer {
     fill(
       this.host,
       this.sentence.element,
+      this.picture?.element,
       this.stale,
       this.main,
       Object.values(this.sections ?? {}),
-      this.tour?.element,
       this.whole ? null : this.more,
       this.live,
     );
@@ -192,7 +185,6 @@ export class Explorer {
   /** @type {(name: string, index?: number[], part?: string) => void} */
   openTensor(name, index = this.store.firstIndex(name), part = "heat") {
     const { store } = this;
-    this.sections.tensors.open = true;
     if (`${name} ${index}` !== `${store.state.tensor} ${store.state.at}`) this.leaveTrace();
     this.change({ tensor: name, at: index });
     const wanted = () => store.state.tensor === name;
@@ -208,17 +200,14 @@ export class Explorer {
     /** @type {Record<string, HTMLElement>} */
     const places = {
       stage: this.main,
+      picture: this.picture?.element,
       why: this.why.element,
       heat: this.heat?.element,
       number: this.number?.element,
-      cell: this.heat?.grid, // with the number below it
       ...this.sections,
     };
     if (this.sections && part in this.sections) this.sections[part].open = true;
-    if (["heat", "number", "cell"].includes(part)) {
-      this.sections.tensors.open = true;
-      await Promise.all([this.heat.drawn, this.number.drawn]);
-    }
+    if (["heat", "number"].includes(part)) await Promise.all([this.heat.drawn, this.number.drawn]);
     if (wanted()) show(places[part]);
   }
 
@@ -263,9 +252,10 @@ export class Explorer {
 
   // Scrolls to a new translation that is out of view, as on a phone.
   bringTranslation() {
-    const { top } = this.translation.getBoundingClientRect();
-    const { bottom } = this.stage.element.getBoundingClientRect();
-    if (top < 0 || bottom > innerHeight) show(this.main);
+    const place = this.picture?.element ?? this.main;
+    const { top } = place.getBoundingClientRect();
+    const { bottom } = (this.picture?.svg ?? this.stage.element).getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) show(place);
   }
 
   // The button of the sentence: a new sentence, or the state of the link that led here.
@@ -283,14 +273,6 @@ export class Explorer {
     const shown = await this.store.compute(linked);
     if (shown && tensor) await this.reveal("heat", () => this.store.state.tensor === tensor);
     return shown && !tensor;
-  }
-
-  // Shows again what was shown before the tour.
-  /** @type {(saved: Shown & { field: Typed }) => void} */
-  restore({ state, result, linked, field }) {
-    Object.assign(this.store, { state, result, linked });
-    this.sentence.show(field);
-    this.changed();
   }
 
   openHeads() {
@@ -323,7 +305,6 @@ export class Explorer {
 
   /** @type {(same: boolean) => void} */
   ended(same) {
-    if (this.store.state.tensor) this.sections.tensors.open = true;
     if (same) this.holdPlace(() => this.render());
     else this.render();
     this.bringFocus?.();
@@ -396,7 +377,7 @@ export class Explorer {
     const { tensor, at } = state;
     const from = tensor
       ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` }
-      : { words: TRANSLATION };
+      : { words: PICTURE };
     try {
       history.pushState({ from }, "", toFragment(state));
     } catch {
@@ -412,17 +393,26 @@ export class Explorer {
       from &&
       button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key });
     const home =
-      from?.words !== TRANSLATION &&
-      button(`← Back to ${TRANSLATION}`, () => this.showTranslation(), {
+      from?.words !== PICTURE &&
+      button(`← Back to ${PICTURE}`, () => this.closeTensor(), {
         class: "at-x-link",
         "data-key": `${key} home`,
       });
     return h("p", { class: "at-x-action at-x-backs" }, back, home);
   }
 
-  showTranslation() {
-    this.reveal("stage");
-    focusOn(this.host, `query ${this.stage.active}`);
+  // Closes the tensor that is open.
+  closeTensor() {
+    const { tensor } = this.store.state;
+    this.change({ tensor: "", at: [] });
+    this.backToPicture(tensor);
+  }
+
+  /** @type {(opened: string) => void} */
+  backToPicture(opened) {
+    this.reveal("picture");
+    focusOn(this.host, "play");
+    focusOn(this.host, `box ${opened}`); // if it has one
   }
 
   follow() {
@@ -433,7 +423,6 @@ export class Explorer {
     store.linked = same ? null : linked;
     this.sentence.show(linked);
     if (same) return this.goBack(linked);
-    this.tour?.forget();
     if (store.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
   }
 
@@ -447,14 +436,13 @@ export class Explorer {
     this.changed();
     const { tensor } = store.state;
     if (!tensor && !opened) return;
+    if (!tensor) return this.backToPicture(opened);
     const wanted = () => store.state.tensor === tensor;
-    this.reveal(tensor ? "number" : "stage", wanted).then(
-      () => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`),
-    );
+    this.reveal("number", wanted).then(() => wanted() && focusOn(this.host, "number"));
   }
 }
 
-const TRANSLATION = "the translation";
+const PICTURE = "the picture";
 
 /** @type {(title: string, ...children: Element[]) => HTMLDetailsElement} */
 const section = (title, ...children) =>

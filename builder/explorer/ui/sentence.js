@@ -35,7 +35,7 @@ export class Sentence {
     this.element = h(
       "form",
       { class: "at-x-form", onsubmit: (event) => this.send(event) },
-      h("div", { class: "at-x-first" }, this.directions, explorer.tour?.opener),
+      this.directions,
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
       this.examples,
@@ -92,7 +92,7 @@ export class Sentence {
     const stored =
       session.loaded.size || busy
         ? ""
-        : `The translation below is stored. Another one, or the tour, first loads the model (${size}).`;
+        : `The translation below is stored. Another one first loads the model (${size}).`;
     fill(this.note, slow || waiting || stored);
   }
 
@@ -119,9 +119,7 @@ export class Sentence {
   choose(text) {
     this.input.value = text;
     this.refuse("");
-    if (this.explorer.store.session.loaded.has(this.direction)) this.element.requestSubmit();
-    else this.submit.focus();
-    this.explorer.dim();
+    this.element.requestSubmit();
   }
 
   /** @type {(event: SubmitEvent) => Promise<void>} */
@@ -132,7 +130,6 @@ export class Sentence {
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));
     this.refuse("");
-    this.explorer.tour?.forget();
     if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
   }
 

@@ -10,8 +10,8 @@ import { h } from "./dom.js";
 /** @typedef {Pick<Answer, "target" | "text" | "logProb" | "logProbs" | "top">} Outcome */
 /**
  * What the page shows: a translation, or the first frame, which was computed when the book was built.
- * @typedef {Outcome & { source: { tokens: string[] }, attention: number[][], direction: string, frame: true,
- *   written?: undefined, tensors?: undefined }} FirstFrame
+ * @typedef {Outcome & { source: { tokens: string[] }, attention: number[][], selfAttention: number[][],
+ *   direction: string, frame: true, written?: undefined, tensors?: undefined }} FirstFrame
  */
 /** @typedef {Translation & { direction: string, frame?: undefined }} Translated */
 /** @typedef {FirstFrame | Translated} Result */

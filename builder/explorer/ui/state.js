@@ -1,4 +1,5 @@
 // The explorer's state: what it shows, also as the fragment of an address.
+import { STOPS } from "./stops.js";
 /** @import { Head, Kind } from "../engine/transformer.js" */
 
 export const LONGEST = 1000; // characters of a sentence
@@ -13,6 +14,7 @@ export const START = {
   layer: /** @type {number | null} */ (3), // null: the mean of all
   head: /** @type {number | null} */ (null), // null: the mean of all
   step: 0, // the target token in focus
+  stop: /** @type {number | null} */ (null), // of that token in the picture; null: all stops together
   word: 0, // the source token in focus, if the encoder is drawn
   tensor: "", // the tensor that is open
   at: /** @type {number[]} */ ([]), // the number in it
@@ -58,6 +60,7 @@ const READ = {
   layer: whole,
   head: whole,
   step: Number,
+  stop: Number,
   word: Number,
   at: (text) => list(text, ".").map(Number),
 };
@@ -85,7 +88,7 @@ export function fromFragment(fragment) {
 }
 
 /** @type {(state: State) => boolean} */
-function possible({ direction, text, prefix, forced, ablated, view, layer, head, step, word, at }) {
+function possible({ direction, text, prefix, forced, ablated, view, layer, head, step, stop, word, at }) {
   /** @type {(value: number) => boolean} */
   const count = (value) => Number.isInteger(value) && value >= 0;
   /** @type {(value: number, limit: number) => boolean} */
@@ -98,6 +101,7 @@ function possible({ direction, text, prefix, forced, ablated, view, layer, head,
     kinds.includes(view) &&
     (layer === null || below(layer, layers)) &&
     (head === null || below(head, heads)) &&
+    (stop === null || below(stop, STOPS.length)) &&
     [step, word, ...at].every(count) &&
     prefix.every(
       (id, i) =>

@@ -1,0 +1,299 @@
+// The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
+import { Drawing, namesShown } from "./drawing.js";
+import { button, choices, fill, focusOn, h, STILL } from "./dom.js";
+import { headsMeant, meanWeights } from "./attention_curves.js";
+import { layout } from "./layout.js";
+import { move } from "./motion.js";
+import { chapterLink, parsed, tensorTitle } from "./names.js";
+import { Player } from "./player.js";
+import { fullName, overview, STOPS } from "./stops.js";
+import { areStored, Strips } from "./strips.js";
+import { probabilityOf } from "./why.js";
+import { languages, sentenceOf, tokenElement } from "./words.js";
+/** @import { Kind } from "../engine/transformer.js" */
+/** @import { Scene } from "./drawing.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Result } from "./session.js" */
+/** @import { Place } from "./player.js" */
+/** @import { Told } from "./stops.js" */
+/** @import { Rows } from "./strips.js" */
+
+export class Picture {
+  /** @param {Explorer} explorer */
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.strips = new Strips(explorer.store.session);
+    this.player = new Player({
+      stops: STOPS.length,
+      place: () => explorer.store.state,
+      last: () => explorer.store.result.target.tokens.length - 1,
+      go: (to) => this.go(to),
+      changed: () => this.drawControls(),
+    });
+    this.svg = h("svg", { role: "group", onkeydown: (event) => this.arrow(event) });
+    this.words = h("div", { class: "at-x-stop" });
+    this.controls = h("div", { class: "at-x-player", onkeydown: (event) => this.turn(event) });
+    this.choose = h("div", { class: "at-x-picture-choose" });
+    this.tensor = h("div", { class: "at-x-tensor" }, explorer.heat.element, explorer.number.element);
+    const drawn = h("div", { class: "at-x-drawn" }, this.svg);
+    new ResizeObserver(() => this.draw()).observe(drawn);
+    this.element = h(
+      "section",
+      { class: "at-x-picture", "aria-label": "The model as a picture" },
+      drawn,
+      h("div", { class: "at-x-told" }, this.words, this.controls, this.choose, this.tensor),
+    );
+    /** @type {Result | null} */
+    this.result = null; // of what is drawn
+    /** @type {number | null} */
+    this.from = null; // the stop that was drawn last
+    /** @type {Promise<unknown> | undefined} */
+    this.drawn = undefined;
+    /** @type {Scene & { told: Told } | null} */
+    this.scene = null;
+  }
+
+  // The layer that is shown: the mean of all layers has no picture, so it is the last.
+  get layer() {
+    return this.explorer.store.state.layer ?? BOOK.shape.layers - 1;
+  }
+
+  async render() {
+    const { result, state } = this.explorer.store;
+    const { layer } = this;
+    if (this.result && this.result !== result) this.player.pause();
+    this.drawControls();
+    this.drawChoices();
+    this.drawSiblings();
+    this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
+    const names = namesShown(layer);
+    if (result.frame && !areStored(names)) return;
+    const strips = await this.strips.read(result, names).catch((/** @type {Error} */ error) => error);
+    if (this.explorer.store.result !== result || this.explorer.store.state !== state) return; // superseded
+    if (strips instanceof Error)
+      return fill(this.words, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(strips.message)));
+    this.result = result;
+    this.scene = this.sceneOf(strips);
+    this.tell();
+    this.draw();
+  }
+
+  /** @type {(strips: Rows) => Scene & { told: Told }} */
+  sceneOf(strips) {
+    const { layer } = this;
+    const { result, state } = this.explorer.store;
+    const { step, stop } = state;
+    const { tokens, ids } = result.target;
+    const read = ["<bos>", ...tokens].slice(0, step + 1);
+    /** @type {(view: Kind, count: number) => number[] | null} */
+    const row = (view, count) => {
+      const shown = { ...state, view, layer, head: null };
+      return headsMeant(shown).on.length ? meanWeights(result, shown)[step].slice(0, count) : null;
+    };
+    const [own, cross] = [row("decoder", step + 1), row("cross", result.source.tokens.length)];
+    return {
+      layer,
+      step,
+      stop,
+      source: result.source.tokens,
+      read,
+      written: tokens[step],
+      own,
+      cross,
+      top: result.top[step],
+      chosen: ids[step],
+      strips,
+      told: {
+        before: read[step],
+        after: tokens[step],
+        ends: ids[step] === BOOK.shape.special.eos,
+        place: step,
+        own: { tokens: read, row: own },
+        source: { tokens: result.source.tokens, row: cross },
+        hidden: strips[fullName(".feed_forward.activation", "decoder", layer)][step],
+        probability: probabilityOf(result, step),
+      },
+    };
+  }
+
+  // Draws the scene as wide as there is room, and moves what has appeared since the last stop.
+  draw() {
+    const { scene } = this;
+    const width = /** @type {Element} */ (this.svg.parentElement).clientWidth;
+    if (!scene || !width) return;
+    const place = layout(width);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${place.height}`);
+    this.svg.setAttribute("height", String(place.height));
+    fill(this.svg, ...new Drawing(scene, place, (name) => this.open(name)).all());
+    this.svg.setAttribute("aria-label", this.sentence());
+    const boxes = this.boxes();
+    (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
+    const { stop } = scene;
+    if (stop !== null && stop !== this.from && !STILL.matches) move(this.svg, stop, this.player.factor);
+    this.from = stop;
+  }
+
+  // The boxes, from the bottom up: the encoder's, then the decoder's.
+  boxes() {
+    return /** @type {SVGElement[]} */ ([...this.svg.querySelectorAll("[data-key]")]);
+  }
+
+  // One Tab stop for all boxes; the arrow keys lead up and down.
+  /** @type {(event: KeyboardEvent) => void} */
+  arrow(event) {
+    const boxes = this.boxes();
+    const now = boxes.indexOf(/** @type {SVGElement} */ (document.activeElement));
+    const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
+    if (now < 0 || !by) return;
+    event.preventDefault();
+    const to = boxes[Math.min(Math.max(now + by, 0), boxes.length - 1)];
+    boxes.forEach((box) => box.setAttribute("tabindex", box === to ? "0" : "-1"));
+    to.focus({ preventScroll: true });
+  }
+
+  // The sentence of the stop.
+  sentence() {
+    const { stop, told } = /** @type {NonNullable<Picture["scene"]>} */ (this.scene);
+    if (stop === null) return overview(told);
+    return `Stop ${stop + 1} of ${STOPS.length}: ${STOPS[stop].title}. ${STOPS[stop].words(told)}`;
+  }
+
+  tell() {
+    const { stop, told } = /** @type {NonNullable<Picture["scene"]>} */ (this.scene);
+    const at = stop === null ? null : STOPS[stop];
+    fill(
+      this.words,
+      h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
+      h("p", {}, at ? at.words(told) : overview(told)),
+      h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : 14)),
+    );
+  }
+
+  drawControls() {
+    const { player } = this;
+    const { step, stop } = this.explorer.store.state;
+    fill(
+      this.controls,
+      h(
+        "div",
+        { class: "at-x-moves" },
+        button("Back", () => player.jump(player.before()), {
+          "data-key": "back",
+          disabled: !player.before(),
+        }),
+        button(player.playing ? "❚❚ Pause" : "▶\ufe0e Play", () => player.toggle(), {
+          class: "at-x-play",
+          "data-key": "play",
+        }),
+        button("Step", () => player.jump(player.next()), { "data-key": "step", disabled: !player.next() }),
+        button("Slower", () => player.slower(), {
+          "data-key": "slower",
+          "aria-pressed": String(player.slow),
+        }),
+      ),
+      h(
+        "div",
+        { class: "at-x-stops" },
+        STOPS.map(({ title }, i) =>
+          button(String(i + 1), () => player.jump({ step, stop: i }), {
+            "data-key": `stop ${i}`,
+            "aria-label": `${i + 1}: ${title}`,
+            title,
+            "aria-pressed": String(i === stop),
+            class: stop !== null && i < stop ? "at-past" : null,
+          }),
+        ),
+      ),
+    );
+  }
+
+  // The arrow keys step as well, wherever the focus is among the controls.
+  /** @type {(event: KeyboardEvent) => void} */
+  turn(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "ArrowRight") this.player.jump(this.player.next());
+    else if (event.key === "ArrowLeft") this.player.jump(this.player.before());
+    else return;
+    event.preventDefault();
+  }
+
+  // The word that is made, and the layer that is shown.
+  drawChoices() {
+    const { layers } = BOOK.shape;
+    const { result, state } = this.explorer.store;
+    const language = languages(result.direction)[1];
+    fill(
+      this.choose,
+      choices({
+        key: "made",
+        legend: "Word",
+        options: result.target.tokens.map((token, i) => [i, tokenElement(token, i, language)]),
+        value: Math.min(state.step, result.target.tokens.length - 1),
+        pick: (step) => this.explorer.change({ step: Number(step) }),
+      }),
+      choices({
+        key: "shown layer",
+        legend: "Layer",
+        options: Array.from({ length: layers }, (_, i) => [i, String(i + 1)]),
+        value: this.layer,
+        pick: (layer) => this.pickLayer(Number(layer)),
+      }),
+      h("p", { class: "at-x-scale" }, "−2", h("i"), "2 and more"),
+    );
+  }
+
+  // Another layer is not stored with the first frame, so the model computes it.
+  /** @type {(layer: number) => Promise<void>} */
+  async pickLayer(layer) {
+    if (await this.live()) this.explorer.change({ layer });
+  }
+
+  // Whether the engine holds what is shown; if it is the first frame, that is translated once more.
+  async live() {
+    const { store } = this.explorer;
+    return !store.result.frame || store.compute(store.state);
+  }
+
+  /** @type {(name: string) => Promise<void>} */
+  async open(name) {
+    this.player.pause();
+    if (await this.live()) this.explorer.openTensor(name);
+  }
+
+  // The tensors of the box whose tensor is open, to choose from.
+  drawSiblings() {
+    const { store } = this.explorer;
+    const { tensor } = store.state;
+    const family = (/** @type {string} */ name) => {
+      const { stack, layer, module } = parsed(name);
+      return [stack, layer, module].join();
+    };
+    const names = (store.result.tensors ?? []).map(({ name }) => name);
+    const siblings = names.filter((name) => tensor && family(name) === family(tensor));
+    const group = h("div", { class: "at-x-siblings" });
+    if (siblings.length > 1)
+      fill(
+        group,
+        choices({
+          key: "sibling",
+          legend: "In this box",
+          options: siblings.map((name) => [name, tensorTitle(name).split(": ").at(-1) ?? name]),
+          value: tensor,
+          pick: (name) => this.explorer.change({ tensor: name, at: store.firstIndex(name) }),
+        }),
+      );
+    this.tensor.querySelector(".at-x-siblings")?.remove();
+    this.tensor.prepend(group);
+  }
+
+  // Shows a stop, and says it.
+  /** @type {(to: Place) => void} */
+  go(to) {
+    this.explorer.change(to);
+    this.drawn?.then(() => this.explorer.say(this.sentence()));
+  }
+
+  focusBox(/** @type {string} */ name) {
+    focusOn(this.svg, `box ${name}`);
+  }
+}

@@ -1,0 +1,141 @@
+// The picture as data: its parts from the bottom up, and the eight stops of a token on its way through them.
+import { exactPercent, plain, reads, SPECIAL } from "./words.js";
+
+/**
+ * A part of a stack: a box, the tensor that it opens, and the strip of numbers that leaves it.
+ * @typedef {object} Part
+ * @property {string} [box]  what is written in it; a part without one only shows a strip
+ * @property {string} tensor  its name, in the layer if it begins with a point
+ * @property {string} role  its color
+ * @property {number} stop  the stop at which its strip appears
+ * @property {string} [past]  what goes past the part before it and joins: the residual connection
+ * @property {string} [cells]  what is drawn inside the box: hidden units
+ * @property {boolean} [inLayer]
+ */
+/**
+ * @typedef {object} Told  what the sentence of a stop may need
+ * @property {string} before  the token that the decoder has written last
+ * @property {string} after  the token that it writes next
+ * @property {boolean} ends  whether that is the end of the sentence
+ * @property {number} place  of the token that is followed
+ * @property {{ tokens: string[], row: number[] | null }} own  what it reads of the words written so far
+ * @property {{ tokens: string[], row: number[] | null }} source  what it reads of the other sentence
+ * @property {ArrayLike<number>} hidden  its hidden units
+ * @property {number} probability  of the token that is written next
+ */
+
+/** @type {Part[]} */
+export const ENCODER = [
+  { box: "embedding", tensor: "encoder.embedding", role: "first", stop: 0 },
+  { box: "+ position", tensor: "encoder.embedded", role: "first", stop: 1 },
+  { box: "self-attention", tensor: ".self_attention.output", role: "query", stop: 2, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_1", role: "muted", stop: 3, inLayer: true },
+  { box: "feed-forward", tensor: ".feed_forward.activation", role: "value", stop: 5, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_2", role: "muted", stop: 5, inLayer: true },
+];
+
+/** @type {Part[]} */
+export const DECODER = [
+  { box: "embedding", tensor: "decoder.embedding", role: "first", stop: 0 },
+  { box: "+ position", tensor: "decoder.embedded", role: "first", stop: 1, past: "decoder.positions" },
+  { tensor: "input", role: "muted", stop: 2, inLayer: true },
+  { box: "self-attention", tensor: ".self_attention.output", role: "query", stop: 2, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_1", role: "muted", stop: 3, past: "input", inLayer: true },
+  { box: "cross-attention", tensor: ".cross_attention.output", role: "query", stop: 4, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_2", role: "muted", stop: 4, past: ".add_norm_1", inLayer: true },
+  {
+    box: "feed-forward",
+    tensor: ".feed_forward.contract",
+    role: "value",
+    stop: 5,
+    cells: ".feed_forward.activation",
+    inLayer: true,
+  },
+  { box: "Add & Norm", tensor: ".add_norm_3", role: "muted", stop: 5, past: ".add_norm_2", inLayer: true },
+  { tensor: "output", role: "muted", stop: 6 },
+];
+/** @type {Part} */
+export const SOFTMAX = { box: "softmax", tensor: "probabilities", role: "output", stop: 6 };
+
+// The engine's name of a tensor of a part: "input" is what enters the layer, "output" what leaves the last one.
+/** @type {(tensor: string, stack: "encoder" | "decoder", layer: number) => string} */
+export function fullName(tensor, stack, layer) {
+  if (tensor.startsWith(".")) return `${stack}.layers.${layer}${tensor}`;
+  if (tensor === "input") return layer ? `decoder.layers.${layer - 1}.add_norm_3` : "decoder.embedded";
+  if (tensor === "output") return `decoder.layers.${BOOK.shape.layers - 1}.add_norm_3`;
+  return tensor;
+}
+
+// The vectors that the decoder reads: those of the encoder's last layer.
+export const memoryName = () => `encoder.layers.${BOOK.shape.layers - 1}.add_norm_2`;
+
+/** @type {(token: string, place: number) => string} */
+const name = (token, place) => (token in SPECIAL ? `the ${SPECIAL[token]} sign` : `“${plain(token, place)}”`);
+
+/** @type {(read: { tokens: string[], row: number[] | null }) => string} */
+const gathers = ({ tokens, row }) => {
+  if (!row) return "nothing, since these heads are off";
+  return reads(tokens, row).split(", ").slice(0, 2).join(" and ") || "a little of each";
+};
+
+/** @type {(values: ArrayLike<number>) => number} */
+const active = (values) => Array.from(values).filter((value) => value > 0).length;
+
+/** @typedef {{ title: string, chapter: number, words: (told: Told) => string }} Stop */
+/** @type {Stop[]} */
+export const STOPS = [
+  {
+    title: "Embedding",
+    chapter: 7,
+    words: ({ before, place }) =>
+      `The last word written, ${name(before, place)}, is looked up in a table: ${BOOK.shape.width} numbers, drawn as a strip.`,
+  },
+  {
+    title: "+ position",
+    chapter: 8,
+    words: ({ place }) =>
+      `A second strip, of sines and cosines, is added: it says that this is place ${place + 1} of the sentence.`,
+  },
+  {
+    title: "Self-attention",
+    chapter: 4,
+    words: ({ own }) =>
+      `The only step sideways: the strip gathers from the words written so far, ${gathers(own)}.`,
+  },
+  {
+    title: "Add & Norm",
+    chapter: 9,
+    words: () =>
+      "The old strip went past the box, unchanged; what was gathered is added to it, and the sum is brought to one scale.",
+  },
+  {
+    title: "Cross-attention",
+    chapter: 12,
+    words: ({ source }) =>
+      `Sideways again, to the encoder’s vectors of your sentence: it gathers ${gathers(source)}; then Add & Norm.`,
+  },
+  {
+    title: "Feed-forward",
+    chapter: 10,
+    words: ({ hidden }) =>
+      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm.`,
+  },
+  {
+    title: "Softmax",
+    chapter: 13,
+    words: ({ after, place, probability }) =>
+      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens: ${name(after, place)} gets ${exactPercent(probability)}.`,
+  },
+  {
+    title: "The next word",
+    chapter: 18,
+    words: ({ after, place, ends }) =>
+      ends
+        ? "The end sign is written, so the translation is complete."
+        : `${name(after, place)} drops into the decoder’s input, and the same way begins again for the word after it.`,
+  },
+];
+
+/** @type {(told: Told) => string} */
+export const overview = ({ before, after, place }) =>
+  `Each word is made on this way, from the bottom up: here ${name(after, place)}, from ${name(before, place)} and all that it reads. Press Play to follow it in eight stops.`;
