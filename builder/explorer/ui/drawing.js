@@ -1,6 +1,6 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
-import { tensorTitle } from "./names.js";
+import { capital, tensorTitle } from "./names.js";
 import { FULL } from "./strips.js";
 import { DECODER, fullName, memoryName, SOFTMAX } from "./stops.js";
 import { exactPercent, LEAST, percent, plain } from "./words.js";
@@ -73,23 +73,14 @@ export class Drawing {
     const { layers } = BOOK.shape;
     const { layout, scene } = this;
     const sheets = Array.from({ length: layers - 1 }, (_, i) => 3 * (layers - 1 - i));
-    const right = panel.x + panel.width - 8;
     const title = `layer ${scene.layer + 1} of ${layers}`;
-    const words =
-      name === "encoder"
-        ? [[panel.x + 10, panel.y + 15, layout.narrow ? "Encoder ×4" : `Encoder, ${title}`, "start"]]
-        : [
-            [right, panel.y + 17, "Decoder", "end"],
-            [right, panel.y + 31, layout.narrow ? `layer ${scene.layer + 1}` : title, "end"],
-          ];
+    const words = layout.narrow && name === "encoder" ? capital(name) : `${capital(name)}, ${title}`;
     return h(
       "g",
       { class: `at-x-panel at-x-${name}`, "aria-hidden": "true" },
       sheets.map((by) => rect({ ...panel, x: panel.x + by, y: panel.y - by }, { rx: 8 })),
       rect(panel, { rx: 8 }),
-      words.map(([x, y, text, anchor], i) =>
-        h("text", { x, y, "text-anchor": anchor, class: i ? "at-x-minor" : "at-x-title" }, text),
-      ),
+      h("text", { x: panel.x + 10, y: panel.y + 15, class: "at-x-title" }, words),
     );
   }
 
@@ -144,10 +135,9 @@ export class Drawing {
           { name: memoryName(), row: row.i },
         ),
     ]);
-    return [
-      this.heading(memory.x, rows[0].y - pitch / 2 - 5, "the encoder’s vectors"),
-      ...drawn.flat(),
-    ].filter((one) => one instanceof Element);
+    return [heading(memory.x, rows[0].y - pitch / 2 - 5, "the encoder’s vectors"), ...drawn.flat()].filter(
+      (one) => one instanceof Element,
+    );
   }
 
   /** @type {(rows: Row[]) => Element[]} */
@@ -155,14 +145,9 @@ export class Drawing {
     const { words } = this.layout;
     const pitch = rows.length > 1 ? rows[1].y - rows[0].y : 24;
     return [
-      this.heading(words.x, rows[0].y - pitch / 2 - 8, "written so far"),
+      heading(words.x, rows[0].y - pitch / 2 - 8, "written so far"),
       ...rows.map((row) => this.word(row, words, 4)),
     ];
-  }
-
-  /** @type {(x: number, y: number, text: string) => Element} */
-  heading(x, y, text) {
-    return h("text", { x, y, class: "at-x-minor" }, text);
   }
 
   /** @type {(row: Row, box: Box, down: number) => Element} */
@@ -226,7 +211,7 @@ export class Drawing {
             move: moves(part.stop, "rise", turn + 1, [rise]),
           })
         : rect(place, { class: "at-x-empty", rx: 2 }),
-      !box && this.note(part, place),
+      this.note(part, place),
     );
   }
 
@@ -236,14 +221,15 @@ export class Drawing {
     return 2 * DECODER.filter(({ stop, box }) => box && stop === part.stop).indexOf(part);
   }
 
-  // Where the strips at the ends of a layer come from.
+  // Which layers are between the strips below and above the panel and those in it.
   /** @type {(part: Part, place: Box) => Element | false} */
   note({ tensor }, { y, height }) {
     const { layer } = this.scene;
     const { layers } = BOOK.shape;
-    const words =
-      tensor === "input" ? layer > 0 && `from layer ${layer}` : layer + 1 < layers && `from layer ${layers}`;
-    return words !== false && this.heading(this.layout.lane.x - 4, y + height - 3, words);
+    const below = tensor === "decoder.embedded" && through(1, layer);
+    const above = tensor === "output" && through(layer + 2, layers);
+    const words = below || above;
+    return words ? heading(this.layout.lane.x - 10, y + height - 3, words) : false;
   }
 
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.
@@ -294,10 +280,10 @@ export class Drawing {
     const { layer, step, strips } = this.scene;
     const name = fullName(part.cells, "decoder", layer);
     const values = strips[name][step];
-    const { x, y, width } = /** @type {Box} */ (box);
+    const { x, y, width, height } = /** @type {Box} */ (box);
     const columns = 64;
     const [cell, top] = [(width - 16) / columns, y + 19];
-    const tall = 24 / (values.length / columns);
+    const tall = (height - 22) / (values.length / columns);
     /** @type {(i: number) => Box} */
     const place = (i) => ({
       x: x + 8 + cell * (i % columns),
@@ -314,7 +300,7 @@ export class Drawing {
         "data-row": step,
         ...moves(part.stop, "fade", turn),
       },
-      rect({ x: x + 8, y: top, width: width - 16, height: 24 }, { class: "at-x-blank" }),
+      rect({ x: x + 8, y: top, width: width - 16, height: height - 22 }, { class: "at-x-blank" }),
       Array.from(values, (value, i) =>
         value > 0 ? rect(place(i), { ...tone(value), "data-cell": i }) : null,
       ),
@@ -347,8 +333,13 @@ export class Drawing {
       rect({ x, y, width, height }, { rx: 5 }),
       h(
         "text",
-        { x: x + width / 2, y: y + 16, "text-anchor": "middle" },
-        narrow && stack === "encoder" ? short(String(part.box), width - 4) : part.box,
+        {
+          x: x + width / 2,
+          y: y + (part.cells && stack === "decoder" ? 15 : height / 2 + 4),
+          "text-anchor": "middle",
+          class: narrow ? "at-x-tight" : null,
+        },
+        part.box,
       ),
     );
   }
@@ -411,9 +402,10 @@ export class Drawing {
       { class: "at-x-ends", "aria-hidden": "true" },
       chip(encoder.input, short(sentence, encoder.input.width - 10)),
       h("path", {
-        d: `M${bars.x + bars.width + 4} ${bars.y + 9}H${edge - 8}q8 0 8 8V${y - 8}q0 8 -8 8H${input.x + input.width + 4}m6 -4l-6 4l6 4`,
+        d: `M${bars.x + bars.width + 4} ${bars.y + 9}H${edge - 8}q8 0 8 8V${y - 8}q0 8 -8 8H${input.x + input.width + 5}`,
         class: `at-x-rail at-x-return ${drops ? "at-active" : ""}`,
       }),
+      h("path", { d: `M${input.x + input.width + 9} ${y - 4}l-5 4l5 4`, class: "at-x-rail" }),
       drops
         ? chip(
             input,
@@ -468,9 +460,16 @@ function chip({ x, y, width, height }, words, look = "", move = {}) {
     "g",
     { class: `at-x-chip ${look}`, ...move },
     rect({ x, y, width, height }, { rx: 12 }),
-    h("text", { x: x + width / 2, y: y + 16, "text-anchor": "middle" }, words),
+    h("text", { x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle" }, words),
   );
 }
+
+/** @type {(x: number, y: number, text: string) => Element} */
+const heading = (x, y, text) => h("text", { x, y, class: "at-x-minor" }, text);
+
+// "layers 1–3", if there are such layers.
+/** @type {(first: number, last: number) => string | false} */
+const through = (first, last) => first <= last && `${first < last ? `layers ${first}–` : "layer "}${last}`;
 
 /** @type {(words: string, room: number) => string} */
 const short = (words, room) => {

@@ -3,7 +3,8 @@ import { DECODER, ENCODER } from "./stops.js";
 /** @import { Part } from "./stops.js" */
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box */
-/** @typedef {{ part: Part, box: Box | null, strip: Box }} Placed  a part: its box, and the strip above it */
+/** @typedef {{ part: Part, box: Box | null, strip: Box }} Placed  a part: its box, and in the decoder the strip above it */
+/** @typedef {typeof WIDE} Sizes  of a box, one with hidden units in it, a strip, and a gap */
 /** @typedef {{ panel: Box, parts: Placed[], input: Box }} Stack */
 /**
  * @typedef {object} Layout
@@ -21,11 +22,10 @@ import { DECODER, ENCODER } from "./stops.js";
 
 const NARROW = 500;
 const BARS = 92;
-const BOX = 24;
-const CELLS = 46; // a box with hidden units in it
-const STRIP = 14;
-const GAP = 4;
+const WIDE = { box: 24, cells: 46, strip: 14, gap: 4 };
+const CLOSE = { box: 22, cells: 40, strip: 10, gap: 3 }; // so that the explanation stays in view on a phone
 const PAD = 10; // between a panel and what is around or in it
+const TITLE = 16; // the line of a panel that names it
 const PITCH = 31; // of the encoder's boxes, between which there are no strips
 
 /** @type {(width: number) => Layout} */
@@ -37,55 +37,57 @@ export function layout(width) {
   const right = narrow ? 6 : 74 + 0.055 * width;
   const x = left + fan;
   const inner = width - x - side - right;
-  const softmax = { x, y: BARS + 6, width: inner, height: BOX };
-  const decoder = decoderStack({ x, y: softmax.y + BOX, width: inner }, side);
-  const encoder = encoderStack({ x: PAD, width: left - 2 * PAD }, decoder);
+  const sizes = narrow ? CLOSE : WIDE;
+  const softmax = { x, y: BARS + 6, width: inner, height: sizes.box };
+  const decoder = decoderStack({ x, y: softmax.y + sizes.box, width: inner }, side, sizes);
+  const encoder = encoderStack({ x: PAD, width: left - 2 * PAD }, decoder, sizes);
   const memory = { x: 0, y: 20, width: left, height: encoder.panel.y - 40 };
   const { y, height } = decoder.panel;
   return {
     narrow,
     width,
-    height: decoder.input.y + BOX + 2,
+    height: decoder.input.y + sizes.box + 2,
     encoder,
     decoder,
     softmax,
     bars: { x, y: 2, width: inner + side, height: BARS },
-    lane: { x: x + inner + 16, y: 0, width: side - 20, height: STRIP - 2 },
+    lane: { x: x + inner + 16, y: 0, width: side - 20, height: sizes.strip - 2 },
     memory,
-    words: narrow ? memory : { x: width - 74, y: y + 60, width: 70, height: height - 40 },
+    words: narrow ? memory : { x: width - 80, y: y + 60, width: 68, height: height - 40 },
   };
 }
 
 // From the top down: what is below a part is drawn after it.
-/** @type {(top: { x: number, y: number, width: number }, side: number) => Stack} */
-function decoderStack({ x, y, width }, side) {
+/** @type {(top: { x: number, y: number, width: number }, side: number, sizes: Sizes) => Stack} */
+function decoderStack({ x, y, width }, side, { box: low, cells: high, strip: thin, gap }) {
   /** @type {Placed[]} */
   const placed = [];
   let [first, last] = [0, 0];
   for (const [i, part] of [...DECODER.entries()].reverse()) {
-    if (part.inLayer && !DECODER[i + 1].inLayer) y = (first = y + PAD - GAP) + GAP; // the panel begins
+    if (part.inLayer && !DECODER[i + 1].inLayer) y = (first = y + PAD) + TITLE; // the panel begins
     if (!part.inLayer && DECODER[i + 1]?.inLayer) y = last = y + PAD;
-    const strip = { x: x + 8, y: y + GAP, width: width - 16, height: STRIP };
-    y += GAP + STRIP;
-    const box = part.box ? { x, y: y + GAP, width, height: part.cells ? CELLS : BOX } : null;
-    y += box ? GAP + box.height : 0;
+    const strip = { x: x + 8, y: y + gap, width: width - 16, height: thin };
+    y += gap + thin;
+    const box = part.box ? { x, y: y + gap, width, height: part.cells ? high : low } : null;
+    y += box ? gap + box.height : 0;
     placed.unshift({ part, box, strip });
   }
   const panel = { x: x - PAD, y: first, width: width + side + PAD, height: last - first };
-  return { panel, parts: placed, input: { x, y: y + 14, width, height: BOX } };
+  return { panel, parts: placed, input: { x, y: y + 14, width, height: low } };
 }
 
 // At the height of the decoder, as far as both have the same parts.
-/** @type {(column: { x: number, width: number }, decoder: Stack) => Stack} */
-function encoderStack({ x, width }, decoder) {
+/** @type {(column: { x: number, width: number }, decoder: Stack, sizes: Sizes) => Stack} */
+function encoderStack({ x, width }, decoder, { box: low }) {
   const bottom = decoder.panel.y + decoder.panel.height;
   const inside = ENCODER.filter(({ inLayer }) => inLayer);
   const parts = ENCODER.map((part, i) => {
     const up = i - (ENCODER.length - inside.length) + 1;
     const y = part.inLayer ? bottom - PITCH * up - 2 : /** @type {Box} */ (decoder.parts[i].box).y;
-    return { part, box: { x, y, width, height: BOX }, strip: { x, y: y - STRIP, width, height: STRIP } };
+    const box = { x, y, width, height: low };
+    return { part, box, strip: box };
   });
-  const height = PITCH * inside.length + 24;
+  const height = PITCH * inside.length + TITLE + 8;
   return {
     panel: { x: x - PAD, y: bottom - height, width: width + 2 * PAD, height },
     parts,

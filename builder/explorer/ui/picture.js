@@ -286,10 +286,12 @@ export class Picture {
     this.tensor.prepend(group);
   }
 
-  // Shows a stop, and says it.
+  // Shows a stop, all of it, and says it.
   /** @type {(to: Place) => void} */
   go(to) {
     this.explorer.change(to);
+    const { top, bottom } = this.svg.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) this.explorer.reveal("picture");
     this.drawn?.then(() => this.explorer.say(this.sentence()));
   }
 

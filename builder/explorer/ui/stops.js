@@ -75,7 +75,7 @@ const name = (token, place) => (token in SPECIAL ? `the ${SPECIAL[token]} sign` 
 /** @type {(read: { tokens: string[], row: number[] | null }) => string} */
 const gathers = ({ tokens, row }) => {
   if (!row) return "nothing, since these heads are off";
-  return reads(tokens, row).split(", ").slice(0, 2).join(" and ") || "a little of each";
+  return reads(tokens, row).split(", ").slice(0, 2).join(", ") || "a little of each";
 };
 
 /** @type {(values: ArrayLike<number>) => number} */
@@ -100,7 +100,7 @@ export const STOPS = [
     title: "Self-attention",
     chapter: 4,
     words: ({ own }) =>
-      `The only step sideways: the strip gathers from the words written so far, ${gathers(own)}.`,
+      `The only step sideways: the strip gathers from the words written so far: ${gathers(own)}.`,
   },
   {
     title: "Add & Norm",
@@ -112,13 +112,13 @@ export const STOPS = [
     title: "Cross-attention",
     chapter: 12,
     words: ({ source }) =>
-      `Sideways again, to the encoder’s vectors of your sentence: it gathers ${gathers(source)}; then Add & Norm.`,
+      `Sideways again, to the encoder’s vectors of the sentence: ${gathers(source)}; then Add & Norm again.`,
   },
   {
     title: "Feed-forward",
     chapter: 10,
     words: ({ hidden }) =>
-      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm.`,
+      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm again.`,
   },
   {
     title: "Softmax",
