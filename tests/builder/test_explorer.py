@@ -233,7 +233,7 @@ def follow_a_word(page: BookPage) -> None:
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"{STATUS}.startsWith('Stop {number} of {len(STOPS)}: {title}. ')")
         assert page.locator(".at-x-drawn > svg").get_attribute("aria-label") == page.evaluate(STATUS)
-        assert page.inner_text(".at-x-stop h3") == f"{number} {title}"
+        assert page.inner_text(".at-x-stop h3").endswith(title)
         found = page.locator(".at-x-drawn [data-row]").count()
         assert found >= drawn
         drawn = found

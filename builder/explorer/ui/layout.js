@@ -50,7 +50,7 @@ export function layout(width) {
     encoder,
     decoder,
     softmax,
-    bars: { x, y: 2, width: inner + side, height: BARS },
+    bars: { x, y: 2, width: inner + side - (narrow ? 12 : 0), height: BARS },
     lane: { x: x + inner + 16, y: 0, width: side - 20, height: sizes.strip - 2 },
     memory,
     words: narrow ? memory : { x: width - 80, y: y + 60, width: 68, height: height - 40 },

@@ -4,12 +4,12 @@ import { button, choices, fill, focusOn, h, STILL } from "./dom.js";
 import { headsMeant, meanWeights } from "./attention_curves.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
-import { chapterLink, parsed, tensorTitle } from "./names.js";
+import { capital, chapterLink, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { fullName, overview, STOPS } from "./stops.js";
 import { areStored, Strips } from "./strips.js";
 import { probabilityOf } from "./why.js";
-import { languages, sentenceOf, tokenElement } from "./words.js";
+import { languages, sentenceOf, shapeWords, tokenElement } from "./words.js";
 /** @import { Kind } from "../engine/transformer.js" */
 /** @import { Scene } from "./drawing.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -34,14 +34,21 @@ export class Picture {
     this.words = h("div", { class: "at-x-stop" });
     this.controls = h("div", { class: "at-x-player", onkeydown: (event) => this.turn(event) });
     this.choose = h("div", { class: "at-x-picture-choose" });
-    this.tensor = h("div", { class: "at-x-tensor" }, explorer.heat.element, explorer.number.element);
+    this.siblings = h("div", { class: "at-x-siblings" });
+    const open = [this.siblings, explorer.heat.element, explorer.number.element];
     const drawn = h("div", { class: "at-x-drawn" }, this.svg);
     new ResizeObserver(() => this.draw()).observe(drawn);
     this.element = h(
       "section",
       { class: "at-x-picture", "aria-label": "The model as a picture" },
       drawn,
-      h("div", { class: "at-x-told" }, this.words, this.controls, this.choose, this.tensor),
+      h(
+        "div",
+        { class: "at-x-told" },
+        h("div", { class: "at-x-guide" }, this.words, this.controls),
+        this.choose,
+        h("div", { class: "at-x-tensor" }, open),
+      ),
     );
     /** @type {Result | null} */
     this.result = null; // of what is drawn
@@ -264,26 +271,30 @@ export class Picture {
   drawSiblings() {
     const { store } = this.explorer;
     const { tensor } = store.state;
-    const family = (/** @type {string} */ name) => {
+    /** @type {(name: string) => string} */
+    const family = (name) => {
       const { stack, layer, module } = parsed(name);
       return [stack, layer, module].join();
     };
-    const names = (store.result.tensors ?? []).map(({ name }) => name);
-    const siblings = names.filter((name) => tensor && family(name) === family(tensor));
-    const group = h("div", { class: "at-x-siblings" });
-    if (siblings.length > 1)
-      fill(
-        group,
-        choices({
-          key: "sibling",
-          legend: "In this box",
-          options: siblings.map((name) => [name, tensorTitle(name).split(": ").at(-1) ?? name]),
-          value: tensor,
-          pick: (name) => this.explorer.change({ tensor: name, at: store.firstIndex(name) }),
-        }),
-      );
-    this.tensor.querySelector(".at-x-siblings")?.remove();
-    this.tensor.prepend(group);
+    const siblings = (store.result.tensors ?? []).filter(
+      ({ name }) => tensor && family(name) === family(tensor),
+    );
+    const menu = h(
+      "select",
+      {
+        "data-key": "sibling",
+        onchange: () => store.change({ tensor: menu.value, at: store.firstIndex(menu.value) }),
+      },
+      siblings.map(({ name, shape }) =>
+        h(
+          "option",
+          { value: name },
+          `${capital(tensorTitle(name).split(": ").at(-1) ?? "")} (${shapeWords(shape)})`,
+        ),
+      ),
+    );
+    menu.value = tensor;
+    fill(this.siblings, siblings.length > 1 && h("label", {}, "In this box: ", menu));
   }
 
   // Shows a stop, all of it, and says it.
