@@ -1,32 +1,13 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { FULL } from "./strips.js";
-import { DECODER, fullName, memoryName, SOFTMAX } from "./stops.js";
-import { exactPercent, LEAST, percent, plain } from "./words.js";
-/** @import { Likely } from "../engine/translator.js" */
+import { chip, heading, moves, rect, short, strip, tone } from "./marks.js";
+import { WordList } from "./word_list.js";
+import { CROSS_ATTENTION, DECODER, DROP, fullName, memoryName, SELF_ATTENTION, SOFTMAX } from "./stops.js";
+import { exactPercent, LEAST, plain } from "./words.js";
 /** @import { Box, Layout, Placed, Stack } from "./layout.js" */
 /** @import { Part } from "./stops.js" */
-/** @import { Rows } from "./strips.js" */
-
-/**
- * @typedef {object} Scene
- * @property {number} layer
- * @property {number} step  the token that is made
- * @property {number | null} stop  null: all of them
- * @property {string[]} source
- * @property {string[]} read  the tokens that the decoder has read, `step` the last
- * @property {string} written  the token that is made
- * @property {number[] | null} own  what is read of `read`, or null if these heads are off
- * @property {number[] | null} cross  what is read of `source`
- * @property {Likely[]} top
- * @property {number} chosen  the id of the token that is made
- * @property {Rows} strips
- */
-/** @typedef {{ token: string, weight: number, i: number, x: number, y: number }} Row  of a list of words */
-
-const LETTER = 6.3; // the mean width of a letter
-const ROW = { least: 19, most: 32 };
+/** @import { Scene } from "./scene.js" */
 
 export class Drawing {
   /** @param {Scene} scene @param {Layout} layout @param {(name: string) => void} open */
@@ -48,23 +29,59 @@ export class Drawing {
   }
 
   all() {
-    const { layout, scene } = this;
-    const memory = this.rows(layout.memory, scene.source, scene.cross, 4);
-    const own = this.rows(layout.words, scene.read, scene.own, 2);
-    const swapped = layout.narrow && (scene.stop === 2 || scene.stop === 3);
+    const { layout } = this;
     return [
       this.panel("encoder", layout.encoder),
       this.panel("decoder", layout.decoder),
       this.rails(),
-      this.fan("self-attention", own, 2, layout.narrow ? "left" : "right"),
-      !swapped && this.fan("cross-attention", memory, 4, "left"),
-      ...(swapped ? [] : this.memory(memory)),
-      ...(swapped || !layout.narrow ? this.words(own) : []),
+      this.lists().map((list) => [this.fan(list), list.draw()]),
       layout.encoder.parts.map((placed) => this.box("encoder", placed)),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
       this.softmax(),
       this.ends(),
     ];
+  }
+
+  // What can be read, at the left and at the right; on a phone, only at the left: one of both.
+  lists() {
+    const { layout, scene } = this;
+    const { source, read, cross, own, strips, stop } = scene;
+    const memory = new WordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
+      title: "the encoder’s vectors",
+      stop: CROSS_ATTENTION,
+      strips: { name: memoryName(), rows: strips[memoryName()] },
+    });
+    const words = new WordList(read, this.shows(SELF_ATTENTION) ? own : null, layout.words, {
+      title: "written so far",
+      stop: SELF_ATTENTION,
+    });
+    if (!layout.narrow) return [memory, words];
+    return [stop === SELF_ATTENTION || stop === SELF_ATTENTION + 1 ? words : memory];
+  }
+
+  // Curves from what is read to the box that reads it.
+  /** @type {(list: WordList) => Element | undefined} */
+  fan({ rows, stop, box: from }) {
+    if (!this.shows(stop)) return;
+    const reader = this.layout.decoder.parts.find(({ part, box }) => box && part.stop === stop);
+    const { x, y, width, height } = /** @type {{ box: Box }} */ (reader).box;
+    const left = from.x < x;
+    const [start, end] = left ? [from.x + from.width + 4, x] : [from.x - 4, x + width];
+    const [middle, low] = [(start + end) / 2, y + height / 2];
+    return h(
+      "g",
+      { class: `at-x-fan ${this.look(stop)}`, "aria-hidden": "true" },
+      rows
+        .filter(({ weight }) => weight >= LEAST)
+        .map(({ weight, y }) =>
+          h("path", {
+            d: `M${start} ${y}C${middle} ${y} ${middle} ${low} ${end} ${low}`,
+            pathLength: 1,
+            "stroke-width": (1 + 7 * weight).toFixed(1),
+            ...moves(stop, "draw", 0),
+          }),
+        ),
+    );
   }
 
   // The layers, as sheets of which the chosen one lies on top.
@@ -95,97 +112,6 @@ export class Drawing {
       { "aria-hidden": "true" },
       rail(encoder, memory.y + memory.height + 6),
       rail(decoder, softmax.y),
-    );
-  }
-
-  // The rows of a list of words that fit: if there are too many, those that are read most.
-  /** @type {(box: Box, tokens: string[], weights: number[] | null, stop: number) => Row[]} */
-  rows(box, tokens, weights, stop) {
-    const fit = Math.floor(box.height / ROW.least);
-    const kept = [...tokens.keys()]
-      .sort((a, b) => (weights?.[b] ?? 0) - (weights?.[a] ?? 0))
-      .slice(0, fit)
-      .sort((a, b) => a - b);
-    const most = stop === 2 ? 24 : ROW.most;
-    const pitch = Math.min(most, box.height / kept.length);
-    const top =
-      stop === 2 ? box.y + (box.height - pitch * kept.length) / 2 : box.y + box.height - pitch * kept.length;
-    return kept.map((i, row) => ({
-      token: plain(tokens[i], i),
-      weight: this.shows(stop) ? (weights?.[i] ?? 0) : 0,
-      i,
-      x: box.x,
-      y: top + pitch * (row + 0.5),
-    }));
-  }
-
-  // The encoder's vectors: a word and its strip.
-  /** @type {(rows: Row[]) => Element[]} */
-  memory(rows) {
-    const { memory } = this.layout;
-    const strips = this.scene.strips[memoryName()];
-    const pitch = rows.length > 1 ? rows[1].y - rows[0].y : ROW.most;
-    const height = Math.min(7, pitch - 16);
-    const drawn = rows.map((row) => [
-      this.word(row, memory, -2),
-      height > 2 &&
-        strip(
-          strips[row.i],
-          { x: 0, y: row.y + 4, width: memory.width, height },
-          { name: memoryName(), row: row.i },
-        ),
-    ]);
-    return [heading(memory.x, rows[0].y - pitch / 2 - 5, "the encoder’s vectors"), ...drawn.flat()].filter(
-      (one) => one instanceof Element,
-    );
-  }
-
-  /** @type {(rows: Row[]) => Element[]} */
-  words(rows) {
-    const { words } = this.layout;
-    const pitch = rows.length > 1 ? rows[1].y - rows[0].y : 24;
-    return [
-      heading(words.x, rows[0].y - pitch / 2 - 8, "written so far"),
-      ...rows.map((row) => this.word(row, words, 4)),
-    ];
-  }
-
-  /** @type {(row: Row, box: Box, down: number) => Element} */
-  word({ token, weight, y }, { x, width }, down) {
-    const read = weight >= LEAST;
-    return h(
-      "g",
-      { class: `at-x-read ${read ? "at-active" : ""}`, "aria-hidden": "true" },
-      h("text", { x, y: y + down }, short(token, width - (read ? 34 : 0))),
-      read &&
-        h("text", { x: x + width, y: y + down, "text-anchor": "end", class: "at-x-share" }, percent(weight)),
-    );
-  }
-
-  // Curves from what is read to the box that reads it.
-  /** @type {(name: string, rows: Row[], stop: number, side: "left" | "right") => Element | false} */
-  fan(name, rows, stop, side) {
-    const { decoder, memory, words, narrow } = this.layout;
-    const box = /** @type {Box} */ (decoder.parts.find(({ part }) => part.box === name)?.box);
-    if (!this.shows(stop) || (narrow && stop === 2 && this.scene.stop !== 2)) return false;
-    const to = { x: side === "left" ? box.x : box.x + box.width, y: box.y + box.height / 2 };
-    const from = side === "left" ? memory.x + memory.width + 4 : words.x - 4;
-    const middle = (from + to.x) / 2;
-    return h(
-      "g",
-      { class: `at-x-fan ${this.look(stop)}`, "aria-hidden": "true" },
-      rows
-        .filter(({ weight }) => weight >= LEAST)
-        .map(({ weight, y, i }) =>
-          h("path", {
-            d: `M${from} ${y}C${middle} ${y} ${middle} ${to.y} ${to.x} ${to.y}`,
-            pathLength: 1,
-            "stroke-width": (1 + 7 * weight).toFixed(1),
-            ...moves(stop, "draw", 0),
-            "data-weight": weight,
-            "data-token": i,
-          }),
-        ),
     );
   }
 
@@ -277,9 +203,7 @@ export class Drawing {
   /** @type {(placed: Placed, turn: number) => Element | undefined} */
   cells({ part, box }, turn) {
     if (!part.cells) return;
-    const { layer, step, strips } = this.scene;
-    const name = fullName(part.cells, "decoder", layer);
-    const values = strips[name][step];
+    const { layer, step, hidden: values } = this.scene;
     const { x, y, width, height } = /** @type {Box} */ (box);
     const columns = 64;
     const [cell, top] = [(width - 16) / columns, y + 19];
@@ -296,7 +220,7 @@ export class Drawing {
       {
         class: "at-x-cells",
         "aria-hidden": "true",
-        "data-strip": name,
+        "data-strip": fullName(part.cells, "decoder", layer),
         "data-row": step,
         ...moves(part.stop, "fade", turn),
       },
@@ -347,7 +271,7 @@ export class Drawing {
   // The likeliest next tokens, and the box that they come from.
   softmax() {
     const { bars, softmax } = this.layout;
-    const { top, chosen, step } = this.scene;
+    const { top, id: chosen, step } = this.scene;
     const shown = this.shows(SOFTMAX.stop);
     const [name, number, pitch] = [74, 46, 18];
     const room = bars.width - name - number;
@@ -418,64 +342,9 @@ export class Drawing {
   }
 }
 
-export const DROP = 7; // the stop at which the word drops into the decoder's input
-
-/** @type {(box: Box, attributes?: Record<string, unknown>) => SVGRectElement} */
-const rect = ({ x, y, width, height }, attributes = {}) => h("rect", { x, y, width, height, ...attributes });
-
-// How motion.js moves an element, and when: one turn after the other.
-/** @type {(stop: number, motion: string, turn: number, by?: number[]) => Record<string, unknown>} */
-const moves = (stop, motion, turn, by = []) => ({
-  "data-stop": stop,
-  "data-motion": motion,
-  "data-turn": turn,
-  "data-by": by.join(" "),
-});
-
-/** @type {(value: number) => Record<string, unknown>} */
-const tone = (value) => ({
-  class: value < 0 ? "at-x-minus" : "at-x-more",
-  style: `--share:${Math.min(1, Math.abs(value) / FULL).toFixed(3)}`,
-});
-
-/**
- * A vector as colors, in an outline.
- * @type {(values: ArrayLike<number>, box: Box, about: { name: string, row: number, look?: string, move?: Record<string, unknown> }) => Element}
- */
-function strip(values, { x, y, width, height }, { name, row, look = "", move }) {
-  const cell = width / values.length;
-  return h(
-    "g",
-    { class: `at-x-strip ${look}`, "aria-hidden": "true", "data-strip": name, "data-row": row, ...move },
-    rect({ x: x - 1, y: y - 1, width: width + 2, height: height + 2 }, { class: "at-x-edge", rx: 2 }),
-    Array.from(values, (value, i) =>
-      rect({ x: x + cell * i, y, width: cell, height }, { ...tone(value), "data-cell": i }),
-    ),
-  );
-}
-
-/** @type {(box: Box, words: string, look?: string, move?: Record<string, unknown>) => Element} */
-function chip({ x, y, width, height }, words, look = "", move = {}) {
-  return h(
-    "g",
-    { class: `at-x-chip ${look}`, ...move },
-    rect({ x, y, width, height }, { rx: 12 }),
-    h("text", { x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle" }, words),
-  );
-}
-
-/** @type {(x: number, y: number, text: string) => Element} */
-const heading = (x, y, text) => h("text", { x, y, class: "at-x-minor" }, text);
-
 // "layers 1–3", if there are such layers.
 /** @type {(first: number, last: number) => string | false} */
 const through = (first, last) => first <= last && `${first < last ? `layers ${first}–` : "layer "}${last}`;
-
-/** @type {(words: string, room: number) => string} */
-const short = (words, room) => {
-  const fit = Math.max(2, Math.floor(room / LETTER));
-  return words.length <= fit ? words : `${words.slice(0, fit - 1).trimEnd()}…`;
-};
 
 // The tensors that the picture of a layer shows.
 /** @type {(layer: number) => string[]} */

@@ -1,22 +1,18 @@
 // The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
 import { Drawing, namesShown } from "./drawing.js";
 import { button, choices, fill, focusOn, h, STILL } from "./dom.js";
-import { headsMeant, meanWeights } from "./attention_curves.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
 import { capital, chapterLink, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
-import { fullName, overview, STOPS } from "./stops.js";
+import { sceneOf } from "./scene.js";
+import { overview, STOPS } from "./stops.js";
 import { areStored, Strips } from "./strips.js";
-import { probabilityOf } from "./why.js";
 import { languages, sentenceOf, shapeWords, tokenElement } from "./words.js";
-/** @import { Kind } from "../engine/transformer.js" */
-/** @import { Scene } from "./drawing.js" */
+/** @import { Scene } from "./scene.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Result } from "./session.js" */
 /** @import { Place } from "./player.js" */
-/** @import { Told } from "./stops.js" */
-/** @import { Rows } from "./strips.js" */
 
 export class Picture {
   /** @param {Explorer} explorer */
@@ -56,7 +52,7 @@ export class Picture {
     this.from = null; // the stop that was drawn last
     /** @type {Promise<unknown> | undefined} */
     this.drawn = undefined;
-    /** @type {Scene & { told: Told } | null} */
+    /** @type {Scene | null} */
     this.scene = null;
   }
 
@@ -80,47 +76,9 @@ export class Picture {
     if (strips instanceof Error)
       return fill(this.words, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(strips.message)));
     this.result = result;
-    this.scene = this.sceneOf(strips);
+    this.scene = sceneOf(this.explorer.store, layer, strips);
     this.tell();
     this.draw();
-  }
-
-  /** @type {(strips: Rows) => Scene & { told: Told }} */
-  sceneOf(strips) {
-    const { layer } = this;
-    const { result, state } = this.explorer.store;
-    const { step, stop } = state;
-    const { tokens, ids } = result.target;
-    const read = ["<bos>", ...tokens].slice(0, step + 1);
-    /** @type {(view: Kind, count: number) => number[] | null} */
-    const row = (view, count) => {
-      const shown = { ...state, view, layer, head: null };
-      return headsMeant(shown).on.length ? meanWeights(result, shown)[step].slice(0, count) : null;
-    };
-    const [own, cross] = [row("decoder", step + 1), row("cross", result.source.tokens.length)];
-    return {
-      layer,
-      step,
-      stop,
-      source: result.source.tokens,
-      read,
-      written: tokens[step],
-      own,
-      cross,
-      top: result.top[step],
-      chosen: ids[step],
-      strips,
-      told: {
-        before: read[step],
-        after: tokens[step],
-        ends: ids[step] === BOOK.shape.special.eos,
-        place: step,
-        own: { tokens: read, row: own },
-        source: { tokens: result.source.tokens, row: cross },
-        hidden: strips[fullName(".feed_forward.activation", "decoder", layer)][step],
-        probability: probabilityOf(result, step),
-      },
-    };
   }
 
   // Draws the scene as wide as there is room, and moves what has appeared since the last stop.
@@ -160,18 +118,20 @@ export class Picture {
 
   // The sentence of the stop.
   sentence() {
-    const { stop, told } = /** @type {NonNullable<Picture["scene"]>} */ (this.scene);
-    if (stop === null) return overview(told);
-    return `Stop ${stop + 1} of ${STOPS.length}: ${STOPS[stop].title}. ${STOPS[stop].words(told)}`;
+    const scene = /** @type {Scene} */ (this.scene);
+    const { stop } = scene;
+    if (stop === null) return overview(scene);
+    return `Stop ${stop + 1} of ${STOPS.length}: ${STOPS[stop].title}. ${STOPS[stop].words(scene)}`;
   }
 
   tell() {
-    const { stop, told } = /** @type {NonNullable<Picture["scene"]>} */ (this.scene);
+    const scene = /** @type {Scene} */ (this.scene);
+    const { stop } = scene;
     const at = stop === null ? null : STOPS[stop];
     fill(
       this.words,
       h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
-      h("p", {}, at ? at.words(told) : overview(told)),
+      h("p", {}, at ? at.words(scene) : overview(scene)),
       h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : 14)),
     );
   }

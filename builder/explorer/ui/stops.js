@@ -1,5 +1,6 @@
 // The picture as data: its parts from the bottom up, and the eight stops of a token on its way through them.
 import { exactPercent, plain, reads, SPECIAL } from "./words.js";
+/** @import { Scene } from "./scene.js" */
 
 /**
  * A part of a stack: a box, the tensor that it opens, and the strip of numbers that leaves it.
@@ -12,18 +13,6 @@ import { exactPercent, plain, reads, SPECIAL } from "./words.js";
  * @property {string} [cells]  what is drawn inside the box: hidden units
  * @property {boolean} [inLayer]
  */
-/**
- * @typedef {object} Told  what the sentence of a stop may need
- * @property {string} before  the token that the decoder has written last
- * @property {string} after  the token that it writes next
- * @property {boolean} ends  whether that is the end of the sentence
- * @property {number} place  of the token that is followed
- * @property {{ tokens: string[], row: number[] | null }} own  what it reads of the words written so far
- * @property {{ tokens: string[], row: number[] | null }} source  what it reads of the other sentence
- * @property {ArrayLike<number>} hidden  its hidden units
- * @property {number} probability  of the token that is written next
- */
-
 /** @type {Part[]} */
 export const ENCODER = [
   { box: "embedding", tensor: "encoder.embedding", role: "first", stop: 0 },
@@ -54,6 +43,11 @@ export const DECODER = [
   { box: "Add & Norm", tensor: ".add_norm_3", role: "muted", stop: 5, past: ".add_norm_2", inLayer: true },
   { tensor: "output", role: "muted", stop: 6 },
 ];
+// Stops at which something happens that happens nowhere else.
+export const SELF_ATTENTION = 2;
+export const CROSS_ATTENTION = 4;
+export const DROP = 7; // the word drops into the decoder's input
+
 /** @type {Part} */
 export const SOFTMAX = { box: "softmax", tensor: "probabilities", role: "output", stop: 6 };
 
@@ -72,8 +66,8 @@ export const memoryName = () => `encoder.layers.${BOOK.shape.layers - 1}.add_nor
 /** @type {(token: string, place: number) => string} */
 const name = (token, place) => (token in SPECIAL ? `the ${SPECIAL[token]} sign` : `“${plain(token, place)}”`);
 
-/** @type {(read: { tokens: string[], row: number[] | null }) => string} */
-const gathers = ({ tokens, row }) => {
+/** @type {(tokens: string[], row: number[] | null) => string} */
+const gathers = (tokens, row) => {
   if (!row) return "nothing, since these heads are off";
   return reads(tokens, row).split(", ").slice(0, 2).join(", ") || "a little of each";
 };
@@ -81,26 +75,26 @@ const gathers = ({ tokens, row }) => {
 /** @type {(values: ArrayLike<number>) => number} */
 const active = (values) => Array.from(values).filter((value) => value > 0).length;
 
-/** @typedef {{ title: string, chapter: number, words: (told: Told) => string }} Stop */
+/** @typedef {{ title: string, chapter: number, words: (scene: Scene) => string }} Stop */
 /** @type {Stop[]} */
 export const STOPS = [
   {
     title: "Embedding",
     chapter: 7,
-    words: ({ before, place }) =>
-      `The last word written, ${name(before, place)}, is looked up in a table: ${BOOK.shape.width} numbers, drawn as a strip.`,
+    words: ({ read, step }) =>
+      `The last word written, ${name(read[step], step)}, is looked up in a table: ${BOOK.shape.width} numbers, drawn as a strip.`,
   },
   {
     title: "+ position",
     chapter: 8,
-    words: ({ place }) =>
-      `A second strip, of sines and cosines, is added: it says that this is place ${place + 1} of the sentence.`,
+    words: ({ step }) =>
+      `A second strip, of sines and cosines, is added: it says that this is place ${step + 1} of the sentence.`,
   },
   {
     title: "Self-attention",
     chapter: 4,
-    words: ({ own }) =>
-      `The only step sideways: the strip gathers from the words written so far: ${gathers(own)}.`,
+    words: ({ read, own }) =>
+      `The only step sideways: the strip gathers from the words written so far: ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
@@ -111,8 +105,8 @@ export const STOPS = [
   {
     title: "Cross-attention",
     chapter: 12,
-    words: ({ source }) =>
-      `Sideways again, to the encoder’s vectors of the sentence: ${gathers(source)}; then Add & Norm again.`,
+    words: ({ source, cross }) =>
+      `Sideways again, to the encoder’s vectors of the sentence: ${gathers(source, cross)}; then Add & Norm again.`,
   },
   {
     title: "Feed-forward",
@@ -123,19 +117,19 @@ export const STOPS = [
   {
     title: "Softmax",
     chapter: 13,
-    words: ({ after, place, probability }) =>
-      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens: ${name(after, place)} gets ${exactPercent(probability)}.`,
+    words: ({ written, step, probability }) =>
+      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens: ${name(written, step)} gets ${exactPercent(probability)}.`,
   },
   {
     title: "The next word",
     chapter: 18,
-    words: ({ after, place, ends }) =>
-      ends
+    words: ({ written, step, id }) =>
+      id === BOOK.shape.special.eos
         ? "The end sign is written, so the translation is complete."
-        : `${name(after, place)} drops into the decoder’s input, and the same way begins again for the word after it.`,
+        : `${name(written, step)} drops into the decoder’s input, and the same way begins again for the word after it.`,
   },
 ];
 
-/** @type {(told: Told) => string} */
-export const overview = ({ before, after, place }) =>
-  `Each word is made on this way, from the bottom up: here ${name(after, place)}, from ${name(before, place)} and all that it reads. Press Play to follow it in eight stops.`;
+/** @type {(scene: Scene) => string} */
+export const overview = ({ read, written, step }) =>
+  `Each word is made on this way, from the bottom up: here ${name(written, step)}, from ${name(read[step], step)} and all that it reads. Press Play to follow it in eight stops.`;

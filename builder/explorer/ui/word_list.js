@@ -1,0 +1,72 @@
+// A list of words that attention reads, each with its weight, and with its vector as a strip.
+import { h } from "./dom.js";
+import { heading, short, strip } from "./marks.js";
+import { LEAST, percent, plain } from "./words.js";
+/** @import { Box } from "./layout.js" */
+
+/** @typedef {{ token: string, weight: number, place: number, y: number }} Row */
+/** @typedef {{ name: string, rows: ArrayLike<number>[] }} Vectors */
+
+const LEAST_PITCH = 19; // pixels, so that words stay apart
+const PITCH_OF = { words: 24, strips: 32 };
+
+export class WordList {
+  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips?: Vectors }} about */
+  constructor(tokens, weights, box, { title, stop, strips }) {
+    this.title = title;
+    this.box = box;
+    this.stop = stop; // at which they are read
+    this.strips = strips;
+    const kept = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
+    this.pitch = Math.min(strips ? PITCH_OF.strips : PITCH_OF.words, box.height / kept.length);
+    const free = box.height - this.pitch * kept.length;
+    this.top = box.y + (strips ? free : free / 2); // strips stand on the encoder that they come from
+    /** @type {Row[]} */
+    this.rows = kept.map((place, row) => ({
+      token: plain(tokens[place], place),
+      weight: weights?.[place] ?? 0,
+      place,
+      y: this.top + this.pitch * (row + 0.5),
+    }));
+  }
+
+  draw() {
+    return h(
+      "g",
+      { "aria-hidden": "true" },
+      heading(this.box.x, this.top - 6, this.title),
+      this.rows.map((row) => [this.word(row), this.strip(row)]),
+    );
+  }
+
+  /** @type {(row: Row) => Element} */
+  word({ token, weight, y }) {
+    const { x, width } = this.box;
+    const read = weight >= LEAST;
+    const line = y + (this.strips ? -2 : 4);
+    return h(
+      "g",
+      { class: `at-x-read ${read ? "at-active" : ""}` },
+      h("text", { x, y: line }, short(token, width - (read ? 34 : 0))),
+      read &&
+        h("text", { x: x + width, y: line, "text-anchor": "end", class: "at-x-share" }, percent(weight)),
+    );
+  }
+
+  /** @type {(row: Row) => Element | null} */
+  strip({ place, y }) {
+    const height = Math.min(7, this.pitch - 16);
+    if (!this.strips || height < 3) return null;
+    const { name, rows } = this.strips;
+    const { x, width } = this.box;
+    return strip(rows[place], { x: x + 1, y: y + 4, width: width - 2, height }, { name, row: place });
+  }
+}
+
+// The places of the words that are shown, in their order: if there are too many, those that are read most.
+/** @type {(tokens: string[], weights: number[] | null, fit: number) => number[]} */
+const mostRead = (tokens, weights, fit) =>
+  [...tokens.keys()]
+    .sort((a, b) => (weights?.[b] ?? 0) - (weights?.[a] ?? 0))
+    .slice(0, fit)
+    .sort((a, b) => a - b);
