@@ -111,16 +111,26 @@ REMEMBERED = """() => {
   window.tensors = {};
   EngineClient.prototype.tensor = async function (name) { return window.tensors[name] = await own.call(this, name); };
 }"""
-DRAWN = """() => [...document.querySelectorAll(".at-x-drawn [data-strip]")].map((strip) => {
+DRAWN = """() => Promise.all([...document.querySelectorAll(".at-x-drawn [data-strip]")].map(async (strip) => {
   const { strip: name, row } = strip.dataset;
   const expected = [...window.tensors[name][row]];
   const shown = expected.map(() => 0);
-  [...strip.querySelectorAll("[data-cell]")].forEach((cell) => {
-    const share = Number(cell.style.getPropertyValue("--share"));
-    shown[cell.dataset.cell] = 2 * (cell.matches(".at-x-minus") ? -share : share);
-  });
+  const image = strip.querySelector("image");
+  if (image) {
+    const loaded = Object.assign(new Image(), { src: image.getAttribute("href") });
+    await loaded.decode();
+    const pen = new OffscreenCanvas(expected.length, 1).getContext("2d");
+    pen.drawImage(loaded, 0, 0);
+    const { data } = pen.getImageData(0, 0, expected.length, 1);
+    shown.forEach((_, i) => {
+      const [red, , blue, alpha] = data.slice(4 * i, 4 * i + 4);
+      shown[i] = (2 * alpha / 255) * (red > blue ? -1 : 1); // amber is negative, violet positive
+    });
+  }
+  for (const cell of strip.querySelectorAll("[data-cell]"))
+    shown[cell.dataset.cell] = 2 * Number(cell.getAttribute("fill-opacity"));
   return { name, expected, shown, past: strip.closest(".at-x-past-strip") !== null };
-})"""
+}))"""
 DELAYED = """() => {
   const { prototype } = EngineClient;
   const own = prototype.translate;
@@ -255,7 +265,7 @@ def compare_the_picture(page: BookPage) -> None:
     }
     for strip in strips:
         expected = np.clip(strip["expected"], -first_frame.FULL, first_frame.FULL)
-        assert strip["shown"] == pytest.approx(expected, abs=0.002), strip["name"]
+        assert strip["shown"] == pytest.approx(expected, abs=0.05), strip["name"]
     past = [strip["name"] for strip in strips if strip["past"]]
     assert past == [
         "decoder.positions",

@@ -10,13 +10,13 @@
  * @property {(event: PointerEvent) => unknown} [onpointermove]
  * @property {(event: SubmitEvent) => unknown} [onsubmit]
  */
-/** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path" | "g" | "rect" | "text" | "tspan">} Tags */
+/** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path" | "g" | "rect" | "text" | "image">} Tags */
 
 /** @type {(children: any[]) => any[]} */
 const flat = (children) => children.flat(Infinity);
 
 const SVG = "http://www.w3.org/2000/svg";
-const DRAWN = ["svg", "path", "g", "rect", "text", "tspan"];
+const DRAWN = ["svg", "path", "g", "rect", "text", "image"];
 
 // h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
 /** @type {<T extends keyof Tags>(tag: T, attributes?: Attributes & Record<string, unknown>, ...children: Child[]) => Tags[T]} */

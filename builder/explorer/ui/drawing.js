@@ -1,7 +1,7 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { chip, heading, moves, rect, short, strip, tone } from "./marks.js";
+import { chip, heading, moves, rect, share, short, strip } from "./marks.js";
 import { WordList } from "./word_list.js";
 import { CROSS_ATTENTION, DECODER, DROP, fullName, memoryName, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, LEAST, plain } from "./words.js";
@@ -226,7 +226,7 @@ export class Drawing {
       },
       rect({ x: x + 8, y: top, width: width - 16, height: height - 22 }, { class: "at-x-blank" }),
       Array.from(values, (value, i) =>
-        value > 0 ? rect(place(i), { ...tone(value), "data-cell": i }) : null,
+        value > 0 ? rect(place(i), { "fill-opacity": share(value).toFixed(3), "data-cell": i }) : null,
       ),
     );
   }
@@ -285,14 +285,14 @@ export class Drawing {
         top.map(({ id, token, probability }, i) => {
           const y = bars.y + pitch * i;
           const track = { x: bars.x + name, y: y + 3, width: room, height: 11 };
-          const share = { ...track, width: room * probability };
+          const filled = { ...track, width: room * probability };
           return [
             rect(track, { class: "at-x-track", rx: 2 }),
             shown &&
               h(
                 "g",
                 { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", 2) },
-                rect(share, { class: "at-x-probability", rx: 2, "data-share": probability }),
+                rect(filled, { class: "at-x-probability", rx: 2, "data-share": probability }),
                 h(
                   "text",
                   { x: track.x - 6, y: y + 13, "text-anchor": "end" },
@@ -321,21 +321,22 @@ export class Drawing {
     const drops = stop === DROP;
     const { input } = decoder;
     const [edge, y] = [width - 3, input.y + input.height / 2];
+    const arrow = input.x + input.width / 2 + 60;
     return h(
       "g",
       { class: "at-x-ends", "aria-hidden": "true" },
       chip(encoder.input, short(sentence, encoder.input.width - 10)),
       h("path", {
-        d: `M${bars.x + bars.width + 4} ${bars.y + 9}H${edge - 8}q8 0 8 8V${y - 8}q0 8 -8 8H${input.x + input.width + 5}`,
+        d: `M${bars.x + bars.width + 4} ${bars.y + 9}H${edge - 8}q8 0 8 8V${y - 8}q0 8 -8 8H${arrow}`,
         class: `at-x-rail at-x-return ${drops ? "at-active" : ""}`,
       }),
-      h("path", { d: `M${input.x + input.width + 9} ${y - 4}l-5 4l5 4`, class: "at-x-rail" }),
+      h("path", { d: `M${arrow + 5} ${y - 4}l-5 4l5 4`, class: "at-x-rail" }),
       drops
         ? chip(
             input,
             plain(written, step),
             "at-active",
-            moves(DROP, "drop", 0, [edge - input.x - input.width, bars.y - input.y]),
+            moves(DROP, "drop", 0, [edge - input.x - input.width / 2 - 30, bars.y - input.y]),
           )
         : chip(input, plain(read[step], step)),
     );

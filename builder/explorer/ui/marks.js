@@ -18,35 +18,54 @@ export const moves = (stop, motion, turn, by = []) => ({
   "data-by": by.join(" "),
 });
 
-/** @type {(value: number) => Record<string, unknown>} */
-export const tone = (value) => ({
-  class: value < 0 ? "at-x-minus" : "at-x-more",
-  style: `--share:${Math.min(1, Math.abs(value) / FULL).toFixed(3)}`,
-});
+// How much of its full color a number has.
+/** @type {(value: number) => number} */
+export const share = (value) => Math.min(1, Math.abs(value) / FULL);
 
 /**
  * A vector as colors, in an outline.
  * @type {(values: ArrayLike<number>, box: Box, about: { name: string, row: number, look?: string, move?: Record<string, unknown> }) => Element}
  */
-export function strip(values, { x, y, width, height }, { name, row, look = "", move }) {
-  const cell = width / values.length;
+export function strip(values, box, { name, row, look = "", move }) {
+  const { x, y, width, height } = box;
   return h(
     "g",
     { class: `at-x-strip ${look}`, "aria-hidden": "true", "data-strip": name, "data-row": row, ...move },
     rect({ x: x - 1, y: y - 1, width: width + 2, height: height + 2 }, { class: "at-x-edge", rx: 2 }),
-    Array.from(values, (value, i) =>
-      rect({ x: x + cell * i, y, width: cell, height }, { ...tone(value), "data-cell": i }),
-    ),
+    h("image", { ...box, href: imageOf(values), preserveAspectRatio: "none" }),
   );
 }
 
+// A pixel for each number: its sign is its color, its size the opacity, so that it looks right on any paper. As 160
+// elements, each strip would cost the browser ten times as much.
+/** @type {(values: ArrayLike<number>) => string} */
+function imageOf(values) {
+  const known = images.get(values);
+  if (known) return known;
+  const canvas = h("canvas", { width: values.length, height: 1 });
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const style = getComputedStyle(document.documentElement);
+  for (let i = 0; i < values.length; i++) {
+    pen.fillStyle = style.getPropertyValue(values[i] < 0 ? "--at-second" : "--at-first");
+    pen.globalAlpha = share(values[i]);
+    pen.fillRect(i, 0, 1, 1);
+  }
+  const image = canvas.toDataURL();
+  images.set(values, image);
+  return image;
+}
+/** @type {WeakMap<ArrayLike<number>, string>} */
+const images = new WeakMap();
+
 /** @type {(box: Box, words: string, look?: string, move?: Record<string, unknown>) => Element} */
-export function chip({ x, y, width, height }, words, look = "", move = {}) {
+export function chip({ x, y, width: room, height }, words, look = "", move = {}) {
+  const width = Math.min(room, LETTER * words.length + 44);
+  const middle = x + room / 2;
   return h(
     "g",
     { class: `at-x-chip ${look}`, ...move },
-    rect({ x, y, width, height }, { rx: 12 }),
-    h("text", { x: x + width / 2, y: y + height / 2 + 4, "text-anchor": "middle" }, words),
+    rect({ x: middle - width / 2, y, width, height }, { rx: 12 }),
+    h("text", { x: middle, y: y + height / 2 + 4, "text-anchor": "middle" }, words),
   );
 }
 
