@@ -6,13 +6,14 @@ import { move } from "./motion.js";
 import { capital, chapterLink, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
+import { sameSentence } from "./state.js";
 import { overview, STOPS } from "./stops.js";
 import { areStored, Strips } from "./strips.js";
 import { languages, sentenceOf, shapeWords, tokenElement } from "./words.js";
 /** @import { Scene } from "./scene.js" */
 /** @import { Explorer } from "./explorer.js" */
-/** @import { Result } from "./session.js" */
 /** @import { Place } from "./player.js" */
+/** @import { Typed } from "./state.js" */
 
 export class Picture {
   /** @param {Explorer} explorer */
@@ -46,8 +47,8 @@ export class Picture {
         h("div", { class: "at-x-tensor" }, open),
       ),
     );
-    /** @type {Result | null} */
-    this.result = null; // of what is drawn
+    /** @type {Typed | null} */
+    this.shown = null; // the sentence that is drawn
     /** @type {number | null} */
     this.from = null; // the stop that was drawn last
     /** @type {Promise<unknown> | undefined} */
@@ -64,7 +65,7 @@ export class Picture {
   async render() {
     const { result, state } = this.explorer.store;
     const { layer } = this;
-    if (this.result && this.result !== result) this.player.pause();
+    if (this.shown && !sameSentence(this.shown, state)) this.player.pause();
     this.drawControls();
     this.drawChoices();
     this.drawSiblings();
@@ -75,7 +76,7 @@ export class Picture {
     if (this.explorer.store.result !== result || this.explorer.store.state !== state) return; // superseded
     if (strips instanceof Error)
       return fill(this.words, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(strips.message)));
-    this.result = result;
+    this.shown = state;
     this.scene = sceneOf(this.explorer.store, layer, strips);
     this.tell();
     this.draw();

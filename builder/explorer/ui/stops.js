@@ -94,7 +94,7 @@ export const STOPS = [
     title: "Self-attention",
     chapter: 4,
     words: ({ read, own }) =>
-      `The only step sideways: the strip gathers from the words written so far: ${gathers(read, own)}.`,
+      `Now numbers move sideways, as only attention lets them: the strip gathers from the words written so far: ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
@@ -106,19 +106,19 @@ export const STOPS = [
     title: "Cross-attention",
     chapter: 12,
     words: ({ source, cross }) =>
-      `Sideways again, to the encoder’s vectors of the sentence: ${gathers(source, cross)}; then Add & Norm again.`,
+      `Sideways again, now from the encoder’s vectors of the other sentence: ${gathers(source, cross)}; then Add & Norm.`,
   },
   {
     title: "Feed-forward",
     chapter: 10,
     words: ({ hidden }) =>
-      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm again.`,
+      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm.`,
   },
   {
     title: "Softmax",
     chapter: 13,
     words: ({ written, step, probability }) =>
-      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens: ${name(written, step)} gets ${exactPercent(probability)}.`,
+      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens, which gives each a probability: ${name(written, step)} ${exactPercent(probability)}.`,
   },
   {
     title: "The next word",

@@ -56,8 +56,8 @@ export class Store {
   translate({ direction, text }) {
     const { wanted } = this;
     const { view, layer, head, ablated } = wanted;
-    const step = sameSentence(wanted, { direction, text }) ? wanted.step : 0;
-    return this.compute({ ...START, view, layer, head, ablated, direction, text, step });
+    const { step, stop } = sameSentence(wanted, { direction, text }) ? wanted : START;
+    return this.compute({ ...START, view, layer, head, ablated, direction, text, step, stop });
   }
 
   // Forces a token at a step, unless the model would choose it itself.
