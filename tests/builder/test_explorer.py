@@ -50,7 +50,9 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
     assert np.array(found["selfAttention"]) == pytest.approx(np.array(FRAME["selfAttention"]), abs=2e-3)
     assert found["strips"].keys() == FRAME["strips"].keys()
     for name, strip in found["strips"].items():
-        levels, shown = (np.frombuffer(base64.b64decode(text), dtype=np.int8) for text in (strip, FRAME["strips"][name]))
+        levels, shown = (
+            np.frombuffer(base64.b64decode(text), dtype=np.int8) for text in (strip, FRAME["strips"][name])
+        )
         assert levels == pytest.approx(shown, abs=2), name  # of 127
 
 
@@ -109,7 +111,9 @@ STATUS = "document.querySelector('.at-x [role=status]').textContent"
 REMEMBERED = """() => {
   const own = EngineClient.prototype.tensor;
   window.tensors = {};
-  EngineClient.prototype.tensor = async function (name) { return window.tensors[name] = await own.call(this, name); };
+  EngineClient.prototype.tensor = async function (name) {
+    return window.tensors[name] = await own.call(this, name);
+  };
 }"""
 DRAWN = """() => Promise.all([...document.querySelectorAll(".at-x-drawn [data-strip]")].map(async (strip) => {
   const { strip: name, row } = strip.dataset;
@@ -181,7 +185,7 @@ def start_on_the_cover(page: BookPage, translated: dict[str, str]) -> None:
 
 def open_a_number(page: BookPage) -> None:
     """Open the probability of a token, and what it is computed from; each is the result of its operands."""
-    press(page, "why number")
+    press(page, "box probabilities")
     page.wait_for_selector(EXPLAINED)
     probability = page.inner_text(".at-x-number h4 b")
     page.locator(".at-x-sum button").first.focus()
@@ -250,7 +254,7 @@ def follow_a_word(page: BookPage) -> None:
 
 
 def compare_the_picture(page: BookPage) -> None:
-    """Show another layer: each strip and hidden unit is what the engine has, and each past strip an earlier one."""
+    """Show another layer: each strip is what the engine has, and what goes past a box what went into it."""
     page.evaluate(REMEMBERED)
     press(page, cover_data.SENTENCE)  # an example, which is translated at once
     eventually(page.translation, FRAME["text"])

@@ -1,7 +1,7 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { chip, heading, moves, rect, share, short, strip } from "./marks.js";
+import { CHIP, chip, heading, moves, rect, share, short, strip } from "./marks.js";
 import { WordList } from "./word_list.js";
 import { CROSS_ATTENTION, DECODER, DROP, fullName, memoryName, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, LEAST, plain } from "./words.js";
@@ -321,11 +321,12 @@ export class Drawing {
     const drops = stop === DROP;
     const { input } = decoder;
     const [edge, y] = [width - 3, input.y + input.height / 2];
-    const arrow = input.x + input.width / 2 + 60;
+    const middle = input.x + input.width / 2;
+    const arrow = middle + CHIP / 2 + 5;
     return h(
       "g",
       { class: "at-x-ends", "aria-hidden": "true" },
-      chip(encoder.input, short(sentence, encoder.input.width - 10)),
+      chip(encoder.input, sentence),
       h("path", {
         d: `M${bars.x + bars.width + 4} ${bars.y + 9}H${edge - 8}q8 0 8 8V${y - 8}q0 8 -8 8H${arrow}`,
         class: `at-x-rail at-x-return ${drops ? "at-active" : ""}`,
@@ -336,7 +337,7 @@ export class Drawing {
             input,
             plain(written, step),
             "at-active",
-            moves(DROP, "drop", 0, [edge - input.x - input.width / 2 - 30, bars.y - input.y]),
+            moves(DROP, "drop", 0, [edge - middle - CHIP / 2, bars.y - input.y]),
           )
         : chip(input, plain(read[step], step)),
     );

@@ -4,6 +4,7 @@ import { FULL } from "./strips.js";
 /** @import { Box } from "./layout.js" */
 
 const LETTER = 6.3; // the mean width of a letter, in pixels
+export const CHIP = 120; // the width of a chip where there is room
 
 /** @type {(box: Box, attributes?: Record<string, unknown>) => SVGRectElement} */
 export const rect = ({ x, y, width, height }, attributes = {}) =>
@@ -59,13 +60,13 @@ const images = new WeakMap();
 
 /** @type {(box: Box, words: string, look?: string, move?: Record<string, unknown>) => Element} */
 export function chip({ x, y, width: room, height }, words, look = "", move = {}) {
-  const width = Math.min(room, LETTER * words.length + 44);
+  const width = Math.min(room, CHIP);
   const middle = x + room / 2;
   return h(
     "g",
     { class: `at-x-chip ${look}`, ...move },
     rect({ x: middle - width / 2, y, width, height }, { rx: 12 }),
-    h("text", { x: middle, y: y + height / 2 + 4, "text-anchor": "middle" }, words),
+    h("text", { x: middle, y: y + height / 2 + 4, "text-anchor": "middle" }, short(words, width - 12)),
   );
 }
 

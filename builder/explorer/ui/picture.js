@@ -1,15 +1,16 @@
 // The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
 import { Drawing, namesShown } from "./drawing.js";
-import { button, choices, fill, focusOn, h, STILL } from "./dom.js";
+import { choices, fill, focusOn, h, STILL } from "./dom.js";
+import { Guide, sentenceAt } from "./guide.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
-import { capital, chapterLink, parsed, tensorTitle } from "./names.js";
+import { capital, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
-import { overview, STOPS } from "./stops.js";
+import { STOPS } from "./stops.js";
 import { areStored, Strips } from "./strips.js";
-import { languages, sentenceOf, shapeWords, tokenElement } from "./words.js";
+import { languages, shapeWords, tokenElement } from "./words.js";
 /** @import { Scene } from "./scene.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Place } from "./player.js" */
@@ -25,11 +26,10 @@ export class Picture {
       place: () => explorer.store.state,
       last: () => explorer.store.result.target.tokens.length - 1,
       go: (to) => this.go(to),
-      changed: () => this.drawControls(),
+      changed: () => this.guide.drawControls(),
     });
+    this.guide = new Guide(this.player);
     this.svg = h("svg", { role: "group", onkeydown: (event) => this.arrow(event) });
-    this.words = h("div", { class: "at-x-stop" });
-    this.controls = h("div", { class: "at-x-player", onkeydown: (event) => this.turn(event) });
     this.choose = h("div", { class: "at-x-picture-choose" });
     this.siblings = h("div", { class: "at-x-siblings" });
     const open = [this.siblings, explorer.heat.element, explorer.number.element];
@@ -42,7 +42,7 @@ export class Picture {
       h(
         "div",
         { class: "at-x-told" },
-        h("div", { class: "at-x-guide" }, this.words, this.controls),
+        this.guide.element,
         this.choose,
         h("div", { class: "at-x-tensor" }, open),
       ),
@@ -66,7 +66,7 @@ export class Picture {
     const { result, state } = this.explorer.store;
     const { layer } = this;
     if (this.shown && !sameSentence(this.shown, state)) this.player.pause();
-    this.drawControls();
+    this.guide.drawControls();
     this.drawChoices();
     this.drawSiblings();
     this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
@@ -74,11 +74,10 @@ export class Picture {
     if (result.frame && !areStored(names)) return;
     const strips = await this.strips.read(result, names).catch((/** @type {Error} */ error) => error);
     if (this.explorer.store.result !== result || this.explorer.store.state !== state) return; // superseded
-    if (strips instanceof Error)
-      return fill(this.words, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(strips.message)));
+    if (strips instanceof Error) return this.guide.refuse(strips);
     this.shown = state;
     this.scene = sceneOf(this.explorer.store, layer, strips);
-    this.tell();
+    this.guide.tell(this.scene);
     this.draw();
   }
 
@@ -91,7 +90,7 @@ export class Picture {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${place.height}`);
     this.svg.setAttribute("height", String(place.height));
     fill(this.svg, ...new Drawing(scene, place, (name) => this.open(name)).all());
-    this.svg.setAttribute("aria-label", this.sentence());
+    this.svg.setAttribute("aria-label", sentenceAt(scene));
     const boxes = this.boxes();
     (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
     const { stop } = scene;
@@ -115,74 +114,6 @@ export class Picture {
     const to = boxes[Math.min(Math.max(now + by, 0), boxes.length - 1)];
     boxes.forEach((box) => box.setAttribute("tabindex", box === to ? "0" : "-1"));
     to.focus({ preventScroll: true });
-  }
-
-  // The sentence of the stop.
-  sentence() {
-    const scene = /** @type {Scene} */ (this.scene);
-    const { stop } = scene;
-    if (stop === null) return overview(scene);
-    return `Stop ${stop + 1} of ${STOPS.length}: ${STOPS[stop].title}. ${STOPS[stop].words(scene)}`;
-  }
-
-  tell() {
-    const scene = /** @type {Scene} */ (this.scene);
-    const { stop } = scene;
-    const at = stop === null ? null : STOPS[stop];
-    fill(
-      this.words,
-      h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
-      h("p", {}, at ? at.words(scene) : overview(scene)),
-      h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : 14)),
-    );
-  }
-
-  drawControls() {
-    const { player } = this;
-    const { step, stop } = this.explorer.store.state;
-    fill(
-      this.controls,
-      h(
-        "div",
-        { class: "at-x-moves" },
-        button("Back", () => player.jump(player.before()), {
-          "data-key": "back",
-          disabled: !player.before(),
-        }),
-        button(player.playing ? "❚❚ Pause" : "▶\ufe0e Play", () => player.toggle(), {
-          class: "at-x-play",
-          "data-key": "play",
-        }),
-        button("Step", () => player.jump(player.next()), { "data-key": "step", disabled: !player.next() }),
-        button("Slower", () => player.slower(), {
-          "data-key": "slower",
-          "aria-pressed": String(player.slow),
-        }),
-      ),
-      h(
-        "div",
-        { class: "at-x-stops" },
-        STOPS.map(({ title }, i) =>
-          button(String(i + 1), () => player.jump({ step, stop: i }), {
-            "data-key": `stop ${i}`,
-            "aria-label": `${i + 1}: ${title}`,
-            title,
-            "aria-pressed": String(i === stop),
-            class: stop !== null && i < stop ? "at-past" : null,
-          }),
-        ),
-      ),
-    );
-  }
-
-  // The arrow keys step as well, wherever the focus is among the controls.
-  /** @type {(event: KeyboardEvent) => void} */
-  turn(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "ArrowRight") this.player.jump(this.player.next());
-    else if (event.key === "ArrowLeft") this.player.jump(this.player.before());
-    else return;
-    event.preventDefault();
   }
 
   // The word that is made, and the layer that is shown.
@@ -219,7 +150,11 @@ export class Picture {
   // Whether the engine holds what is shown; if it is the first frame, that is translated once more.
   async live() {
     const { store } = this.explorer;
-    return !store.result.frame || store.compute(store.state);
+    if (!store.result.frame) return true;
+    this.element.setAttribute("aria-busy", "true");
+    const translated = await store.compute(store.state);
+    this.element.removeAttribute("aria-busy");
+    return translated;
   }
 
   /** @type {(name: string) => Promise<void>} */
@@ -264,7 +199,7 @@ export class Picture {
     this.explorer.change(to);
     const { top, bottom } = this.svg.getBoundingClientRect();
     if (top < 0 || bottom > innerHeight) this.explorer.reveal("picture");
-    this.drawn?.then(() => this.explorer.say(this.sentence()));
+    this.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 
   focusBox(/** @type {string} */ name) {

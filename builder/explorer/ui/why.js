@@ -73,7 +73,6 @@ export class Why {
         `${LEFT_OUT} Attention shows where the model looked, not why it chose.`,
       ),
       h("p", { class: "at-x-label" }, sentenceShare(result)),
-      this.numberLink(step, chosen),
     );
   }
 
@@ -96,21 +95,6 @@ export class Why {
       "data-key": `option ${id}`,
       "aria-pressed": String(id === chosen),
     });
-  }
-
-  /** @type {(step: number, chosen: number) => Element | null} */
-  numberLink(step, chosen) {
-    const { explorer } = this;
-    if (explorer.store.result.frame || !explorer.heat) return null;
-    return h(
-      "p",
-      {},
-      button(
-        "See where this probability comes from",
-        () => explorer.openTensor("probabilities", [step, chosen], "number"),
-        { class: "at-x-link at-x-action", "data-key": "why number" },
-      ),
-    );
   }
 
   renderEncoder() {
