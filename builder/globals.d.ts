@@ -4,10 +4,7 @@
 
 /** What the explorer knows about the book; `explorer/bundle.py` writes it before the script. */
 declare const BOOK: {
-  models: Record<
-    string,
-    { size: string; examples: string[]; presets: import("./explorer/ui/choose.js").Preset[] }
-  >;
+  models: Record<string, { size: string; examples: string[] }>;
   shape: {
     layers: number;
     heads: number;

@@ -26,21 +26,6 @@ EXAMPLES = {  # with the translations that the page shows: a test computes them
     },
 }
 
-# Attentions worth a look. A test measures the word before and the sink. Layers and heads count from 0.
-TRANSLATES = {"title": "what is being translated", "view": "cross", "layer": 3, "head": None}
-PRESETS = {
-    "en-de": [
-        TRANSLATES,
-        {"title": "the word before", "view": "encoder", "layer": 1, "head": 0},
-        {"title": "the sink", "view": "decoder", "layer": 0, "head": 3},
-    ],
-    "de-en": [
-        TRANSLATES,
-        {"title": "the word before", "view": "decoder", "layer": 2, "head": 2},
-        {"title": "the sink", "view": "decoder", "layer": 0, "head": 3},
-    ],
-}
-
 
 def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
     """Return the script of the pages that show the explorer.
@@ -62,7 +47,6 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             direction: {
                 "size": size,
                 "examples": list(EXAMPLES[direction]),
-                "presets": PRESETS[direction],
             }
             for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
         },

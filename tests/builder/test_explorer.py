@@ -7,13 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import show_explorer
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.inspection.heads import attention_maps
-from annotated_transformer.text.batching import batch_of
 from builder.chapters import read_chapters
 from builder.explorer import bundle
 from builder.site.front import cover_data
@@ -56,32 +53,10 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
         assert levels == pytest.approx(shown, abs=2), name  # of 127
 
 
-def kinds_of_maps(direction: str):
-    """Yield the attention maps of the encoder and decoder for each example sentence of a direction."""
-    translator = Translator.from_pretrained(direction)
-    for sentence in bundle.EXAMPLES[direction]:
-        source = translator.encode([sentence]).ids[0]
-        target, _, _ = first_frame.likeliest_tokens(translator, sentence)
-        pair = source, [translator.model.config.bos_id, *target]
-        with torch.no_grad():
-            yield attention_maps(translator.model, batch_of([pair], [0]))
-
-
-@pytest.mark.parametrize("direction", bundle.PRESETS)
-def test_law_examples_are_translated_right_and_presets_show_what_their_titles_say(direction):
+@pytest.mark.parametrize("direction", bundle.EXAMPLES)
+def test_law_examples_are_translated_right(direction):
     examples = bundle.EXAMPLES[direction]
     assert Translator.from_pretrained(direction).translate([*examples]) == [*examples.values()]
-    before, sink = [], []
-    for maps in kinds_of_maps(direction):
-        previous = {kind: maps[kind][0].diagonal(-1, 2, 3).mean(-1) for kind in ("encoder", "decoder")}
-        before.append(torch.stack([previous["encoder"], previous["decoder"]]))
-        sink.append(maps["decoder"][0][:, :, 1:, 0].mean(-1))
-    looks, sinks = (torch.stack(found).mean(0) for found in (before, sink))
-    _, second, third = bundle.PRESETS[direction]
-    assert (second["title"], third["title"]) == ("the word before", "the sink")
-    place = ("encoder", "decoder").index(second["view"]), second["layer"], second["head"]
-    assert looks[place] == looks.max() > 0.35
-    assert sinks[third["layer"], third["head"]] == sinks.max() > 0.75
 
 
 @pytest.mark.message

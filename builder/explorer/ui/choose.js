@@ -1,17 +1,13 @@
 // The controls that choose which attention is drawn: kind, layer and head.
-import { button, choices, fill, h } from "./dom.js";
+import { choices, fill, h } from "./dom.js";
 import { headsMeant } from "./attention_curves.js";
 /** @import { Explorer } from "./explorer.js" */
-/** @import { State } from "./state.js" */
-
-/** @typedef {Pick<State, "view" | "layer" | "head"> & { title: string }} Preset */
 
 export class Choose {
   /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-choose" });
-    this.all = h("details", { class: "at-x-all" }, h("summary", {}, "Any layer and head"));
   }
 
   render() {
@@ -29,16 +25,8 @@ export class Choose {
       head !== null && state.layer !== null && !headsMeant({ ...state, head }).on.length;
     /** @type {(field: string) => (value: unknown) => void} */
     const pick = (field) => (value) => this.explorer.change({ [field]: value });
-    /** @type {(preset: Preset) => boolean} */
-    const isShown = (preset) => FIELDS.every((field) => preset[field] === state[field]);
-    const presets = BOOK.models[result.direction].presets.map((preset) =>
-      button(
-        preset.title,
-        () => this.explorer.change(Object.fromEntries(FIELDS.map((field) => [field, preset[field]])), true),
-        { "data-key": preset.title, "aria-pressed": String(isShown(preset)) },
-      ),
-    );
-    const all = [
+    fill(
+      this.element,
       whole &&
         choices({
           key: "view",
@@ -67,13 +55,8 @@ export class Choose {
           { class: "at-x-help" },
           `In cross-attention, the translation attends to your sentence; in the encoder, your sentence to itself; in the decoder, the translation to itself. A layer is one of the ${layers} stages of the encoder or the decoder. A head is one of the ${heads} attentions in it, each with its own weights.`,
         ),
-    ];
-    if (!whole) return fill(this.element, all);
-    if (!BOOK.models[result.direction].presets.some(isShown)) this.all.open = true;
-    fill(this.all, this.all.firstChild, all);
-    fill(this.element, h("div", { class: "at-x-presets" }, h("span", {}, "Look at "), presets), this.all);
+    );
   }
 }
 
-const FIELDS = /** @type {const} */ (["view", "layer", "head"]);
 const VIEWS = { cross: "cross", encoder: "encoder", decoder: "decoder" };

@@ -3,7 +3,7 @@ import { Choose } from "./choose.js";
 import { button, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
-import { capital, tensorTitle } from "./names.js";
+import { tensorTitle } from "./names.js";
 import { Notices, warnings } from "./notices.js";
 import { NumberPanel } from "./number.js";
 import { agree, agreed, ROOT } from "./page.js";
@@ -12,11 +12,11 @@ import { Sentence } from "./sentence.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
-import { probabilityOf, Why } from "./why.js";
-import { exactPercent, HELP, languages, number, quoted, reads, sentenceOf, shapeWords } from "./words.js";
+import { Why } from "./why.js";
+import { HELP, languages, number, reads, sentenceOf, shapeWords } from "./words.js";
 /** @import { Result, Session, Translated, Translation } from "./session.js" */
 /** @import { State, Typed } from "./state.js" */
-/** @import { Progress, Shown } from "./store.js" */
+/** @import { Progress } from "./store.js" */
 
 /** @type {(milliseconds: number) => Promise<unknown>} */
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
@@ -235,19 +235,9 @@ export class Explorer {
   }
 
   // Shows another part of the same translation.
-  /** @type {(patch: Partial<State>, aloud?: boolean) => void} */
-  change(patch, aloud = false) {
+  /** @type {(patch: Partial<State>) => void} */
+  change(patch) {
     this.store.change(patch);
-    if (!aloud) return;
-    const { queries, place, active } = Stage.parts(this.store);
-    const name = quoted(queries.tokens[active], active);
-    const who =
-      place === "step"
-        ? `${name}, probability ${exactPercent(probabilityOf(this.store.result, active))},`
-        : name;
-    this.say(
-      `${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`,
-    );
   }
 
   // Scrolls to a new translation that is out of view, as on a phone.
