@@ -273,7 +273,7 @@ export class Drawing {
     const { bars, softmax } = this.layout;
     const { top, id: chosen, step } = this.scene;
     const shown = this.shows(SOFTMAX.stop);
-    const [name, number, pitch] = [74, 46, 18];
+    const [name, number] = [74, 46];
     const room = bars.width - name - number;
     return h(
       "g",
@@ -283,7 +283,7 @@ export class Drawing {
         "g",
         { class: `at-x-outcome ${this.look(SOFTMAX.stop)}`, "aria-hidden": "true" },
         top.map(({ id, token, probability }, i) => {
-          const y = bars.y + pitch * i;
+          const y = bars.y + bars.height * i;
           const track = { x: bars.x + name, y: y + 3, width: room, height: 11 };
           const filled = { ...track, width: room * probability };
           return [

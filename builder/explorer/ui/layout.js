@@ -4,7 +4,7 @@ import { DECODER, ENCODER } from "./stops.js";
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box */
 /** @typedef {{ part: Part, box: Box | null, strip: Box }} Placed  a part: its box, and in the decoder the strip above it */
-/** @typedef {typeof WIDE} Sizes  of a box, one with hidden units in it, a strip, and a gap */
+/** @typedef {typeof WIDE} Sizes  of a bar, a box, one with hidden units in it, a strip, and a gap */
 /** @typedef {{ panel: Box, parts: Placed[], input: Box }} Stack */
 /**
  * @typedef {object} Layout
@@ -13,7 +13,7 @@ import { DECODER, ENCODER } from "./stops.js";
  * @property {number} height
  * @property {Stack} encoder
  * @property {Stack} decoder
- * @property {Box} bars
+ * @property {Box} bars  the first of five
  * @property {Box} softmax
  * @property {Box} lane  where the old strip goes past the boxes
  * @property {Box} memory  the encoder's vectors
@@ -21,9 +21,8 @@ import { DECODER, ENCODER } from "./stops.js";
  */
 
 const NARROW = 500;
-const BARS = 92;
-const WIDE = { box: 24, cells: 46, strip: 14, gap: 4 };
-const CLOSE = { box: 22, cells: 40, strip: 10, gap: 3 }; // so that the explanation stays in view on a phone
+const WIDE = { bar: 18, box: 24, cells: 46, strip: 14, gap: 4 };
+const CLOSE = { bar: 16, box: 22, cells: 40, strip: 10, gap: 3 }; // so that the explanation stays in view on a phone
 const PAD = 10; // between a panel and what is around or in it
 const TITLE = 16; // the line of a panel that names it
 const PITCH = 31; // of the encoder's boxes, between which there are no strips
@@ -38,7 +37,7 @@ export function layout(width) {
   const x = left + fan;
   const inner = width - x - side - right;
   const sizes = narrow ? CLOSE : WIDE;
-  const softmax = { x, y: BARS + 6, width: inner, height: sizes.box };
+  const softmax = { x, y: 5 * sizes.bar + 6, width: inner, height: sizes.box };
   const decoder = decoderStack({ x, y: softmax.y + sizes.box, width: inner }, side, sizes);
   const encoder = encoderStack({ x: PAD, width: left - 2 * PAD }, decoder, sizes);
   const memory = { x: 0, y: 20, width: left, height: encoder.panel.y - 40 };
@@ -50,7 +49,7 @@ export function layout(width) {
     encoder,
     decoder,
     softmax,
-    bars: { x, y: 2, width: inner + side - (narrow ? 12 : 0), height: BARS },
+    bars: { x, y: 2, width: inner + side - (narrow ? 12 : 0), height: sizes.bar },
     lane: { x: x + inner + 16, y: 0, width: side - 20, height: sizes.strip - 2 },
     memory,
     words: narrow ? memory : { x: width - 80, y: y + 60, width: 68, height: height - 40 },
