@@ -144,7 +144,8 @@ export class Drawing {
   // The place of a part among those of its stop: what moves one after the other.
   /** @type {(part: Part) => number} */
   turn(part) {
-    return 2 * DECODER.filter(({ stop, box }) => box && stop === part.stop).indexOf(part);
+    const moving = DECODER.filter(({ stop, box }) => box && stop === part.stop);
+    return 2 * Math.max(0, moving.indexOf(part)); // a strip without a box only rises
   }
 
   // Which layers are between the strips below and above the panel and those in it.

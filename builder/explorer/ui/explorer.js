@@ -199,9 +199,7 @@ export class Explorer {
   async reveal(part, wanted = () => true) {
     /** @type {Record<string, HTMLElement>} */
     const places = {
-      stage: this.main,
       picture: this.picture?.element,
-      why: this.why.element,
       heat: this.heat?.element,
       number: this.number?.element,
       ...this.sections,

@@ -13,14 +13,16 @@ import { exactPercent, plain, reads, SPECIAL } from "./words.js";
  * @property {string} [cells]  what is drawn inside the box: hidden units
  * @property {boolean} [inLayer]
  */
+
+// It has done its work before the first stop.
 /** @type {Part[]} */
 export const ENCODER = [
   { box: "embedding", tensor: "encoder.embedding", role: "first", stop: 0 },
-  { box: "+ position", tensor: "encoder.embedded", role: "first", stop: 1 },
-  { box: "self-attention", tensor: ".self_attention.output", role: "query", stop: 2, inLayer: true },
-  { box: "Add & Norm", tensor: ".add_norm_1", role: "muted", stop: 3, inLayer: true },
-  { box: "feed-forward", tensor: ".feed_forward.activation", role: "value", stop: 5, inLayer: true },
-  { box: "Add & Norm", tensor: ".add_norm_2", role: "muted", stop: 5, inLayer: true },
+  { box: "+ position", tensor: "encoder.embedded", role: "first", stop: 0 },
+  { box: "self-attention", tensor: ".self_attention.output", role: "query", stop: 0, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_1", role: "muted", stop: 0, inLayer: true },
+  { box: "feed-forward", tensor: ".feed_forward.activation", role: "value", stop: 0, inLayer: true },
+  { box: "Add & Norm", tensor: ".add_norm_2", role: "muted", stop: 0, inLayer: true },
 ];
 
 /** @type {Part[]} */
@@ -43,6 +45,7 @@ export const DECODER = [
   { box: "Add & Norm", tensor: ".add_norm_3", role: "muted", stop: 5, past: ".add_norm_2", inLayer: true },
   { tensor: "output", role: "muted", stop: 6 },
 ];
+
 // Stops at which something happens that happens nowhere else.
 export const SELF_ATTENTION = 2;
 export const CROSS_ATTENTION = 4;
