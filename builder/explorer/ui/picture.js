@@ -16,6 +16,8 @@ import { languages, shapeWords, tokenElement } from "./words.js";
 /** @import { Place } from "./player.js" */
 /** @import { Typed } from "./state.js" */
 
+const HEADER = 48; // pixels of the page's own, which stays in view
+
 export class Picture {
   /** @param {Explorer} explorer */
   constructor(explorer) {
@@ -26,6 +28,7 @@ export class Picture {
       place: () => explorer.store.state,
       last: () => explorer.store.result.target.tokens.length - 1,
       go: (to) => this.go(to),
+      bring: () => this.bring(),
       changed: () => this.guide.drawControls(),
     });
     this.guide = new Guide(this.player);
@@ -193,12 +196,16 @@ export class Picture {
     fill(this.siblings, siblings.length > 1 && h("label", {}, "In this box: ", menu));
   }
 
-  // Shows a stop, all of it, and says it.
+  // Scrolls to the picture if it is not all in view: when the reader steps or plays, not while it plays.
+  bring() {
+    const { top, bottom } = this.svg.getBoundingClientRect();
+    if (top < HEADER || bottom > innerHeight) this.explorer.reveal("picture");
+  }
+
+  // Shows a stop, and says it.
   /** @type {(to: Place) => void} */
   go(to) {
     this.explorer.change(to);
-    const { top, bottom } = this.svg.getBoundingClientRect();
-    if (top < 0 || bottom > innerHeight) this.explorer.reveal("picture");
     this.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 

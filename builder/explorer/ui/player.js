@@ -4,7 +4,7 @@ const STAY = 5000; // milliseconds at each stop: time to read its sentence
 /** @typedef {{ step: number, stop: number | null }} Place  the token that is made, and its stop: null is the overview */
 
 export class Player {
-  /** @param {{ stops: number, place: () => Place, last: () => number, go: (to: Place) => void, changed: () => void }} view */
+  /** @param {{ stops: number, place: () => Place, last: () => number, go: (to: Place) => void, bring: () => void, changed: () => void }} view */
   constructor(view) {
     this.view = view;
     this.playing = false;
@@ -39,7 +39,9 @@ export class Player {
   /** @type {(to: Place | null) => void} */
   jump(to) {
     this.pause();
-    if (to) this.view.go(to);
+    if (!to) return;
+    this.view.go(to);
+    this.view.bring();
   }
 
   toggle() {
@@ -47,6 +49,7 @@ export class Player {
     this.playing = true;
     const first = this.next() ?? { step: 0, stop: 0 };
     this.view.go(first);
+    this.view.bring();
     this.wait();
   }
 
