@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -129,7 +130,7 @@ def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(pla
         (
             0,
             "3",
-            f"run\ncd .* && {sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
+            f"run\ncd .* && {re.escape(shlex.quote(sys.executable))} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
         ),
         (0, "2", "start torchrun again on each machine, as before"),
         (2, "3", None),
