@@ -13,6 +13,11 @@ export const attempt = (call) => {
   }
 };
 
+// Whether a model may be loaded before anybody asks for it: not where data are saved.
+export const mayLoad = () =>
+  !(/** @type {{ connection?: { saveData: boolean } }} */ (navigator).connection?.saveData) &&
+  !matchMedia("(prefers-reduced-data: reduce)").matches;
+
 // Directions whose model the reader has loaded in this session: later pages load it without a button.
 const AGREED = "at-x-loaded";
 const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");

@@ -1,11 +1,12 @@
 import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
+import { LoadingBar } from "./loading.js";
 import { LONGEST, sameSentence } from "./state.js";
 import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Typed } from "./state.js" */
 
 const ABOUT =
-  "The model runs on your own device: it is loaded once, with the first translation, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
+  "The model runs on your own device: it is loaded once, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
 
 /** @type {(length: number) => string} */
 const tooLong = (length) =>
@@ -31,6 +32,7 @@ export class Sentence {
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });
     this.directions = h("div");
+    this.loading = new LoadingBar(explorer.store.session, () => this.direction);
     this.note = h("p", { class: "at-x-note" });
     this.element = h(
       "form",
@@ -38,6 +40,7 @@ export class Sentence {
       h("div", { class: "at-x-first" }, this.directions, explorer.tour?.opener),
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
+      this.loading.element,
       this.examples,
       this.note,
       explorer.whole && help("What the model can do", ABOUT),
@@ -68,12 +71,11 @@ export class Sentence {
         pick: (direction) => this.turn(direction),
       }),
     );
+    this.loading.render();
     const loaded = session.loaded.has(this.direction);
-    fill(
-      this.submit,
-      busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Translate (${size})`,
-    );
-    disable(this.submit, Boolean(busy));
+    const translating = busy && loaded; // until a model is loaded, another sentence may still be asked for
+    fill(this.submit, translating ? "Translating…" : loaded || busy ? "Translate" : `Translate (${size})`);
+    disable(this.submit, translating);
     fill(
       this.examples,
       h("span", {}, "Try: "),
@@ -81,14 +83,15 @@ export class Sentence {
         button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text }),
       ),
     );
-    const slow = busy &&
-      loaded &&
+    const slow = translating &&
       takesLong && [
         "This may take a while: long sentences need many steps. ",
         button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
       ];
     const waiting =
-      linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
+      linked && !loaded && !busy
+        ? "Your link holds a sentence and a view of it. Press the button to see them. "
+        : "";
     const stored =
       session.loaded.size || busy
         ? ""
