@@ -75,12 +75,12 @@ def weights_script(direction: str) -> str:
 def packed_weights(file: Path) -> str:
     """Return a model's weights as a safetensors file, compressed, in base64.
 
-    A matrix `x` is stored as int8, and in `x.step` a float32 step for each row; vectors stay as they are.
+    A matrix `x` is stored as int8, and in `x.step` a float32 step for each row, vectors in float32.
     """
-    tensors = load_file(file)
+    tensors = {name: weight.float() for name, weight in load_file(file).items()}
     for name, weight in list(tensors.items()):
         if weight.dim() == 2:
-            numbers, step = whole_numbers_by_row(weight.float())
+            numbers, step = whole_numbers_by_row(weight)
             tensors |= {name: numbers.to(torch.int8), f"{name}.step": step[:, 0]}
     return base64.b64encode(zlib.compress(save(tensors), 9)).decode()
 

@@ -19,7 +19,7 @@ def matrices(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
 def whole_numbers(weight: Tensor, largest: Tensor, *, bits: int = 8) -> tuple[Tensor, Tensor]:
     """Return the weights as whole numbers, still in floating point, and the step that they are multiples of.
 
-    `largest` is the weight that 127, or the largest number with fewer bits, stands for: one of each row, or one.
+    `largest` is what 127, or the largest number of fewer bits, stands for: one for each row, or one.
     """
     most = 2 ** (bits - 1) - 1
     step = largest.clamp(min=torch.finfo(weight.dtype).tiny) / most

@@ -88,20 +88,8 @@ export function topk(values, k) {
   return best;
 }
 
-// A 16-bit float (IEEE 754 binary16) as a JavaScript number.
-/** @type {(bits: number) => number} */
-function halfToNumber(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
-
 /** @type {Record<string, (buffer: ArrayBuffer) => Vector>} */
 const TYPES = {
-  F16: (buffer) => Float32Array.from(new Uint16Array(buffer), halfToNumber),
   F32: (buffer) => new Float32Array(buffer),
   I8: (buffer) => new Float32Array(new Int8Array(buffer)),
 };

@@ -6,7 +6,7 @@ import { Heat } from "./heat.js";
 import { capital, tensorTitle } from "./names.js";
 import { Notices, warning } from "./notices.js";
 import { NumberPanel } from "./number.js";
-import { agree, agreed, mayLoad, ROOT } from "./page.js";
+import { mayLoad, ROOT } from "./page.js";
 import { Sentence } from "./sentence.js";
 import { Share } from "./share.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
@@ -66,8 +66,7 @@ export class Explorer {
     this.compose();
     if (linked) this.enter(linked);
     this.render();
-    if (this.whole && (mayLoad() || agreed(this.sentence.direction)))
-      this.open(this.sentence.direction, this.sentence.input.value);
+    if (this.whole && mayLoad()) this.open(this.sentence.direction, this.sentence.input.value);
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
@@ -307,9 +306,11 @@ export class Explorer {
   }
 
   waiting() {
-    const { asked, session } = this.store;
-    if (asked && session.loaded.has(asked.direction)) agree(asked.direction);
     this.sentence.render();
+  }
+
+  arriving() {
+    this.sentence.renderLoading();
   }
 
   /** @type {(message: string, invalid?: boolean) => void} */

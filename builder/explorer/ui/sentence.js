@@ -1,5 +1,4 @@
 import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
-import { LoadingBar } from "./loading.js";
 import { LONGEST, sameSentence } from "./state.js";
 import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
@@ -32,7 +31,7 @@ export class Sentence {
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });
     this.directions = h("div");
-    this.loading = new LoadingBar(explorer.store.session, () => this.direction);
+    this.loading = h("p", { class: "at-x-loading" });
     this.note = h("p", { class: "at-x-note" });
     this.element = h(
       "form",
@@ -40,7 +39,7 @@ export class Sentence {
       h("div", { class: "at-x-first" }, this.directions, explorer.tour?.opener),
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
-      this.loading.element,
+      this.loading,
       this.examples,
       this.note,
       explorer.whole && help("What the model can do", ABOUT),
@@ -71,7 +70,7 @@ export class Sentence {
         pick: (direction) => this.turn(direction),
       }),
     );
-    this.loading.render();
+    this.renderLoading();
     const loaded = session.loaded.has(this.direction);
     const translating = busy && loaded; // until a model is loaded, another sentence may still be asked for
     fill(this.submit, translating ? "Translating…" : loaded || busy ? "Translate" : `Translate (${size})`);
@@ -97,6 +96,20 @@ export class Sentence {
         ? ""
         : `The translation below is stored. Another one, or the tour, first loads the model (${size}).`;
     fill(this.note, slow || waiting || stored);
+  }
+
+  // How much of the model has arrived; nothing is known of one that is loaded from a file.
+  renderLoading() {
+    const { asked, arrived, session } = this.explorer.store;
+    this.loading.hidden = !asked || session.loaded.has(asked.direction);
+    const { size } = BOOK.models[this.direction];
+    const value = arrived ? { value: arrived, max: 1e6 * Number.parseFloat(size) } : {};
+    const share = arrived ? `${(arrived / 1e6).toFixed(1)} of ` : "";
+    fill(
+      this.loading,
+      h("progress", { "aria-label": "Model", ...value }),
+      `Loading the model: ${share}${size}`,
+    );
   }
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,

@@ -16,11 +16,9 @@ import { h } from "./dom.js";
 /** @typedef {Translation & { direction: string, frame?: undefined }} Translated */
 /** @typedef {FirstFrame | Translated} Result */
 
-// It tells when more of a model is "arriving".
-export class Session extends EventTarget {
+export class Session {
   /** @param {string} folder */
   constructor(folder) {
-    super();
     this.folder = folder;
     /** @type {Promise<unknown>} */
     this.queue = Promise.resolve();
@@ -32,29 +30,18 @@ export class Session extends EventTarget {
     this.scripts = undefined;
     /** @type {Set<string>} */
     this.loaded = new Set();
-    /** @type {Map<string, number>} */
-    this.arriving = new Map(); // bytes that are there of each model that is being loaded
     /** @type {Map<string, string[]>} */
     this.vocabularies = new Map(); // the names of all tokens, for the columns of the logits
   }
 
-  /** @type {(direction: string) => Promise<EngineClient>} */
-  async load(direction) {
-    if (!this.loaded.has(direction)) this.arrive(direction, this.arriving.get(direction) ?? 0);
+  // Loads a model; `received` is called with the bytes that have arrived.
+  /** @type {(direction: string, received?: (bytes: number) => void) => Promise<EngineClient>} */
+  async load(direction, received) {
     const client = await this.engine();
-    const loading = client.load(direction, (bytes) => this.arrive(direction, bytes));
-    const { vocabulary } = await loading.finally(() => this.arrive(direction));
+    const { vocabulary } = await client.load(direction, received);
     this.vocabularies.set(direction, vocabulary);
     if (client === (await this.client)) this.loaded.add(direction);
     return client;
-  }
-
-  // Remembers how much of a model is there while it is being loaded.
-  /** @type {(direction: string, bytes?: number) => void} */
-  arrive(direction, bytes) {
-    if (bytes === undefined) this.arriving.delete(direction);
-    else this.arriving.set(direction, bytes);
-    this.dispatchEvent(new Event("arriving"));
   }
 
   // The client of the engine. If it could not start or has stopped, the next call starts another.

@@ -1,11 +1,12 @@
-// What is shown, to be shared: its link, and its picture as SVG or PNG with title and license.
+// What is shown, to be shared: its link, and its drawing as SVG or PNG with title and license.
 import { button, fill, h } from "./dom.js";
-import { snapshot } from "./snapshot.js";
 import { toFragment } from "./state.js";
 /** @import { Explorer } from "./explorer.js" */
 
-const LICENSE =
-  "The Annotated Transformer, CC BY 4.0. The model was trained on sentences from Tatoeba (www.manythings.org/anki and tatoeba.org, CC BY 2.0).";
+const LICENSE = "The Annotated Transformer, CC BY 4.0; model trained on Tatoeba’s sentences, CC BY 2.0";
+const LOOK =
+  "display visibility opacity fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray vector-effect font-size font-weight font-style text-anchor dominant-baseline";
+const MARGIN = 16;
 const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
 export class Share {
@@ -18,47 +19,77 @@ export class Share {
       { class: "at-x-help at-x-share" },
       h("summary", {}, "Share"),
       button("Copy the link", () => this.copyLink(), { "data-key": "copy link" }),
-      button("SVG", () => this.saveSvg(), { "data-key": "svg" }),
-      button("PNG", () => this.savePng(), { "data-key": "png" }),
+      button("SVG", () => save(this.drawing(), "svg"), { "data-key": "svg" }),
+      button("PNG", async () => save(await png(this.drawing()), "png"), { "data-key": "png" }),
       this.said,
     );
   }
 
   // The address of this page with the sentence, the view of it, and what the reader changed.
-  get link() {
-    return location.href.split("#")[0] + toFragment(this.explorer.store.state);
-  }
-
   async copyLink() {
+    const link = location.href.split("#")[0] + toFragment(this.explorer.store.state);
     try {
-      await navigator.clipboard.writeText(this.link);
+      await navigator.clipboard.writeText(link);
       fill(this.said, "The link is copied.");
     } catch {
-      fill(this.said, "Copy this link: ", h("a", { href: this.link }, this.link)); // the browser forbids it
+      fill(this.said, "Copy this link: ", h("a", { href: link }, link)); // the browser forbids it
     }
   }
 
-  // The view as an SVG.
-  get picture() {
+  drawing() {
     const { state, result } = this.explorer.store;
-    return snapshot(this.explorer.stage.element, [
-      `“${state.text.trim()}” becomes “${result.text}”`,
-      LICENSE,
-    ]);
+    return standalone(this.explorer.stage.svg, `“${state.text.trim()}” becomes “${result.text}”`);
   }
+}
 
-  saveSvg() {
-    save(new Blob([this.picture], { type: "image/svg+xml" }), "svg");
-  }
+// A drawing of the page as a file that needs nothing else: it looks as it does now, with two lines below it.
+/** @type {(drawing: SVGSVGElement, title: string) => Blob} */
+function standalone(drawing, title) {
+  const box = drawing.getBoundingClientRect();
+  const [width, height] = [box.width + 2 * MARGIN, box.height + 5 * MARGIN];
+  const { backgroundColor, color } = getComputedStyle(document.body);
+  const copy = /** @type {SVGSVGElement} */ (drawing.cloneNode(true));
+  const originals = [drawing, ...drawing.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((part, i) => dress(part, getComputedStyle(originals[i])));
+  for (const [name, value] of Object.entries({ x: MARGIN, y: MARGIN, width: box.width, height: box.height }))
+    copy.setAttribute(name, String(value));
+  /** @type {(node: Node) => string} */
+  const written = (node) => new XMLSerializer().serializeToString(node);
+  const [name, license] = [title, LICENSE].map((line) => written(new Text(line)));
+  const size = Math.min(12, (2 * box.width) / Math.max(title.length, LICENSE.length)); // so that both lines fit
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif">
+<title>${name}</title><desc>${license}</desc><rect width="100%" height="100%" fill="${plain(backgroundColor)}"/>
+${written(copy)}
+<g fill="${plain(color)}" font-size="${size}"><text x="${MARGIN}" y="${height - 2 * MARGIN}">${name}</text>
+<text x="${MARGIN}" y="${height - MARGIN}">${license}</text></g></svg>`;
+  return new Blob([svg], { type: "image/svg+xml" });
+}
 
-  async savePng() {
-    const image = new Image();
-    image.src = `data:image/svg+xml,${encodeURIComponent(this.picture)}`;
-    await image.decode();
-    const canvas = h("canvas", { width: SHARPNESS * image.width, height: SHARPNESS * image.height });
-    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob((blob) => blob && save(blob, "png"));
-  }
+// Writes what the style sheets say of a part into it.
+/** @type {(part: Element, style: CSSStyleDeclaration) => void} */
+function dress(part, style) {
+  for (const name of LOOK.split(" ")) part.setAttribute(name, plain(style.getPropertyValue(name)));
+}
+
+// A color as every program knows it, since those that a style sheet mixes have another form; other values stay.
+/** @type {(value: string) => string} */
+function plain(value) {
+  if (!value.includes("(") || !CSS.supports("color", value)) return value;
+  const brush = /** @type {CanvasRenderingContext2D} */ (h("canvas").getContext("2d"));
+  brush.fillStyle = value;
+  brush.fillRect(0, 0, 1, 1);
+  const [red, green, blue, alpha] = brush.getImageData(0, 0, 1, 1).data;
+  return `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`;
+}
+
+/** @type {(svg: Blob) => Promise<Blob>} */
+async function png(svg) {
+  const image = new Image();
+  image.src = `data:image/svg+xml,${encodeURIComponent(await svg.text())}`;
+  await image.decode();
+  const canvas = h("canvas", { width: SHARPNESS * image.width, height: SHARPNESS * image.height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob((blob) => resolve(/** @type {Blob} */ (blob))));
 }
 
 /** @type {(blob: Blob, ending: string) => void} */
