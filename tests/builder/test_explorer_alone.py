@@ -15,8 +15,8 @@ from builder.explorer import bundle, pack
 from tests.explorer_pages import READY, ROOT, BookPage, eventually
 from tests.serving import serving
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title><figure>
-<div data-explorer='{"view": "%s", "direction": "en-de"}'></div><figcaption></figcaption></figure>
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title>
+<figure data-explorer='{"view": "%s", "direction": "en-de"}'><figcaption></figcaption></figure>
 <script src="_static/explorer/explorer.js"></script>"""
 SAVING = 'Object.defineProperty(navigator, "connection", { value: { saveData: true } })'
 SLOW = {"offline": False, "latency": 20, "downloadThroughput": 4e6, "uploadThroughput": 4e6}  # bytes a second

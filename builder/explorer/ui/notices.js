@@ -73,10 +73,10 @@ export function warning({ direction, source, target, logProb, options: { prefix,
   const { length } = target.ids;
   if (source.tokens.some((token) => token.includes("\ufffd")))
     return "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.";
-  if (target.ids.at(-1) !== BOOK.shape.special.eos)
-    return `The translation was cut: it was stopped at ${length} tokens, the limit.`;
   if (source.tokens.length > longest)
     return `Of the sentences that the model was trained on, hardly any has more than ${longest} tokens, and this one has ${source.tokens.length}. Expect parts that are missing or made up.`;
+  if (target.ids.at(-1) !== BOOK.shape.special.eos)
+    return `The translation was cut: it was stopped at ${length} tokens, the limit.`;
   if (!prefix.length && !ablated.length && logProb / length < least)
     return `The model doubts this translation: the mean probability of its tokens is ${percent(Math.exp(logProb / length))}, lower than that of 98 in 100 everyday sentences. Expect mistakes.`;
   return "";

@@ -58,9 +58,9 @@ function standalone(drawing, title) {
   const [name, license] = [title, LICENSE].map((line) => written(new Text(line)));
   const size = Math.min(12, (2 * box.width) / Math.max(title.length, LICENSE.length)); // so that both lines fit
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif">
-<title>${name}</title><desc>${license}</desc><rect width="100%" height="100%" fill="${plain(backgroundColor)}"/>
+<title>${name}</title><desc>${license}</desc><rect width="100%" height="100%" fill="${plainColor(backgroundColor)}"/>
 ${written(copy)}
-<g fill="${plain(color)}" font-size="${size}"><text x="${MARGIN}" y="${height - 2 * MARGIN}">${name}</text>
+<g fill="${plainColor(color)}" font-size="${size}"><text x="${MARGIN}" y="${height - 2 * MARGIN}">${name}</text>
 <text x="${MARGIN}" y="${height - MARGIN}">${license}</text></g></svg>`;
   return new Blob([svg], { type: "image/svg+xml" });
 }
@@ -68,12 +68,12 @@ ${written(copy)}
 // Writes what the style sheets say of a part into it.
 /** @type {(part: Element, style: CSSStyleDeclaration) => void} */
 function dress(part, style) {
-  for (const name of LOOK.split(" ")) part.setAttribute(name, plain(style.getPropertyValue(name)));
+  for (const name of LOOK.split(" ")) part.setAttribute(name, plainColor(style.getPropertyValue(name)));
 }
 
 // A color as every program knows it, since those that a style sheet mixes have another form; other values stay.
 /** @type {(value: string) => string} */
-function plain(value) {
+function plainColor(value) {
   if (!value.includes("(") || !CSS.supports("color", value)) return value;
   const brush = /** @type {CanvasRenderingContext2D} */ (h("canvas").getContext("2d"));
   brush.fillStyle = value;
