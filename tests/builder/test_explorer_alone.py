@@ -56,6 +56,7 @@ def test_law_only_the_explorers_own_page_loads_a_model_unasked_and_not_where_dat
         tab.wait_for_load_state("networkidle")
         return [name for name in asked if name in ("engine.js", "en-de.js", "de-en.js")]
 
+    assert float(SIZE.removesuffix(" MB")) < 5
     assert loaded("explorer") == ["engine.js", "en-de.js"]
     assert loaded("chapter") == []
     tab.add_init_script(SAVING)

@@ -8,7 +8,7 @@ import { Notices, warning } from "./notices.js";
 import { NumberPanel } from "./number.js";
 import { mayLoad, ROOT } from "./page.js";
 import { Sentence } from "./sentence.js";
-import { Share } from "./share.js";
+import { sharing } from "./share.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
@@ -113,7 +113,7 @@ export class Explorer {
         this.notices.element,
         stage.element,
         this.whole && help("How to read this", HELP.token, HELP.logProb),
-        this.whole && new Share(this).element,
+        this.whole && sharing(this),
         this.modes,
       ),
       why.element,

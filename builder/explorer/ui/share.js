@@ -1,6 +1,7 @@
 // What is shown, to be shared: its link, and its drawing as SVG or PNG with title and license.
 import { button, fill, h } from "./dom.js";
 import { toFragment } from "./state.js";
+/** @import { Child } from "./dom.js" */
 /** @import { Explorer } from "./explorer.js" */
 
 const LICENSE = "The Annotated Transformer, CC BY 4.0; model trained on Tatoeba’s sentences, CC BY 2.0";
@@ -9,38 +10,29 @@ const LOOK =
 const MARGIN = 16;
 const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
-export class Share {
-  /** @param {Explorer} explorer */
-  constructor(explorer) {
-    this.explorer = explorer;
-    this.said = h("p", { role: "status" });
-    this.element = h(
-      "details",
-      { class: "at-x-help at-x-share" },
-      h("summary", {}, "Share"),
-      button("Copy the link", () => this.copyLink(), { "data-key": "copy link" }),
-      button("SVG", () => save(this.drawing(), "svg"), { "data-key": "svg" }),
-      button("PNG", async () => save(await png(this.drawing()), "png"), { "data-key": "png" }),
-      this.said,
-    );
-  }
-
-  // The address of this page with the sentence, the view of it, and what the reader changed.
-  async copyLink() {
-    const link = location.href.split("#")[0] + toFragment(this.explorer.store.state);
-    try {
-      await navigator.clipboard.writeText(link);
-      fill(this.said, "The link is copied.");
-    } catch {
-      fill(this.said, "Copy this link: ", h("a", { href: link }, link)); // the browser forbids it
-    }
-  }
-
-  drawing() {
-    const { state, result } = this.explorer.store;
-    return standalone(this.explorer.stage.svg, `“${state.text.trim()}” becomes “${result.text}”`);
-  }
+/** @type {(explorer: Explorer) => Element} */
+export function sharing({ store, stage }) {
+  const said = h("p", { role: "status" });
+  const link = () => location.href.split("#")[0] + toFragment(store.state);
+  const drawing = () => standalone(stage.svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
+  return h(
+    "details",
+    { class: "at-x-help at-x-share" },
+    h("summary", {}, "Share"),
+    button("Copy the link", async () => fill(said, await copied(link())), { "data-key": "copy link" }),
+    button("SVG", () => save(drawing(), "svg"), { "data-key": "svg" }),
+    button("PNG", async () => save(await png(drawing()), "png"), { "data-key": "png" }),
+    said,
+  );
 }
+
+// Copies a link, and says so; where the browser forbids it, the reader can do it.
+/** @type {(link: string) => Promise<Child>} */
+const copied = (link) =>
+  navigator.clipboard.writeText(link).then(
+    () => "The link is copied.",
+    () => ["Copy this link: ", h("a", { href: link }, link)],
+  );
 
 // A drawing of the page as a file that needs nothing else: it looks as it does now, with two lines below it.
 /** @type {(drawing: SVGSVGElement, title: string) => Blob} */
@@ -50,7 +42,10 @@ function standalone(drawing, title) {
   const { backgroundColor, color } = getComputedStyle(document.body);
   const copy = /** @type {SVGSVGElement} */ (drawing.cloneNode(true));
   const originals = [drawing, ...drawing.querySelectorAll("*")];
-  [copy, ...copy.querySelectorAll("*")].forEach((part, i) => dress(part, getComputedStyle(originals[i])));
+  [copy, ...copy.querySelectorAll("*")].forEach((part, i) => {
+    const style = getComputedStyle(originals[i]);
+    for (const name of LOOK.split(" ")) part.setAttribute(name, plainColor(style.getPropertyValue(name)));
+  });
   for (const [name, value] of Object.entries({ x: MARGIN, y: MARGIN, width: box.width, height: box.height }))
     copy.setAttribute(name, String(value));
   /** @type {(node: Node) => string} */
@@ -63,12 +58,6 @@ ${written(copy)}
 <g fill="${plainColor(color)}" font-size="${size}"><text x="${MARGIN}" y="${height - 2 * MARGIN}">${name}</text>
 <text x="${MARGIN}" y="${height - MARGIN}">${license}</text></g></svg>`;
   return new Blob([svg], { type: "image/svg+xml" });
-}
-
-// Writes what the style sheets say of a part into it.
-/** @type {(part: Element, style: CSSStyleDeclaration) => void} */
-function dress(part, style) {
-  for (const name of LOOK.split(" ")) part.setAttribute(name, plainColor(style.getPropertyValue(name)));
 }
 
 // A color as every program knows it, since those that a style sheet mixes have another form; other values stay.
