@@ -6,7 +6,9 @@ import { toFragment } from "./state.js";
 
 const LICENSE = "The Annotated Transformer, CC BY 4.0; model trained on Tatoeba’s sentences, CC BY 2.0";
 const LOOK =
-  "display visibility opacity fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray vector-effect font-size font-weight font-style text-anchor dominant-baseline";
+  "display opacity vector-effect visibility fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray stroke-linecap paint-order font-size font-weight font-style text-anchor dominant-baseline";
+/** @type {Record<string, string>} */
+const OWN = { display: "inline", opacity: "1", "vector-effect": "none" }; // what a part does not inherit
 const MARGIN = 16;
 const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
@@ -28,11 +30,14 @@ export function sharing({ store, stage }) {
 
 // Copies a link, and says so; where the browser forbids it, the reader can do it.
 /** @type {(link: string) => Promise<Child>} */
-const copied = (link) =>
-  navigator.clipboard.writeText(link).then(
-    () => "The link is copied.",
-    () => ["Copy this link: ", h("a", { href: link }, link)],
-  );
+async function copied(link) {
+  try {
+    await navigator.clipboard.writeText(link);
+    return "The link is copied.";
+  } catch {
+    return ["Copy this link: ", h("a", { href: link }, link)];
+  }
+}
 
 // A drawing of the page as a file that needs nothing else: it looks as it does now, with two lines below it.
 /** @type {(drawing: SVGSVGElement, title: string) => Blob} */
@@ -42,12 +47,9 @@ function standalone(drawing, title) {
   const { backgroundColor, color } = getComputedStyle(document.body);
   const copy = /** @type {SVGSVGElement} */ (drawing.cloneNode(true));
   const originals = [drawing, ...drawing.querySelectorAll("*")];
-  [copy, ...copy.querySelectorAll("*")].forEach((part, i) => {
-    const style = getComputedStyle(originals[i]);
-    for (const name of LOOK.split(" ")) part.setAttribute(name, plainColor(style.getPropertyValue(name)));
-  });
-  for (const [name, value] of Object.entries({ x: MARGIN, y: MARGIN, width: box.width, height: box.height }))
-    copy.setAttribute(name, String(value));
+  [copy, ...copy.querySelectorAll("*")].forEach((part, i) => dress(part, originals[i]));
+  const place = { x: MARGIN, y: MARGIN, width: box.width, height: box.height, overflow: "visible" };
+  for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
   /** @type {(node: Node) => string} */
   const written = (node) => new XMLSerializer().serializeToString(node);
   const [name, license] = [title, LICENSE].map((line) => written(new Text(line)));
@@ -58,6 +60,18 @@ ${written(copy)}
 <g fill="${plainColor(color)}" font-size="${size}"><text x="${MARGIN}" y="${height - 2 * MARGIN}">${name}</text>
 <text x="${MARGIN}" y="${height - MARGIN}">${license}</text></g></svg>`;
   return new Blob([svg], { type: "image/svg+xml" });
+}
+
+// Writes what the style sheets say of a part into its copy, unless it inherits that, or it is usual.
+/** @type {(copy: Element, part: Element) => void} */
+function dress(copy, part) {
+  const style = getComputedStyle(part);
+  const outer = copy.parentElement && getComputedStyle(/** @type {Element} */ (part.parentElement));
+  for (const name of LOOK.split(" ")) {
+    const value = style.getPropertyValue(name);
+    const usual = OWN[name] ?? outer?.getPropertyValue(name);
+    if (value !== usual || copy.hasAttribute(name)) copy.setAttribute(name, plainColor(value));
+  }
 }
 
 // A color as every program knows it, since those that a style sheet mixes have another form; other values stay.
