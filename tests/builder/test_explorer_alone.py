@@ -98,7 +98,7 @@ def test_law_what_is_shown_is_shared_as_a_link_and_as_a_picture_with_title_and_l
     explorer.ready()
     explorer.click(".at-x-share summary")
     explorer.click("[data-key='copy link']")
-    explorer.wait_for_selector("text=The link is copied.")
+    explorer.wait_for_selector(".at-x-share p:not(:empty)")
     assert explorer.evaluate("navigator.clipboard.readText()") == explorer.url
     files = {}
     for key in ("svg", "png"):

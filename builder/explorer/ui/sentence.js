@@ -57,7 +57,7 @@ export class Sentence {
   }
 
   render() {
-    const { session, busy, linked, slow: takesLong } = this.explorer.store;
+    const { session, busy, slow: takesLong } = this.explorer.store;
     const { size } = BOOK.models[this.direction];
     this.input.lang = languages(this.direction)[0];
     fill(
@@ -87,15 +87,7 @@ export class Sentence {
         "This may take a while: long sentences need many steps. ",
         button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
       ];
-    const waiting =
-      linked && !loaded && !busy
-        ? "Your link holds a sentence and a view of it. Press the button to see them. "
-        : "";
-    const stored =
-      session.loaded.size || busy
-        ? ""
-        : `The translation below is stored. Another one, or the tour, first loads the model (${size}).`;
-    fill(this.note, slow || waiting || stored);
+    fill(this.note, slow);
   }
 
   // How much of the model has arrived; nothing is known of one that is loaded from a file.

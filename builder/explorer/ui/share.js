@@ -13,15 +13,19 @@ const MARGIN = 16;
 const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
 /** @type {(explorer: Explorer) => Element} */
-export function sharing({ store, stage }) {
-  const said = h("p", { role: "status" });
-  const link = () => location.href.split("#")[0] + toFragment(store.state);
+export function sharing(explorer) {
+  const { stage, store } = explorer;
   const drawing = () => standalone(stage.svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
+  const said = h("p");
+  const copy = async () => {
+    fill(said, await copied(location.href.split("#")[0] + toFragment(store.state)));
+    explorer.say(said.textContent ?? "");
+  };
   return h(
     "details",
     { class: "at-x-help at-x-share" },
     h("summary", {}, "Share"),
-    button("Copy the link", async () => fill(said, await copied(link())), { "data-key": "copy link" }),
+    button("Copy the link", copy, { "data-key": "copy link" }),
     button("SVG", () => save(drawing(), "svg"), { "data-key": "svg" }),
     button("PNG", async () => save(await png(drawing()), "png"), { "data-key": "png" }),
     said,

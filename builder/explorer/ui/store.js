@@ -100,7 +100,6 @@ export class Store {
         this.arrived = bytes;
         view.arriving();
       });
-      this.arrived = 0;
       view.waiting();
       patience = setTimeout(() => wanted() && this.wait(), PATIENCE);
       /** @type {Progress} */
@@ -118,6 +117,7 @@ export class Store {
       if (!wanted()) return false;
       view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
     } finally {
+      this.arrived = 0;
       clearTimeout(patience);
     }
     this.busy = false;
