@@ -78,7 +78,7 @@ export function warning({ direction, source, target, logProb, options: { prefix,
   if (target.ids.at(-1) !== BOOK.shape.special.eos)
     return `The translation was cut: it was stopped at ${length} tokens, the limit.`;
   if (!prefix.length && !ablated.length && logProb / length < least)
-    return `The model doubts this translation: the mean probability of its tokens is ${percent(Math.exp(logProb / length))}, lower than that of 98 in 100 everyday sentences. Expect mistakes.`;
+    return `The model doubts this translation: the mean probability of its tokens is ${percent(Math.exp(logProb / length))}, lower than that of 97 in 100 everyday sentences. Expect mistakes.`;
   return "";
 }
 
