@@ -100,8 +100,5 @@ async function png(svg) {
 }
 
 /** @type {(blob: Blob, ending: string) => void} */
-function save(blob, ending) {
-  const address = URL.createObjectURL(blob);
-  h("a", { href: address, download: `transformer.${ending}` }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000); // when it is saved
-}
+const save = (blob, ending) =>
+  h("a", { href: URL.createObjectURL(blob), download: `transformer.${ending}` }).click();
