@@ -6,7 +6,12 @@
 declare const BOOK: {
   models: Record<
     string,
-    { size: string; examples: string[]; presets: import("./explorer/ui/choose.js").Preset[] }
+    {
+      size: string;
+      examples: string[];
+      presets: import("./explorer/ui/choose.js").Preset[];
+      limits: { longest: number; least: number };
+    }
   >;
   shape: {
     layers: number;

@@ -10,7 +10,7 @@ import torch
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import show_explorer
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.book.explorer.int8 import explorer_translator
 from annotated_transformer.inspection.heads import attention_maps
 from annotated_transformer.text.batching import batch_of
 from builder.chapters import read_chapters
@@ -51,7 +51,7 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
 
 def kinds_of_maps(direction: str):
     """Yield the attention maps of the encoder and decoder for each example sentence of a direction."""
-    translator = Translator.from_pretrained(direction)
+    translator = explorer_translator(direction)
     for sentence in bundle.EXAMPLES[direction]:
         source = translator.encode([sentence]).ids[0]
         target, _, _ = first_frame.likeliest_tokens(translator, sentence)
@@ -63,7 +63,7 @@ def kinds_of_maps(direction: str):
 @pytest.mark.parametrize("direction", bundle.PRESETS)
 def test_law_examples_are_translated_right_and_presets_show_what_their_titles_say(direction):
     examples = bundle.EXAMPLES[direction]
-    assert Translator.from_pretrained(direction).translate([*examples]) == [*examples.values()]
+    assert explorer_translator(direction).translate([*examples]) == [*examples.values()]
     before, sink = [], []
     for maps in kinds_of_maps(direction):
         previous = {kind: maps[kind][0].diagonal(-1, 2, 3).mean(-1) for kind in ("encoder", "decoder")}
@@ -227,7 +227,7 @@ def look(page: BookPage) -> list[str]:
 @pytest.mark.page
 def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_a_link(visitor, open_page):
     texts = [cover_data.SENTENCE, OTHER]
-    translator = Translator.from_pretrained(cover_data.MODEL)
+    translator = explorer_translator(cover_data.MODEL)
     translated = dict(zip(texts, translator.translate(texts), strict=True))
     start_on_the_cover(visitor, translated)
     open_a_number(visitor)

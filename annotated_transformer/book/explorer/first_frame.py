@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.book.explorer.int8 import explorer_translator
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.observation import observe
@@ -41,7 +42,7 @@ def first_frame() -> dict[str, Any]:
     `attention` is the cross-attention of the last decoder layer, averaged over its heads. Probabilities are
     rounded once, to the tenths of a percent that are shown.
     """
-    translator = Translator.from_pretrained(DIRECTION)
+    translator = explorer_translator(DIRECTION)
     ids, shares, tokens = likeliest_tokens(translator, SENTENCE)
     src = translator.encode([SENTENCE]).ids[0]
     with torch.no_grad():
