@@ -4,7 +4,7 @@
 
 /** What the explorer knows about the book; `explorer/bundle.py` writes it before the script. */
 declare const BOOK: {
-  models: Record<string, { size: string; examples: string[] }>;
+  models: Record<string, { size: string; examples: string[]; limits: { longest: number; least: number } }>;
   shape: {
     layers: number;
     heads: number;

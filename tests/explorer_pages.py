@@ -24,7 +24,7 @@ IDLE = """async () => {
   return true;
 }"""
 READY = """(go => go?.getAttribute("aria-disabled") !== "true" && go?.textContent === "Translate")(
-  document.querySelector(".at-x-go"))"""
+  document.querySelector(".at-x-go")) && document.querySelector(".at-x-loading").hidden"""
 SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input, [role=gridcell])")]
   .filter(x => x.checkVisibility() && x.closest("[hidden]") === null)
   .map(x => [x.outerHTML.slice(0, 90), x.getBoundingClientRect()])

@@ -126,7 +126,7 @@ def test_law_a_run_interrupted_by_two_signals_says_how_to_resume_and_gives_the_s
         assert saved == f"step {last} is saved in {out}; to resume, run"
         assert read_progress(out).step == last
         assert word == {130: "interrupted", 143: "terminated"}[status]
-        assert resume == f"cd {Path.cwd()} && {shlex.join([*PROGRAM, *command])}"
+        assert resume == f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join([*PROGRAM, *command])}"
     environment = {**os.environ, "PYTHONPATH": str(root)}
     done = subprocess.run(resume, shell=True, cwd="/", env=environment, capture_output=True, check=False)
     assert done.returncode == 0

@@ -47,6 +47,7 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             direction: {
                 "size": size,
                 "examples": list(EXAMPLES[direction]),
+                "limits": limits()[direction],
             }
             for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
         },
@@ -68,6 +69,11 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
 def kinds() -> dict[str, Any]:
     """Return, for each kind of tensor: title, words, formula, and its function, test and chapter."""
     return dict(json.loads((HERE / "provenance.json").read_text(encoding="utf-8")))
+
+
+def limits() -> dict[str, Any]:
+    """Return what the shipped models know, beyond which the page warns, and how it was measured."""
+    return dict(json.loads((HERE / "limits.json").read_text(encoding="utf-8")))
 
 
 def reference_page(function: str) -> str:

@@ -40,12 +40,12 @@ export class EngineClient {
     this.worker.onerror = ({ message }) => this.fail(message ? `the engine stopped: ${message}` : REFUSED);
   }
 
-  // Loads the model of a direction, "en-de" or "de-en", once.
-  /** @type {(direction: string) => Promise<Loaded>} */
-  load(direction) {
+  // Loads the model of a direction, "en-de" or "de-en", once; `received` is called with the bytes so far.
+  /** @type {(direction: string, received?: (bytes: number) => void) => Promise<Loaded>} */
+  load(direction, received) {
     const known = this.models.get(direction);
     if (known) return known;
-    const loading = fetchModel(this.folder, direction).then((model) => this.ask("load", model));
+    const loading = fetchModel(this.folder, direction, received).then((model) => this.ask("load", model));
     loading.catch(() => this.models.delete(direction)); // the next call tries again
     this.models.set(direction, loading);
     return loading;
@@ -98,17 +98,42 @@ export class EngineClient {
   }
 }
 
+/** @type {(folder: string, direction: string, received?: (bytes: number) => void) => Promise<Packed>} */
+async function fetchModel(folder, direction, received) {
+  const { href, protocol } = new URL(`${folder}/${direction}.js`, document.baseURI);
+  try {
+    return await (protocol === "file:" ? runScript(href, direction) : readScript(href, received));
+  } catch (error) {
+    throw new Error(`the model could not be loaded from ${href}; try again`, { cause: error });
+  }
+}
+
+// Reads a model's script instead of running it, since only so can a page tell how much of it has arrived.
+/** @type {(address: string, received?: (bytes: number) => void) => Promise<Packed>} */
+async function readScript(address, received = () => {}) {
+  const { body } = await fetch(address);
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (body).getReader();
+  const parts = [];
+  let bytes = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    parts.push(part.value);
+    received((bytes += part.value.length));
+  }
+  const text = await new Blob(parts).text();
+  return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+}
+
 // A page that is opened from a file can load scripts, but it cannot fetch.
-/** @type {(folder: string, direction: string) => Promise<Packed>} */
-function fetchModel(folder, direction) {
+/** @type {(address: string, direction: string) => Promise<Packed>} */
+function runScript(address, direction) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     receivers.set(direction, resolve);
-    script.src = `${folder}/${direction}.js`;
-    script.onerror = () => reject(new Error(`the model could not be loaded from ${script.src}; try again`));
+    script.src = address;
+    script.onerror = reject;
     script.onload = () => {
       script.remove();
-      reject(new Error(`${script.src} holds no model; try again`)); // no effect if it has resolved
+      reject(); // the script held no model; no effect if it has resolved
     };
     document.head.append(script);
   });

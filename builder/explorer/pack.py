@@ -8,13 +8,18 @@ a string in a script.
 import base64
 import json
 import re
+import zlib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import torch
+from safetensors.torch import load_file, save
+
+from annotated_transformer.book.explorer.int8 import whole_numbers_by_row
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-EXPORTED = ("serve", "Tokenizer", "Translator", "readSafetensors", "bytesOf")  # the tests need the last four
+EXPORTED = ("serve", "Tokenizer", "Translator", "readSafetensors", "inflate")  # the tests need the last four
 
 
 def engine_script() -> str:
@@ -56,15 +61,28 @@ def read_script(path: Path) -> str:
 
 
 def weights_script(direction: str) -> str:
-    """Return the script that hands a shipped model to the page: settings, tokenizer, weights in base64."""
+    """Return the script that hands a shipped model to the page: settings, tokenizer, packed weights."""
     folder = pretrained_folder(direction)
     model = {
         "direction": direction,
         "config": json.loads((folder / "config.json").read_text(encoding="utf-8")),
         "tokenizer": json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")),
-        "weights": base64.b64encode((folder / "model.safetensors").read_bytes()).decode(),
+        "weights": packed_weights(folder / "model.safetensors"),
     }
-    return f"receiveTransformer({json.dumps(model, separators=(',', ':'))});\n"
+    return f"receiveTransformer({json.dumps(model, ensure_ascii=False, separators=(',', ':'))});\n"
+
+
+def packed_weights(file: Path) -> str:
+    """Return a model's weights as a safetensors file, compressed, in base64.
+
+    A matrix `x` is stored as int8, and in `x.step` a float32 step for each row, vectors in float32.
+    """
+    tensors = {name: weight.float() for name, weight in load_file(file).items()}
+    for name, weight in list(tensors.items()):
+        if weight.dim() == 2:
+            numbers, step = whole_numbers_by_row(weight)
+            tensors |= {name: numbers.to(torch.int8), f"{name}.step": step[:, 0]}
+    return base64.b64encode(zlib.compress(save(tensors), 9)).decode()
 
 
 def write_weights(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import show_explorer
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.book.explorer.int8 import explorer_translator
 from builder.chapters import read_chapters
 from builder.explorer import bundle
 from builder.site.front import cover_data
@@ -56,7 +56,7 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
 @pytest.mark.parametrize("direction", bundle.EXAMPLES)
 def test_law_examples_are_translated_right(direction):
     examples = bundle.EXAMPLES[direction]
-    assert Translator.from_pretrained(direction).translate([*examples]) == [*examples.values()]
+    assert explorer_translator(direction).translate([*examples]) == [*examples.values()]
 
 
 @pytest.mark.message
@@ -285,7 +285,7 @@ def look(page: BookPage) -> list[str]:
 @pytest.mark.page
 def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_a_link(visitor, open_page):
     texts = [cover_data.SENTENCE, OTHER]
-    translator = Translator.from_pretrained(cover_data.MODEL)
+    translator = explorer_translator(cover_data.MODEL)
     translated = dict(zip(texts, translator.translate(texts), strict=True))
     start_on_the_cover(visitor, translated)
     open_a_number(visitor)

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ TRAINING = json.loads("""{
     "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "accumulate": 3,
     "warmup_steps": 13, "max_lr": 0.25, "clip_norm": 0.7,
     "label_smoothing": 0.25, "bf16": true, "fast": true}""")
+PYTHON = re.escape(shlex.quote(sys.executable))
 RECIPE = {"bpe_dropout": 0.5, "bidirectional": 2, "average": 3, "keep": "best"}
 
 
@@ -129,7 +131,7 @@ def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(pla
         (
             0,
             "3",
-            f"run\ncd .* && {sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
+            f"run\ncd .* && {PYTHON} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
         ),
         (0, "2", "start torchrun again on each machine, as before"),
         (2, "3", None),

@@ -22,6 +22,7 @@ from annotated_transformer.book.explorer.first_frame import (
     likeliest_tokens,
     plain,
 )
+from annotated_transformer.book.explorer.int8 import explorer_translator
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind, attention_maps
 from annotated_transformer.plotting.palette import (
@@ -74,7 +75,7 @@ def show_explorer(
     """
     if view not in VIEWS:
         raise ValueError(f"view={view!r} is not a view of the explorer; choose from {', '.join(VIEWS)}")
-    translator = Translator.from_pretrained(direction)
+    translator = explorer_translator(direction)
     config = translator.model.config
     layer = config.num_layers - 1 if layer is None else layer
     if layer not in range(config.num_layers) or head not in (None, *range(config.num_heads)):

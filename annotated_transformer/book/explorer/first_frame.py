@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from annotated_transformer.book.explorer.int8 import explorer_translator
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import attention_maps
@@ -59,7 +60,7 @@ def first_frame() -> dict[str, Any]:
     `attention` is the cross-attention of the last decoder layer, averaged over its heads, and `selfAttention`
     its self-attention. Probabilities are rounded once, to the tenths of a percent that are shown.
     """
-    translator = Translator.from_pretrained(DIRECTION)
+    translator = explorer_translator(DIRECTION)
     ids, shares, tokens = likeliest_tokens(translator, SENTENCE)
     src = translator.encode([SENTENCE]).ids[0]
     with torch.no_grad():

@@ -88,24 +88,24 @@ export function topk(values, k) {
   return best;
 }
 
-// A 16-bit float (IEEE 754 binary16) as a JavaScript number.
-/** @type {(bits: number) => number} */
-function halfToNumber(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
+/** @type {Record<string, (buffer: ArrayBuffer) => Vector>} */
+const TYPES = {
+  F32: (buffer) => new Float32Array(buffer),
+  I8: (buffer) => new Float32Array(new Int8Array(buffer)),
+};
 
-// The tensors of a safetensors file by name: a length, a header in JSON, and the numbers.
+// Multiplies each row by its step, in place.
+/** @type {(rows: Matrix, steps: Vector) => void} */
+const scaleRows = (rows, steps) =>
+  rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
+
+// The tensors of a safetensors file by name: a length, a header in JSON, and the numbers. A matrix `x` of whole
+// numbers has a step for each row in `x.step`.
 /** @type {(buffer: ArrayBuffer) => Map<string, Vector | Matrix>} */
 export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   delete header.__metadata__;
-  const halves = Float32Array.from({ length: 65536 }, (_, bits) => halfToNumber(bits));
   const tensors = new Map();
   for (const [
     name,
@@ -115,15 +115,20 @@ export function readSafetensors(buffer) {
       data_offsets: [start, end],
     },
   ] of Object.entries(header)) {
-    if (dtype !== "F16") throw new Error(`${name} is stored as ${dtype}; this engine reads F16`);
-    const bits = new Uint16Array(buffer.slice(8 + length + start, 8 + length + end));
-    const numbers = new Float32Array(bits.length);
-    for (let i = 0; i < bits.length; i++) numbers[i] = halves[bits[i]];
+    const read = TYPES[dtype];
+    if (!read) {
+      throw new Error(`${name} is stored as ${dtype}; this engine reads ${Object.keys(TYPES).join(", ")}`);
+    }
+    const numbers = read(buffer.slice(8 + length + start, 8 + length + end));
     const width = shape.at(-1);
     const rows = Array.from({ length: numbers.length / width }, (_, row) =>
       numbers.subarray(row * width, (row + 1) * width),
     );
     tensors.set(name, shape.length === 1 ? numbers : rows);
+  }
+  for (const [name, steps] of [...tensors].filter(([name]) => name.endsWith(".step"))) {
+    scaleRows(tensors.get(name.replace(/\.step$/, "")), steps);
+    tensors.delete(name);
   }
   return tensors;
 }

@@ -32,9 +32,9 @@ export function serve(scope) {
 
   /** @type {Record<string, (argument: any, report: Report) => unknown>} */
   const calls = {
-    /** @type {(packed: Packed) => { config: Config, vocabulary: string[] }} */
-    load({ direction, config, tokenizer, weights }) {
-      const translator = new Translator({ config, tokenizer, weights: bytesOf(weights) });
+    /** @type {(packed: Packed) => Promise<{ config: Config, vocabulary: string[] }>} */
+    async load({ direction, config, tokenizer, weights }) {
+      const translator = new Translator({ config, tokenizer, weights: await inflate(weights) });
       translators.set(direction, translator);
       return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
@@ -89,9 +89,9 @@ export function serve(scope) {
     );
   }
 
-  scope.onmessage = ({ data: { id, call, argument } }) => {
+  scope.onmessage = async ({ data: { id, call, argument } }) => {
     try {
-      const result = calls[call](argument, (partial) => scope.postMessage({ id, partial }));
+      const result = await calls[call](argument, (partial) => scope.postMessage({ id, partial }));
       scope.postMessage({ id, result });
     } catch (error) {
       scope.postMessage({ id, error: /** @type {Error} */ (error).message });
@@ -102,11 +102,13 @@ export function serve(scope) {
 /** @type {(tensor: any) => number[]} */
 const shapeOf = (tensor) => (typeof tensor === "number" ? [] : [tensor.length, ...shapeOf(tensor[0])]);
 
-// The weights come as base64, since a page opened from a file cannot fetch another file.
-/** @type {(base64: string) => ArrayBuffer} */
-export function bytesOf(base64) {
+// The weights come as text, since a page opened from a file cannot fetch another file: compressed, in base64.
+/** @type {(base64: string) => Promise<ArrayBuffer>} */
+export function inflate(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  return bytes.buffer;
+  return new Response(
+    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")),
+  ).arrayBuffer();
 }

@@ -31,6 +31,8 @@ export class Stage {
   curves;
   /** @type {number} */
   active;
+  /** @type {SVGSVGElement} */
+  svg;
 
   /** @param {Explorer} explorer */
   constructor(explorer) {
@@ -135,11 +137,12 @@ export class Stage {
     /** @type {(name: string, heading: Child, items: Element[]) => Element} */
     const column = (name, heading, items) =>
       h("div", { class: name }, h("p", {}, heading), h("ul", { role: "list" }, items));
+    this.svg = h("svg", box, curves);
     this.element.style.setProperty("--rows", String(lines));
     fill(
       this.element,
       column("at-x-keys", keys, keyItems),
-      h("svg", box, curves),
+      this.svg,
       column("at-x-queries", queries, queryItems),
       note,
     );

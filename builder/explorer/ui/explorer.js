@@ -4,11 +4,12 @@ import { button, fill, find, focusOn, h, help, show, STILL } from "./dom.js";
 import { HeadsOff } from "./heads_off.js";
 import { Heat } from "./heat.js";
 import { tensorTitle } from "./names.js";
-import { Notices, warnings } from "./notices.js";
+import { Notices, warning } from "./notices.js";
 import { NumberPanel } from "./number.js";
-import { agree, agreed, ROOT } from "./page.js";
+import { mayLoad, ROOT } from "./page.js";
 import { Picture } from "./picture.js";
 import { Sentence } from "./sentence.js";
+import { sharing } from "./share.js";
 import { headsMeant, placeWords, silenceWords, Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
@@ -66,8 +67,7 @@ export class Explorer {
     this.compose();
     if (linked) this.enter(linked);
     this.render();
-    if (this.whole && agreed(this.sentence.direction))
-      this.open(this.sentence.direction, this.sentence.input.value);
+    if (this.whole && mayLoad()) this.open(this.sentence.direction, this.sentence.input.value);
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
@@ -105,7 +105,8 @@ export class Explorer {
         this.translation,
         this.notices.element,
         stage.element,
-        this.whole && help("How to read this", HELP.token, HELP.logProb, HELP.link),
+        this.whole && help("How to read this", HELP.token, HELP.logProb),
+        this.whole && sharing(this),
         this.modes,
       ),
       why.element,
@@ -275,9 +276,11 @@ export class Explorer {
   }
 
   waiting() {
-    const { asked, session } = this.store;
-    if (asked && session.loaded.has(asked.direction)) agree(asked.direction);
     this.sentence.render();
+  }
+
+  arriving() {
+    this.sentence.renderLoading();
   }
 
   /** @type {(message: string, invalid?: boolean) => void} */
@@ -288,7 +291,7 @@ export class Explorer {
   /** @type {(result: Translated) => void} */
   translated(result) {
     const words = `Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`;
-    this.say([words, ...warnings(result)].join(" "));
+    this.say(`${words} ${warning(result)}`.trim());
   }
 
   /** @type {(same: boolean) => void} */
@@ -311,7 +314,8 @@ export class Explorer {
     let done = false;
     let drawn = known;
     answer.finally(() => (done = true)).catch(() => {});
-    if (STILL.matches) return answer;
+    const stored = this.store.result.frame && sameSentence(this.store.state, options);
+    if (STILL.matches || stored) return answer; // what is there already does not arrive again
     while (wanted() && (!done || drawn < progress.tokens.length)) {
       if (drawn < progress.tokens.length) {
         this.main.classList.add("at-x-growing");

@@ -1,9 +1,10 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
 import { button, fill, h } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
-import { languages, plain } from "./words.js";
+import { languages, percent, plain } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
+/** @import { Translated } from "./session.js" */
 /** @import { State } from "./state.js" */
 
 export class Notices {
@@ -21,7 +22,7 @@ export class Notices {
       this.element,
       this.forced(),
       state.ablated.length > 0 && this.off(state.ablated),
-      warnings(result).map((words) => h("p", {}, words)),
+      warning(result) && h("p", {}, warning(result)),
     );
   }
 
@@ -65,16 +66,20 @@ export class Notices {
   }
 }
 
-// Reasons why a translation may be nonsense, as far as they can be detected.
-/** @type {(result: { source: { tokens: string[] }, target: { ids: number[] } }) => string[]} */
-export function warnings({ source, target }) {
-  const { eos } = BOOK.shape.special;
-  return [
-    source.tokens.some((token) => token.includes("\ufffd")) &&
-      "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.",
-    target.ids.at(-1) !== eos &&
-      `The translation was cut: it was stopped at ${target.ids.length} tokens, the limit.`,
-  ].filter((words) => words !== false);
+// Why a translation may be nonsense: the first reason that applies, or "".
+/** @type {(result: Translated) => string} */
+export function warning({ direction, source, target, logProb, options: { prefix, ablated } }) {
+  const { longest, least } = BOOK.models[direction].limits;
+  const { length } = target.ids;
+  if (source.tokens.some((token) => token.includes("\ufffd")))
+    return "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.";
+  if (source.tokens.length > longest)
+    return `Of the sentences that the model was trained on, hardly any has more than ${longest} tokens, and this one has ${source.tokens.length}. Expect parts that are missing or made up.`;
+  if (target.ids.at(-1) !== BOOK.shape.special.eos)
+    return `The translation was cut: it was stopped at ${length} tokens, the limit.`;
+  if (!prefix.length && !ablated.length && logProb / length < least)
+    return `The model doubts this translation: the mean probability of its tokens is ${percent(Math.exp(logProb / length))}, lower than that of 97 in 100 everyday sentences. Expect mistakes.`;
+  return "";
 }
 
 // "5 heads off, with your forced token": what the reader has changed, in short.

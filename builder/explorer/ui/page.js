@@ -13,11 +13,7 @@ export const attempt = (call) => {
   }
 };
 
-// Directions whose model the reader has loaded in this session: later pages load it without a button.
-const AGREED = "at-x-loaded";
-const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
-/** @type {(direction: string) => boolean} */
-export const agreed = (direction) => remembered().includes(direction);
-/** @type {(direction: string) => unknown} */
-export const agree = (direction) =>
-  agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
+// Whether a model may be loaded before anybody asks for it: not where data are saved.
+export const mayLoad = () =>
+  !(/** @type {{ connection?: { saveData: boolean } }} */ (navigator).connection?.saveData) &&
+  !matchMedia("(prefers-reduced-data: reduce)").matches;

@@ -5,7 +5,7 @@ import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Typed } from "./state.js" */
 
 const ABOUT =
-  "The model runs on your own device: it is loaded once, with the first translation, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
+  "The model runs on your own device: it is loaded once, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
 
 /** @type {(length: number) => string} */
 const tooLong = (length) =>
@@ -31,6 +31,7 @@ export class Sentence {
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });
     this.directions = h("div");
+    this.loading = h("p", { class: "at-x-loading" });
     this.note = h("p", { class: "at-x-note" });
     this.element = h(
       "form",
@@ -38,6 +39,7 @@ export class Sentence {
       this.directions,
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
+      this.loading,
       this.examples,
       this.note,
       explorer.whole && help("What the model can do", ABOUT),
@@ -55,7 +57,7 @@ export class Sentence {
   }
 
   render() {
-    const { session, busy, linked, slow: takesLong } = this.explorer.store;
+    const { session, busy, slow: takesLong } = this.explorer.store;
     const { size } = BOOK.models[this.direction];
     this.input.lang = languages(this.direction)[0];
     fill(
@@ -68,12 +70,11 @@ export class Sentence {
         pick: (direction) => this.turn(direction),
       }),
     );
+    this.renderLoading();
     const loaded = session.loaded.has(this.direction);
-    fill(
-      this.submit,
-      busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Translate (${size})`,
-    );
-    disable(this.submit, Boolean(busy));
+    const translating = busy && loaded; // until a model is loaded, another sentence may still be asked for
+    fill(this.submit, translating ? "Translating…" : loaded || busy ? "Translate" : `Translate (${size})`);
+    disable(this.submit, translating);
     fill(
       this.examples,
       h("span", {}, "Try: "),
@@ -81,19 +82,26 @@ export class Sentence {
         button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text }),
       ),
     );
-    const slow = busy &&
-      loaded &&
+    const slow = translating &&
       takesLong && [
         "This may take a while: long sentences need many steps. ",
         button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
       ];
-    const waiting =
-      linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
-    const stored =
-      session.loaded.size || busy
-        ? ""
-        : `The translation below is stored. Another one first loads the model (${size}).`;
-    fill(this.note, slow || waiting || stored);
+    fill(this.note, slow);
+  }
+
+  // How much of the model has arrived; nothing is known of one that is loaded from a file.
+  renderLoading() {
+    const { asked, arrived, session } = this.explorer.store;
+    this.loading.hidden = !asked || session.loaded.has(asked.direction);
+    const { size } = BOOK.models[this.direction];
+    const value = arrived ? { value: arrived, max: 1e6 * Number.parseFloat(size) } : {};
+    const share = arrived ? `${(arrived / 1e6).toFixed(1)} of ` : "";
+    fill(
+      this.loading,
+      h("progress", { "aria-label": "Model", ...value }),
+      `Loading the model: ${share}${size}`,
+    );
   }
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,

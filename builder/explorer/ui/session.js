@@ -34,10 +34,11 @@ export class Session {
     this.vocabularies = new Map(); // the names of all tokens, for the columns of the logits
   }
 
-  /** @type {(direction: string) => Promise<EngineClient>} */
-  async load(direction) {
+  // Loads a model; `received` is called with the bytes that have arrived.
+  /** @type {(direction: string, received?: (bytes: number) => void) => Promise<EngineClient>} */
+  async load(direction, received) {
     const client = await this.engine();
-    const { vocabulary } = await client.load(direction);
+    const { vocabulary } = await client.load(direction, received);
     this.vocabularies.set(direction, vocabulary);
     if (client === (await this.client)) this.loaded.add(direction);
     return client;

@@ -14,6 +14,7 @@ const PATIENCE = 1500; // milliseconds after which it says so for any other sent
  * @typedef {object} View
  * @property {() => void} begin  A translation begins, and none was running.
  * @property {() => void} waiting  What is known of a running translation has changed.
+ * @property {() => void} arriving  More of its model has arrived.
  * @property {(shown: Promise<Translation | null>, told: Progress) => Promise<Translation | null>} watch
  *   Shows the tokens as they arrive, and resolves when all are shown.
  * @property {(message: string, invalid?: boolean) => void} refuse  An error, or "" for none; `invalid` if the sentence is at fault.
@@ -32,6 +33,7 @@ export class Store {
     this.linked = linked; // the state of the link that led here, until it is shown
     this.view = view;
     this.busy = false;
+    this.arrived = 0; // bytes of the model that is being loaded
     this.slow = false; // whether the running translation may take a while
     this.turn = 0; // counts requests: only the result of the last one is shown
     /** @type {State | null} */
@@ -94,7 +96,10 @@ export class Store {
     let shown = false;
     let patience;
     try {
-      await session.load(direction);
+      await session.load(direction, (bytes) => {
+        this.arrived = bytes;
+        view.arriving();
+      });
       view.waiting();
       patience = setTimeout(() => wanted() && this.wait(), PATIENCE);
       /** @type {Progress} */
@@ -112,6 +117,7 @@ export class Store {
       if (!wanted()) return false;
       view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
     } finally {
+      this.arrived = 0;
       clearTimeout(patience);
     }
     this.busy = false;

@@ -52,7 +52,6 @@ export const HELP = {
     "The probabilities of all tokens, multiplied, give that of the whole sentence; its logarithm is the log-probability.",
   token:
     "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
-  link: "The address of this page holds your sentence, this view of it, and what you changed: copy it to share them.",
 };
 
 export const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit

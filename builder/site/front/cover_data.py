@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.book.explorer.int8 import explorer_translator
 
 MODEL = "en-de"
 SENTENCE = "I hope that you can come tomorrow."  # German reverses its last three words
@@ -21,7 +21,7 @@ def alignment() -> dict[str, Any]:
     A row of `weights` belongs to a target token, a column to a source token, and a row sums to 1 before
     rounding. The row of the target's end-of-sentence token is left out; the source's column is kept.
     """
-    translation = Translator.from_pretrained(MODEL).explain([SENTENCE])[0]
+    translation = explorer_translator(MODEL).explain([SENTENCE])[0]
     layers, heads = translation.attention.shape[:2]
     weights = translation.attention[-1].mean(dim=0)[:-1]
     return {

@@ -1,34 +1,27 @@
 """Weights as small whole numbers with a scale, and the errors that this makes in a model."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from annotated_transformer.book.explorer.int8 import matrices, whole_numbers, whole_numbers_by_row
 
 Rounding = Callable[[Tensor], Tensor]  # from a matrix to one that is as large, with fewer different numbers
 
 
 def by_row(weight: Float[Tensor, "rows columns"], *, bits: int = 8) -> Float[Tensor, "rows columns"]:
     """Round to multiples of a step, a step for each row: its largest number / 127 with 8 bits."""
-    return _rounded(weight, weight.abs().amax(dim=1, keepdim=True), bits)
+    numbers, step = whole_numbers_by_row(weight, bits=bits)
+    return numbers * step
 
 
 def by_matrix(weight: Float[Tensor, "rows columns"], *, bits: int = 8) -> Float[Tensor, "rows columns"]:
     """Round to multiples of one step for the whole matrix."""
-    return _rounded(weight, weight.abs().amax(), bits)
-
-
-def _rounded(weight: Tensor, largest: Tensor, bits: int) -> Tensor:
-    most = 2 ** (bits - 1) - 1
-    step = largest.clamp(min=torch.finfo(weight.dtype).tiny) / most
-    return (weight / step).round().clamp(-most, most) * step
-
-
-def matrices(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """Yield the matrices of a model with their names, each once; vectors, which are few, stay as they are."""
-    return ((name, weight) for name, weight in model.named_parameters() if weight.dim() == 2)
+    numbers, step = whole_numbers(weight, weight.abs().amax(), bits=bits)
+    return numbers * step
 
 
 def with_weights(model: nn.Module, rounding: Rounding) -> nn.Module:

@@ -17,7 +17,6 @@ from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
 from annotated_transformer.book.drawing.words import (
     Curves,
     Words,
-    draw_tokens,
     label_ends,
     write,
     write_beside,
@@ -212,28 +211,6 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
         write(ax, x + columns * cell / 2, high + 0.75, ends[1], height="bottom", color=INK)
         write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
-    return fig
-
-
-def draw_two_layers(below: Weights, above: Weights, *, source: Words, target: Words) -> Figure:
-    """Draw source words between target words: the upper row reads by `above`, the lower by `below`."""
-    fig, ax = new_canvas(24.0, 12.6, width=WIDE)
-    rows = []
-    for words, y, color in ((target, 10.0, QUERY), (source, 5.7, KEY), (target, 1.4, QUERY)):
-        pitch = 24.0 / len(words)
-        size = {"width": 0.94 * pitch, "gap": 0.06 * pitch, "height": 1.2}
-        rows.append(draw_tokens(ax, 0.03 * pitch, y, words, color=color, **size))
-    for weights, boxes, up in ((above, rows[0], True), (below, rows[2], False)):
-        for box, line in zip(boxes, weights.tolist(), strict=True):
-            for word, weight in zip(rows[1], line, strict=True):
-                if weight >= 0.15:
-                    ends = (box.bottom, word.top) if up else (box.top, word.bottom)
-                    draw_weight(ax, *ends, weight)
-    for y, text in (
-        (11.9, "Last layer: the source of the word to write"),
-        (0.65, "Layer 1: the source of the word just written"),
-    ):
-        write(ax, 0.1, y, text, "left", weight="bold")
     return fig
 
 
