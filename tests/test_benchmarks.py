@@ -58,6 +58,7 @@ RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "copying": ("", lambda m: {"CASES": [(*case[:2], 8, (2,)) for case in m.CASES[::3]], **SEEDS}),
     "scaling": ("--updates 2", lambda m: {"WIDTHS": (8,), "RATES": (0.01,), "HELD_OUT": 19, **SEEDS}),
     "modern_stacks": ("--updates 1", lambda m: {"RATES": (0.01,), "PAIRS": 300, **SEEDS}),
+    "startup": ("", lambda m: {"ROUNDS": 1}),
     "families": ("", lambda m: {"FAMILIES": {"GPT2": "GPT-2", "DeepseekV3": "DeepSeek-V3"}}),
     "spanish": (
         "",
