@@ -31,7 +31,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel of a copy, and install it alone into a folder."""
     source, site = (tmp_path_factory.mktemp(name) for name in ("source", "site"))
     shutil.copytree(PACKAGE, source / PACKAGE.name, ignore=NOT_INSTALLED)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
         shutil.copy(ROOT / name, source)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
     subprocess.run([*pip, "--no-build-isolation", "--target", site, source], check=True)
