@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 
 from benchmarks.record import RESULTS, begin, write_result
 
-ROUNDS = 9
+ROUNDS = 5
 STARTS = {
     "import annotated_transformer": ("-c", "import annotated_transformer"),
     "annotated-transformer --help": ("-m", "annotated_transformer", "--help"),
