@@ -68,7 +68,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Import the command that the options name, and run it."""
     name = options.command
     module = import_module(f"annotated_transformer.commands.{'import_' if name == 'import' else name}")
     getattr(module, f"{name}_command")(options)

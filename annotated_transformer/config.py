@@ -145,12 +145,6 @@ BIG = TransformerConfig(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3)
 """Table 3, big: 214.17 million parameters at V = 37,000."""
 
 TINY = TransformerConfig(
-    vocab_size=10_000,
-    max_length=256,
-    num_layers=4,
-    d_model=128,
-    d_ff=256,
-    num_heads=4,
-    dropout=0.3,
+    vocab_size=10_000, max_length=256, num_layers=4, d_model=128, d_ff=256, num_heads=4, dropout=0.3
 )
 """Not in the paper: small enough to learn to translate short sentences on two CPU cores."""

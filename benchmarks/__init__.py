@@ -1,1 +1,1 @@
-"""Benchmarks of speed and translation quality, with their results: `python -m benchmarks.train`, …"""
+"""Benchmarks of speed and translation quality, with their results: `python -m benchmarks.decode`, …"""

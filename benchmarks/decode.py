@@ -7,7 +7,6 @@
 import argparse
 import dataclasses
 import math
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
-from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
+from benchmarks.peers import SIZES, TorchTransformer, comparable, marian_model
 from benchmarks.record import begin, result_file, write_result
 from benchmarks.synthetic import multi30k_like
-from benchmarks.turns import Contestant, Round, compare, describe, take_turns
+from benchmarks.turns import Contestant, Round, compare, take_turns
 
 Decode = Callable[[Tensor], Tensor]  # from sources to targets
 ONNX = ("onnx", "onnxruntime", "onnxscript")
@@ -100,8 +99,8 @@ class Forced:
         return self.translator.translate_batch(sources, min_decoding_length=self.steps, **options)
 
 
-def by_ctranslate2(work: Work, dtype: str) -> Decode:
-    """Return what a `Translator` with CTranslate2 as its engine searches by."""
+def ctranslate2(work: Work, dtype: str) -> Decode:
+    """Return what a `Translator` with CTranslate2 as its engine searches by: our model, in C++."""
     config = dataclasses.replace(comparable(work.size), max_length=work.steps)
     engine = CTranslate2Engine.from_model(Transformer(config).eval(), dtype=dtype)
     engine.translator = Forced(engine.translator, work.steps)
@@ -128,42 +127,12 @@ def torch_recomputing(work: Work) -> Decode:
 
 def marian(work: Work) -> Decode:
     """Return Hugging Face's own greedy search."""
-    model = Marian(comparable(work.size)).eval().model
+    model = marian_model(comparable(work.size))
     forced = {"min_new_tokens": work.steps, "max_new_tokens": work.steps}
 
     def decode(src: Tensor) -> Tensor:
         words = (src != PAD_ID).long()
         return model.generate(src, attention_mask=words, num_beams=1, do_sample=False, **forced)[:, 1:]
-
-    return decode
-
-
-def ctranslate2(work: Work) -> Decode:
-    """Return CTranslate2's greedy search in float32: a C++ inference engine that shows what is possible."""
-    import ctranslate2
-    from ctranslate2.converters.transformers import BartLoader  # Marian's drops the padding token
-
-    config = comparable(work.size)
-    model = Marian(config).eval().model
-    model.config.normalize_before = model.config.normalize_embedding = False
-    spec = BartLoader().get_model_spec(model)
-    names = [f"<{i}>" for i in range(config.vocab_size)]
-    ids = {name: i for i, name in enumerate(names)}
-    spec.register_source_vocabulary(names)
-    spec.register_target_vocabulary(names)
-    spec.config.decoder_start_token = spec.config.bos_token = names[config.bos_id]
-    spec.config.eos_token, spec.config.unk_token = names[config.eos_id], names[config.pad_id]
-    spec.validate()
-    spec.optimize()
-    with tempfile.TemporaryDirectory() as folder:
-        spec.save(folder)
-        translator = ctranslate2.Translator(folder, compute_type="float32", inter_threads=1, intra_threads=1)
-    forced = {"min_decoding_length": work.steps, "max_decoding_length": work.steps}
-
-    def decode(src: Tensor) -> Tensor:
-        tokens = [[names[id_] for id_ in row if id_ != PAD_ID] for row in src.tolist()]
-        results = translator.translate_batch(tokens, beam_size=1, **forced)
-        return torch.tensor([[ids[token] for token in one.hypotheses[0]] for one in results])
 
     return decode
 
@@ -177,9 +146,8 @@ def contestants(work: Work) -> list[Contestant]:
         "HF MarianMTModel": (marian, ("transformers",)),
         "ours, by onnxruntime": (ours, ONNX),
         "ours, by onnxruntime, int8": (partial(ours, dtype="int8"), ONNX),
-        "ours, by CTranslate2": (partial(by_ctranslate2, dtype="float32"), ("ctranslate2",)),
-        "ours, by CTranslate2, int8": (partial(by_ctranslate2, dtype="int8"), ("ctranslate2",)),
-        "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
+        "CTranslate2": (partial(ctranslate2, dtype="float32"), ("ctranslate2",)),
+        "CTranslate2, int8": (partial(ctranslate2, dtype="int8"), ("ctranslate2",)),
     }
     return [Contestant(name, partial(prepare, work, make), needs) for name, (make, needs) in makers.items()]
 
@@ -201,7 +169,7 @@ def main() -> None:
         timings = take_turns(contestants(work), rounds=chosen.rounds)
         ratios = compare(timings)
         results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
-        print(f"batch {size}", describe(ratios), sep="\n")
+        print(f"batch {size}", ratios)
     write_result(result_file("decode"), seed=chosen.seed, results=results)
 
 

@@ -1,10 +1,11 @@
-"""Transformers from other libraries, built from our configs, with dropout in the same places as in the paper.
+"""Transformers from other libraries, built from our configs.
 
 `torch.nn.Transformer` ends both stacks with a norm that our model and Marian do not have: 512 of 2.6 million
 parameters in the tiny shape. Both peers have biases in attention, so `comparable` adds them to our model.
 """
 
 import dataclasses
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,24 +33,14 @@ class TorchTransformer(nn.Module):
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
         self.positions = SinusoidalPositions(config.d_model, config.max_length)
-        self.dropout = nn.Dropout(config.dropout)
         self.transformer = nn.Transformer(
             config.d_model,
             config.num_heads,
             config.num_layers,
             config.num_layers,
             config.d_ff,
-            config.dropout,
             batch_first=True,
         )
-        for layer in (*self.transformer.encoder.layers, *self.transformer.decoder.layers):
-            layer.dropout.p = layer.self_attn.dropout = 0.0  # no dropout inside the sub-layers
-            if isinstance(layer, nn.TransformerDecoderLayer):
-                layer.multihead_attn.dropout = 0.0
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Return the scores of the token that follows each position of `tgt`."""
-        return self.embedding.logits(self.decode(tgt, *self.encode(src)))
 
     def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
         """Return the encoder output, and a mask that is True at padding."""
@@ -65,39 +56,26 @@ class TorchTransformer(nn.Module):
         )
 
     def _embed(self, ids: Tensor) -> Tensor:
-        return self.dropout(self.positions(self.embedding(ids)))
+        return self.positions(self.embedding(ids))
 
 
-class Marian(nn.Module):
-    """Hugging Face's `MarianMTModel`."""
+def marian_model(config: TransformerConfig) -> Any:
+    """Return Hugging Face's `MarianMTModel`."""
+    from transformers import MarianConfig, MarianMTModel
 
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        from transformers import MarianConfig, MarianMTModel
-
-        self.config = config
-        stack = ("layers", config.num_layers), ("attention_heads", config.num_heads), ("ffn_dim", config.d_ff)
-        shape = {f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in stack}
-        self.model = MarianMTModel(
-            MarianConfig(
-                **shape,
-                vocab_size=config.vocab_size,
-                max_position_embeddings=config.max_length,
-                d_model=config.d_model,
-                dropout=config.dropout,
-                attention_dropout=0.0,
-                activation_dropout=0.0,
-                activation_function=config.activation,
-                scale_embedding=True,
-                pad_token_id=config.pad_id,
-                bos_token_id=config.bos_id,
-                eos_token_id=config.eos_id,
-                decoder_start_token_id=config.bos_id,
-                forced_eos_token_id=None,
-            )
-        )
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Return the scores of the token that follows each position of `tgt`."""
-        words = (src != self.config.pad_id).long()
-        return self.model(src, attention_mask=words, decoder_input_ids=tgt, use_cache=False).logits
+    stack = ("layers", config.num_layers), ("attention_heads", config.num_heads), ("ffn_dim", config.d_ff)
+    shape = {f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in stack}
+    settings = MarianConfig(
+        **shape,
+        vocab_size=config.vocab_size,
+        max_position_embeddings=config.max_length,
+        d_model=config.d_model,
+        activation_function=config.activation,
+        scale_embedding=True,
+        pad_token_id=config.pad_id,
+        bos_token_id=config.bos_id,
+        eos_token_id=config.eos_id,
+        decoder_start_token_id=config.bos_id,
+        forced_eos_token_id=None,
+    )
+    return MarianMTModel(settings).eval()

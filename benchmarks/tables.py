@@ -1,7 +1,6 @@
-"""Generate the tables in `benchmarks/README.md` from the results: `python -m benchmarks.tables`.
+"""Generate the tables of decoding in `benchmarks/README.md`: `python -m benchmarks.tables`.
 
-A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from `NAME_*.json` in
-`annotated_transformer/book/results/`: one file per kind of processor.
+They are those of `annotated_transformer/book/results/decode_*.json`, one file per kind of processor.
 """
 
 import json
@@ -15,10 +14,10 @@ README = Path(__file__).parent / "README.md"
 Record = dict[str, Any]
 
 
-def speed_table(result: Record, unit: str) -> str:
+def speed_table(result: Record) -> str:
     """Return a row for each contestant: its speed, its memory, and the speedup of ours over it."""
     timings, ratios = result["found"], result["ratios"]
-    head = ["", f"{unit}, median", "lowest to highest", "peak MB", *(f"speedup of {ours}" for ours in ratios)]
+    head = ["", "sentences/s, median", "lowest to highest", "peak MB", *(f"speedup of {o}" for o in ratios)]
     lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
     for name, line in timings.items():
         if "absent" in line:
@@ -31,16 +30,11 @@ def speed_table(result: Record, unit: str) -> str:
     return "\n".join(lines)
 
 
-def tables(record: Record, unit: str) -> str:
-    """Return a table, or one for each batch size, and its origin."""
-    results = record["results"]
-    parts = [speed_table(results, unit)] if "found" in results else [
-        f"**{name.capitalize()}**\n\n{speed_table(result, unit)}" for name, result in results.items()
-    ]  # fmt: skip
+def tables(record: Record) -> str:
+    """Return a table for each batch size, and their origin."""
+    sizes = record["results"].items()
+    parts = [f"**{size.capitalize()}**\n\n{speed_table(result)}" for size, result in sizes]
     return "\n\n".join([*parts, origin(record)])
-
-
-UNITS = {"train": "target tokens/s", "decode": "sentences/s"}
 
 
 def origin(record: Record) -> str:
@@ -70,13 +64,10 @@ def number(value: float) -> str:
 
 def with_tables(text: str) -> str:
     """Return the text with its tables regenerated."""
-    for name, unit in UNITS.items():
-        files = sorted(RESULTS.glob(f"{name}_*.json"))
-        found = "\n\n".join(tables(json.loads(file.read_text("utf-8")), unit) for file in files)
-        begin, end = f"<!-- table {name} -->\n", f"<!-- end {name} -->"
-        before, after = text.partition(begin)[0], text.partition(end)[2]
-        text = f"{before}{begin}\n{found}\n\n{end}{after}"
-    return text
+    records = [json.loads(file.read_text("utf-8")) for file in sorted(RESULTS.glob("decode_*.json"))]
+    begin, end = "<!-- table decode -->", "<!-- end decode -->"
+    before, after = text.partition(begin)[0], text.partition(end)[2]
+    return "\n\n".join([before + begin, *map(tables, records), end + after])
 
 
 if __name__ == "__main__":

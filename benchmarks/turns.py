@@ -94,11 +94,6 @@ def compare(timings: Timings) -> dict[str, dict[str, float]]:
     }
 
 
-def describe(ratios: dict[str, dict[str, float]]) -> str:
-    """Return a line for each speedup that `compare` returns."""
-    return "\n".join(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
-
-
 def _start(contestant: Contestant) -> Connection:
     """Start a contestant's process, and wait until it has warmed up."""
     here, there = PROCESSES.Pipe()

@@ -91,6 +91,7 @@ def show():
     names = [name.partition(".") for name in sys.modules]
     print(*(name for package, _, name in names if name and package == "annotated_transformer"))
 show()
+assert "torch" not in sys.modules
 import annotated_transformer.model.attention
 show()
 from annotated_transformer.decoding import Translator

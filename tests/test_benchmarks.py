@@ -42,7 +42,6 @@ def small_corpus(name: str, **_: Any) -> Corpus:
 
 # Each with its options, and with what replaces the constants of its module.
 RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
-    "train": ("--size toy --batches 1 --batch-tokens 200 --pairs 20 --rounds 1", lambda m: {}),
     "decode": ("--size toy --batch-sizes 2 --sentences 2 --steps 7 --rounds 1", lambda m: {}),
     "lengths": (
         "--rounds 1",
@@ -59,6 +58,7 @@ RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "copying": ("", lambda m: {"CASES": [(*case[:2], 8, (2,)) for case in m.CASES[::3]], **SEEDS}),
     "scaling": ("--updates 2", lambda m: {"WIDTHS": (8,), "RATES": (0.01,), "HELD_OUT": 19, **SEEDS}),
     "modern_stacks": ("--updates 1", lambda m: {"RATES": (0.01,), "PAIRS": 300, **SEEDS}),
+    "startup": ("", lambda m: {"ROUNDS": 1}),
     "families": ("", lambda m: {"FAMILIES": {"GPT2": "GPT-2", "DeepseekV3": "DeepSeek-V3"}}),
     "spanish": (
         "",
@@ -88,7 +88,7 @@ RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[str, Any]]]:
     """Return a function that runs a benchmark and returns what it has written."""
     server = multiprocessing.get_context("forkserver")  # its processes start quicker
-    server.set_forkserver_preload(["torch._dynamo", "benchmarks.train", "benchmarks.decode"])
+    server.set_forkserver_preload(["torch._dynamo", "benchmarks.decode"])
     monkeypatch.setattr(turns, "PROCESSES", server)
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
@@ -140,4 +140,4 @@ def test_law_each_command_is_run_and_the_tables_of_the_readme_are_those_of_the_r
     assert commands - {"record", "ship", "shipped_model"} == RUNS.keys()
     readme = tables.README.read_text("utf-8")
     assert tables.with_tables(readme) == readme
-    assert any(RESULTS.glob("train_*.json"))
+    assert any(RESULTS.glob("decode_*.json"))

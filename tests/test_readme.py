@@ -1,65 +1,79 @@
-"""The README is accurate: its code runs, and its commands and files exist."""
+"""The README is accurate: its lines run from the installed package, and its files exist."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.__main__ import main
-from annotated_transformer.text import corpus as corpora
-
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md"]
+PACKAGE, README = ROOT / "annotated_transformer", (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NOT_INSTALLED = shutil.ignore_patterns("__pycache__", ".ruff_cache", "ruff.toml")
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_law_each_block_of_code_runs_and_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(corpora, "TOY_PAIRS", 1009)
-    ran: dict[str, dict[str, object]] = {}
-    for code in blocks("python"):
-        names = ran[code] = {}
-        exec(compile(code.replace("steps=600", "steps=3"), "README.md", "exec"), names)
-        for expression, said in re.findall(r"^(\S.*?)  # (\[.*\])$", code, re.MULTILINE):
-            assert eval(expression, names) == ast.literal_eval(said)
-    translation, model, training = ran
-    assert "])  # ['Das " in translation
-    assert [len(ranked) for ranked in eval("translator.nbest(['A book.'], 5)", ran[translation])] == [5]
-    (shape,) = re.findall(r"logits = .*# \((.*?)\)", model)
-    assert tuple(ran[model]["logits"].shape) == tuple(map(int, shape.split(",")))
-    assert "steps=600" in training  # which takes a minute
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+def files_of(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel of a copy, and install it alone into a folder."""
+    source, site = (tmp_path_factory.mktemp(name) for name in ("source", "site"))
+    shutil.copytree(PACKAGE, source / PACKAGE.name, ignore=NOT_INSTALLED)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
+        shutil.copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", site, source], check=True)
+    assert files_of(site / PACKAGE.name) == files_of(source / PACKAGE.name)
+    (metadata,) = site.glob("*.dist-info")
+    assert {path.name for path in site.iterdir()} == {PACKAGE.name, metadata.name, "bin"}
+    return site
+
+
+@pytest.mark.slow
+def test_law_each_line_runs_from_the_installed_package(installed: Path, tmp_path: Path):
+    (code,), shell = blocks("python"), "".join(blocks("sh"))
+    ((expression, said),) = re.findall(r"^(\S.*?)  # (\[.*\])$", code, re.MULTILINE)
+    code += f"import annotated_transformer\nprint(annotated_transformer.__file__, {expression}, sep='\\n')"
+    path = f"{installed / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PATH": path}
+
+    def run(*command: str, **options: bool) -> str:
+        done = subprocess.run(
+            command, **options, cwd=tmp_path, env=environment, text=True, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    file, found = run(sys.executable, "-c", code).splitlines()
+    assert Path(file).is_relative_to(installed)
+    assert ast.literal_eval(found) == ast.literal_eval(said)
+    lines = re.findall(r"^annotated-transformer (?:.|(?<=\\)\n)*$", shell, re.MULTILINE)
+    first, *_ = [run(line.replace("--steps 600", "--steps 3"), shell=True) for line in lines]
+    assert [first.strip()] == ast.literal_eval(said)
+    assert (tmp_path / "FOLDER" / "model").is_dir()
 
 
 def test_law_every_extra_is_listed():
-    table = README.partition("Extras add more:")[2].partition("\n\nThe package comes")[0]
-    listed = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert sorted(listed) == sorted(project["optional-dependencies"])
+    page = (ROOT / "chapters" / "installation.md").read_text(encoding="utf-8")
+    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
+    assert sorted(listed) == sorted(PROJECT["optional-dependencies"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_law_every_file_named_exists(document: str):
     text = (ROOT / document).read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
-    folders = re.findall(r"^\| `([\w/]+/)`", text, re.MULTILINE)
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
     assert links
-    assert [name for name in [*links, *folders] if not list(ROOT.glob(name.rstrip("/")))] == []
-
-
-def test_law_the_command_line_accepts_the_commands_shown(capsys: pytest.CaptureFixture[str]):
-    shell = "\n".join(blocks("sh"))
-    commands = re.findall(r"^annotated-transformer (\w+)(.*)$", shell, re.MULTILINE)
-    assert {"translate", "train", "evaluate"} <= {command for command, _ in commands}
-    for command, rest in commands:
-        with pytest.raises(SystemExit, match="0"):
-            main([command, "--help"])
-        shown = capsys.readouterr().out
-        assert set(re.findall(r"--[\w-]+", rest)) <= set(re.findall(r"--[\w-]+", shown))
+    assert [name for name in links if not (ROOT / name).exists()] == []

@@ -1,7 +1,6 @@
 """The packaged models are complete and small, translate, and match their results and model cards."""
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,13 +67,3 @@ def test_law_the_results_describe_these_files(folder: Path, results: dict):
 def test_law_the_card_is_generated_from_the_results(folder: Path):
     record = json.loads((RESULTS / f"weights_{folder.name}.json").read_text(encoding="utf-8"))
     assert (folder / "README.md").read_text(encoding="utf-8") == model_card(record)
-
-
-def test_law_the_wheel_includes_every_file_of_the_package(root: Path):
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    data = project["tool"]["setuptools"]["package-data"]
-    globs = [(root / package.replace(".", "/"), pattern) for package in data for pattern in data[package]]
-    packed = {path for folder, pattern in globs for path in folder.glob(pattern)}
-    files = {path for path in (root / "annotated_transformer").rglob("*") if path.is_file()}
-    files = {path for path in files if ".ruff_cache" not in path.parts}
-    assert {path for path in files - packed if path.suffix not in {".py", ".pyc", ".toml"}} == set()

@@ -98,7 +98,6 @@ class RunDirectory:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Release the lock."""
         if self.writes:
             os.close(self._lock)
 

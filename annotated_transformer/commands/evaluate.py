@@ -32,7 +32,6 @@ def evaluate_command(options: argparse.Namespace) -> None:
 
 
 def _evaluate_files(options: argparse.Namespace) -> tuple[list[Measure], list[str], list[list[str]]]:
-    """Return the metrics, and the hypotheses and the references in files."""
     measures = _measures(options, options.target or "de")
     hypotheses, *references = [
         [line.strip() for line in read_lines(file)] for file in (options.hypotheses, *options.references)
@@ -47,7 +46,6 @@ def _evaluate_files(options: argparse.Namespace) -> tuple[list[Measure], list[st
 
 
 def _evaluate_split(options: argparse.Namespace) -> tuple[list[Measure], list[str], list[list[str]]]:
-    """Return the metrics, a model's translations of a split, and the references."""
     # It imports PyTorch, which takes seconds, and comparing files needs none.
     from annotated_transformer.commands.loading import LANGUAGES, known_languages
 
@@ -101,7 +99,6 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 
 def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]:
-    """Return a translation of each text of the split, in the same order."""
     from annotated_transformer.commands.decoding import search_settings
     from annotated_transformer.commands.loading import describe_device, load_translator
 

@@ -77,10 +77,7 @@ COMMANDS = {
     "evaluate": Command(
         "Translate a split of a corpus and compare the translations with the references, or compare files "
         "that exist. Each metric is printed with the signature of its computation.",
-        (
-            *(Group(options.MetricOptions), CORPUS, Group(options.OwnFileOptions)),
-            *(MODEL, SEARCH, PROCESS),
-        ),
+        (*(Group(options.MetricOptions), CORPUS, Group(options.OwnFileOptions)), *(MODEL, SEARCH, PROCESS)),
         (
             "--model my_model --data data --split test",
             "--model my_model --test-source a.txt --test-target b.txt \\\n"

@@ -74,7 +74,6 @@ def translate_command(options: argparse.Namespace) -> None:
 
 
 def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:
-    """Return the translator, with the engine that the options name if they name one."""
     if options.engine is None:
         return translator
     if options.device == "cuda":
@@ -132,7 +131,6 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
-    """Return a function that translates texts with the given options."""
     search = search_settings(options)
     if options.sample:
         sample = sampler(options, translator)

@@ -10,18 +10,8 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
-from annotated_transformer.model.inference import (
-    evaluating,
-    first_tokens,
-    refuse_nan,
-    suppress_tokens,
-)
-from annotated_transformer.model.trainable import (
-    AnyModel,
-    TrainableModel,
-    is_transformer,
-    refuse_other_model,
-)
+from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
+from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer, refuse_other_model
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"

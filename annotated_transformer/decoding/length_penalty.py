@@ -11,14 +11,23 @@ LengthPenalty = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class GnmtLength:
+class _Power:
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha={self.alpha!r} would reward short targets; give 0 (no penalty) or more")
+        if self.alpha == math.inf:
+            raise ValueError(
+                f"alpha={self.alpha!r} makes all results 0; give a number, such as the paper's 0.6"
+            )
+
+
+@dataclass(frozen=True)
+class GnmtLength(_Power):
     r"""The length penalty of the paper, by Wu et al. (2016): $lp(L) = ((5 + L)/6)^\alpha$, $\alpha = 0.6$."""
 
     alpha: float = 0.6
-
-    def __post_init__(self) -> None:
-        """Refuse an `alpha` that is negative or infinite."""
-        _refuse_unfit(self.alpha)
 
     def __call__(self, length: Tensor) -> Tensor:
         """Return the divisor for each length."""
@@ -26,22 +35,11 @@ class GnmtLength:
 
 
 @dataclass(frozen=True)
-class PlainLength:
+class PlainLength(_Power):
     r"""The length itself, $L^\alpha$: with $\alpha = 1$ the result is the mean over the tokens."""
 
     alpha: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Refuse an `alpha` that is negative or infinite."""
-        _refuse_unfit(self.alpha)
-
     def __call__(self, length: Tensor) -> Tensor:
         """Return the divisor for each length."""
         return length**self.alpha
-
-
-def _refuse_unfit(alpha: float) -> None:
-    if not alpha >= 0:
-        raise ValueError(f"alpha={alpha!r} would reward short targets; give 0 (no penalty) or more")
-    if alpha == math.inf:
-        raise ValueError(f"alpha={alpha!r} makes all results 0; give a number, such as the paper's 0.6")

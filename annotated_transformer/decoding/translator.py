@@ -258,11 +258,7 @@ class Translator:
                 "engine"
             )
         draw = partial(
-            sample,
-            self.model,
-            generator=generator,
-            logits_processors=logits_processors,
-            decoder=self.decoder,
+            sample, self.model, generator=generator, logits_processors=logits_processors, decoder=self.decoder
         )
         return self._translations(texts, batch_size, draw)
 
@@ -329,7 +325,6 @@ class Translator:
         return lambda src: search(src).ids
 
     def _beam_search(self) -> Callable[..., Hypotheses]:
-        """Return `beam_search` with this model, or the engine's."""
         if self.engine is None:
             return partial(beam_search, self.model, decoder=self.decoder)
         return partial(engine_search, self.engine, self.model.config)
@@ -338,7 +333,6 @@ class Translator:
         return self._in_batches(texts, batch_size, lambda src, around: self._decode(search(src), around))
 
     def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[str]:
-        """Return the texts of these ids, each with its decorations."""
         decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
         return [f"{before}{text}{after}" for text, (before, after) in decoded]
 

@@ -32,9 +32,7 @@ class KeyValueBuffer:
         self.columns, self.scale = self.keys.transpose(1, 2), keys.size(-1) ** -0.5
 
     def read(
-        self,
-        query: Float[Tensor, "heads 1 d_k"],
-        additive_mask: Float[Tensor, "#heads 1 keys"],
+        self, query: Float[Tensor, "heads 1 d_k"], additive_mask: Float[Tensor, "#heads 1 keys"]
     ) -> Float[Tensor, "heads 1 d_v"]:
         r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + M)\,V$; $M$ is 0, or very low for a masked key."""
         scores = torch.baddbmm(additive_mask, query, self.columns, alpha=self.scale)
@@ -125,9 +123,7 @@ class FastDecoderLayer:
         self.add_norm_3 = _add_norm(layer.add_norm_3)
 
     def project(
-        self,
-        memory: Float[Tensor, "batch src_tokens d_model"],
-        src_mask: Bool[Tensor, "batch 1 src_tokens"],
+        self, memory: Float[Tensor, "batch src_tokens d_model"], src_mask: Bool[Tensor, "batch 1 src_tokens"]
     ) -> tuple[Float[Tensor, "batch heads src_tokens d_k"], Float[Tensor, "batch heads src_tokens d_v"]]:
         """Return the keys and values of cross-attention."""
         pairs = self.to_pairs(memory.flatten(0, 1))

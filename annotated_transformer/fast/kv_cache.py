@@ -23,7 +23,6 @@ class UnprovedCache:
     """The steps of `FastKeyValueCache`, for a model that it has compared with them."""
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Encode the sources, project the memory, and concatenate weights."""
         self.decoder = FastDecoder(model)
         self.heads = model.config.num_heads
         memory, src_mask = encode_sources(model, src)

@@ -41,12 +41,7 @@ class _Chunks(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
-        ctx,
-        hidden: Tensor,
-        weight: Tensor,
-        labels: Tensor,
-        smoothing: float,
-        dtype: torch.dtype,
+        ctx, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, dtype: torch.dtype
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
         exact = torch.promote_types(dtype, torch.float32)

@@ -10,11 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    ScaledDotProductAttention,
-    attention_weights,
-)
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention, attention_weights
 from annotated_transformer.model.inference import calling_hooks
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -51,7 +47,6 @@ class Health:
         return _mean(self._entropies)
 
     def __enter__(self) -> "Health":
-        """Register the hooks."""
         self._hooks = ExitStack()
         self._hooks.enter_context(calling_hooks())
         self._hooks.enter_context(self.model.register_forward_pre_hook(self._see_tokens))
@@ -62,7 +57,6 @@ class Health:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Remove the hooks."""
         self._hooks.close()
 
     def _see_tokens(self, model: nn.Module, args: tuple[Tensor, ...]) -> None:

@@ -176,7 +176,6 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
 
 
 def _specification(model: Any) -> Any:
-    """Return CTranslate2's description of the model, with its weights."""
     specs, c = needed("ctranslate2.specs", PURPOSE), model.config
     activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
     settings = {

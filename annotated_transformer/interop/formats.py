@@ -38,10 +38,7 @@ FORMATS = {
         dtypes=("float32", "float16", "bfloat16"),
     ),
     "ctranslate2": Format(
-        "CTranslate2",
-        "ctranslate2",
-        to="to_ctranslate2",
-        dtypes=("float32", "float16", "bfloat16", "int8"),
+        "CTranslate2", "ctranslate2", to="to_ctranslate2", dtypes=("float32", "float16", "bfloat16", "int8")
     ),
     "onnx": Format("onnxruntime and others", "onnx", to="to_onnx", dtypes=("float32", "float16", "int8")),
     "safetensors": Format(

@@ -152,11 +152,7 @@ def _new_module(config: TransformerConfig) -> nn.Transformer:
     encoder = nn.TransformerEncoder(layers[0], config.num_layers, norms[0], enable_nested_tensor=False)
     decoder = nn.TransformerDecoder(layers[1], config.num_layers, norms[1])
     return nn.Transformer(
-        config.d_model,
-        config.num_heads,
-        custom_encoder=encoder,
-        custom_decoder=decoder,
-        batch_first=True,
+        config.d_model, config.num_heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
     )
 
 

@@ -11,10 +11,7 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 from annotated_transformer.model.transformer import ATTENTIONS
-from annotated_transformer.modern.grouped_query_attention import (
-    GroupedQueryAttention,
-    refuse_unequal_groups,
-)
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, refuse_unequal_groups
 from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.checks import other_features, refuses
-from annotated_transformer.model.normalization import PostNorm, PreNorm
+from annotated_transformer.model.normalization import PreNorm
 
 
 class RMSNorm(nn.Module):
@@ -36,14 +36,6 @@ class RMSNorm(nn.Module):
         mean_square = wide.square().mean(dim=-1, keepdim=True)
         normed = self.gain * wide / (mean_square + self.eps).sqrt()
         return normed.to(torch.promote_types(x.dtype, self.gain.dtype))
-
-
-class PostRMSNorm(PostNorm):
-    r"""The paper's Add & Norm with an `RMSNorm`: $\mathrm{RMSNorm}(x + \mathrm{Sublayer}(x))$."""
-
-    def __init__(self, d_model: int, dropout: float) -> None:
-        super().__init__(d_model, dropout)
-        self.norm = RMSNorm(d_model)  # type: ignore[assignment]
 
 
 class PreRMSNorm(PreNorm):

@@ -7,4 +7,3 @@ from annotated_transformer.plotting.reports import read_schedule as read_schedul
 from annotated_transformer.plotting.training_curves import describe_curves as describe_curves
 from annotated_transformer.plotting.training_curves import draw_curves as draw_curves
 from annotated_transformer.plotting.training_curves import plot_curves as plot_curves
-from annotated_transformer.plotting.training_curves import summarize_curves as summarize_curves

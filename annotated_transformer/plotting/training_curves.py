@@ -55,12 +55,6 @@ class Curve(NamedTuple):
     steps: list[int]
     values: list[float]
 
-    def summary(self) -> str:
-        """Return the first and the last value in a few words."""
-        if len(self.values) == 1:
-            return f"{self.label} {self.values[0]:.3g}"
-        return f"{self.label} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
-
     def description(self) -> str:
         """Return the first, last, lowest and highest value with their steps."""
         at = [f"{value:.3g} at step {step}" for step, value in zip(self.steps, self.values, strict=True)]
@@ -118,39 +112,12 @@ def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = Non
     sentences = [f"A training run of {last.step} steps, in epoch {last.epoch}."]
     for curve in curves:
         if schedule is not None and curve.label == LABELS["lr"]:
-            sentences.append(_describe_schedule(schedule, last.step))
+            top = _warmup(schedule, last.step)
+            then = "then falls" if top < last.step else "still in its warm-up"
+            sentences.append(f"The learning rate rises to {schedule(top):.3g} at step {top:,}, {then}.")
         else:
             sentences.append(curve.description().capitalize())
     return " ".join(sentences)
-
-
-def _describe_schedule(schedule: Schedule, last: int) -> str:
-    top = _warmup(schedule, last)
-    then = "then falls" if top < last else "still in its warm-up"
-    return f"The learning rate rises to {schedule(top):.3g} at step {top:,}, {then}."
-
-
-def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
-    """Describe the figure in the few sentences that replace it for a reader who cannot see it."""
-    loss, *others = _panels(reports).values()
-    last = reports[-1].step
-    losses = ", ".join(curve.summary() for curve in loss)
-    sentences = [f"Curves over {last:,} training steps: {losses}"]
-    if schedule is not None:
-        sentences.append(_describe_schedule(schedule, last).removesuffix("."))
-    shown = [curve for curves in others for curve in curves]
-    shown = [curve for curve in shown if schedule is None or curve.label != LABELS["lr"]]
-    sentences += [curve.summary().capitalize() for curve in shown]
-    return " ".join(f"{sentence}." for sentence in sentences)
-
-
-def headline(reports: list[EpochMetrics]) -> str:
-    """Return a title that says how the validation loss changed, or without it, the training loss."""
-    loss = next(iter(_panels(reports).values()))[-1]
-    first, last = loss.values[0], loss.values[-1]
-    if len(loss.values) == 1 or first == last:
-        return f"The {loss.label} is {last:.3g}"
-    return f"The {loss.label} {'falls' if last < first else 'rises'} from {first:.3g} to {last:.3g}"
 
 
 def _panels(reports: list[EpochMetrics]) -> dict[Panel, list[Curve]]:

@@ -111,8 +111,7 @@ def _save(blocks: Iterator[bytes], part: Path, begun: int, length: int | None) -
         raise
     except OSError as error:
         raise OSError(
-            error.errno,
-            f"cannot write {part} ({error.strerror}); free disk space, or give another folder",
+            error.errno, f"cannot write {part} ({error.strerror}); free disk space, or give another folder"
         ) from error
 
 

@@ -43,14 +43,10 @@ class Recaser:
     """
 
     def __init__(self, texts: Iterable[str], language: str) -> None:
-        """Learn the case of words from `texts`, which are plain."""
         _, tokenizer = _moses(language)
         self._truecaser = MosesTruecaser(is_asr=True)
         self._truecaser.train([tokenizer.tokenize(text, escape=False) for text in texts])
-        self._detruecaser, self._detokenizer = (
-            MosesDetruecaser(),
-            MosesDetokenizer(language),
-        )
+        self._detruecaser, self._detokenizer = MosesDetruecaser(), MosesDetokenizer(language)
 
     def __call__(self, text: str) -> str:
         """Return the sentence with restored case and spacing."""

@@ -69,7 +69,6 @@ class Table:
     columns: tuple[int | str, int | str] = (1, 2)
 
     def __post_init__(self) -> None:
-        """Refuse columns that no table has."""
         self._refuse_equal(*self.columns)
         if any(isinstance(column, int) and column < 1 for column in self.columns):
             raise ValueError(

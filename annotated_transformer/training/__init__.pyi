@@ -10,5 +10,4 @@ from annotated_transformer.training.recipe import train_from_recipe as train_fro
 from annotated_transformer.training.schedule import learning_rate as learning_rate
 from annotated_transformer.training.trainer import TrainingStopped as TrainingStopped
 from annotated_transformer.training.trainer import train as train
-from annotated_transformer.training.trainer import train_epochs as train_epochs
 from annotated_transformer.training.trainer import train_steps as train_steps

@@ -25,7 +25,7 @@ from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
 from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
 from annotated_transformer.training.schedule import warm_up_warning
-from annotated_transformer.training.trainer import NEEDS_VALIDATION, train_epochs
+from annotated_transformer.training.trainer import NEEDS_VALIDATION, epochs_of, train_steps
 
 
 def train_from_recipe(
@@ -97,7 +97,7 @@ def train_from_recipe(
         batches = make_batches(validation or [], batch_tokens=recipe.training.batch_tokens)
         return mean_loss(model, batches)
 
-    epochs = train_epochs(
+    updates = train_steps(
         model,
         pairs,
         recipe.training,
@@ -110,9 +110,9 @@ def train_from_recipe(
     judged = "validation loss" if criterion is None else "criterion"
     report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
     metrics, kept = None, 0
-    with run_directory, closing(epochs):
+    with run_directory, closing(updates):
         report.before()
-        for metrics in epochs:
+        for metrics in epochs_of(updates):
             report.epoch(metrics)
             best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
             kept = metrics.step if best else kept

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
+from tqdm import tqdm
 
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
@@ -25,12 +26,12 @@ from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
-from annotated_transformer.training.progress_bar import progress_bar
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
+BAR = "{percentage:3.0f}%|{bar:10}| {elapsed}<{remaining}{postfix}"
 NEEDS_VALIDATION = "compares validation losses, and there are no validation pairs; leave it out, or add some"
 
 
@@ -42,7 +43,6 @@ class TrainingStopped(Exception):
     """
 
     def __init__(self, step: int) -> None:
-        """Name the last update that was done."""
         super().__init__(f"the training run was asked to stop, and did after step {step}")
         self.step = step
 
@@ -104,40 +104,6 @@ def train(
             number, `config.fast` is set and the accelerated path would compute something else, or the run
             directory belongs to another run.
     """
-    epochs = train_epochs(
-        model,
-        pairs,
-        config,
-        generator=generator,
-        validation=validation,
-        criterion=criterion,
-        run_directory=run_directory,
-        stop=stop,
-    )
-    all_metrics = []
-    with closing(epochs):
-        for metrics in epochs:
-            all_metrics.append(metrics)
-            report(metrics)
-    return all_metrics
-
-
-def train_epochs(
-    model: AnyModel,
-    pairs: Pairs,
-    config: TrainingConfig,
-    *,
-    generator: torch.Generator | None = None,
-    validation: list[Pair] | None = None,
-    criterion: Criterion | None = None,
-    run_directory: RunDirectory | None = None,
-    stop: Callable[[], bool] = lambda: False,
-) -> Generator[EpochMetrics, None, None]:
-    """Train as `train` does, and yield the metrics at the end of each epoch.
-
-    The caller may then save the model. The state of the run is saved after that, when the caller asks for
-    the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
-    """
     updates = train_steps(
         model,
         pairs,
@@ -148,10 +114,21 @@ def train_epochs(
         run_directory=run_directory,
         stop=stop,
     )
+    all_metrics = []
     with closing(updates):
-        for made in updates:
-            if made.metrics is not None:
-                yield made.metrics
+        for metrics in epochs_of(updates):
+            all_metrics.append(metrics)
+            report(metrics)
+    return all_metrics
+
+
+def epochs_of(updates: Iterable[Update]) -> Iterator[EpochMetrics]:
+    """Yield the metrics at the end of each epoch.
+
+    The caller may then save the model. The state of the run is saved after that, when the caller asks for
+    the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
+    """
+    return (made.metrics for made in updates if made.metrics is not None)
 
 
 def train_steps(
@@ -193,7 +170,9 @@ def train_steps(
                 state.restore(saved)
         stopwatch = Stopwatch(state.progress.seconds)
         made = Update(state.progress.step, math.nan, state.progress.lr, math.nan)
-        with _naming_the_saved_step(run_directory), progress_bar(state.group.rank) as bar:
+        hidden = True if state.group.rank > 0 else None  # None: shown in a terminal only
+        bar = tqdm(total=1.0, disable=hidden, bar_format=BAR)
+        with _naming_the_saved_step(run_directory), bar:
             while not is_over(config, state.progress):
                 epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
@@ -358,7 +337,6 @@ def add_gradients(
 
 
 def _count(made: Update, progress: Progress, parts: list[Batch]) -> None:
-    """Count an update and its labels."""
     labels = sum(part.num_labels for part in parts)
     progress.step = made.step
     progress.batch += len(parts)

@@ -17,7 +17,7 @@ from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.modern.mixture_of_experts import MixtureOfExperts, Router
 from annotated_transformer.modern.relative_bias import BucketedBias, RelativeBias
-from annotated_transformer.modern.rms_norm import PostRMSNorm, RMSNorm
+from annotated_transformer.modern.rms_norm import RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 from annotated_transformer.modern.swiglu import SwiGLU
@@ -44,7 +44,6 @@ CHANGES = {
     "window": lambda layer: put_attention(layer, SlidingWindowAttention(3)),
     "swiglu": lambda layer: setattr(layer, "feed_forward", SwiGLU(12, 7)),
     "experts": put_experts,
-    "rms norm": lambda layer: setattr(layer, "add_norm_2", PostRMSNorm(12, 0.0)),
     "rms norm inside": lambda layer: setattr(layer.add_norm_3, "norm", RMSNorm(12)),
 }
 each = pytest.mark.parametrize("name", CHANGES)

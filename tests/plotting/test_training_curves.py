@@ -10,8 +10,6 @@ from matplotlib.figure import Figure
 from annotated_transformer.plotting.training_curves import (
     describe_curves,
     draw_curves,
-    headline,
-    summarize_curves,
 )
 from tests.run_reports import REPORTS
 
@@ -60,12 +58,12 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     assert len(figure.axes) == len(drawn.axes) - 2
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
     assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
-    assert "nan" not in describe_curves(gap) + summarize_curves(gap)
+    assert "nan" not in describe_curves(gap)
 
 
 @pytest.mark.message
 def test_message_no_reports():
-    for use in (draw_curves, describe_curves, summarize_curves, headline):
+    for use in (draw_curves, describe_curves):
         with pytest.raises(ValueError, match=r"there are no reports to draw; train for an epoch or more"):
             use([])
 

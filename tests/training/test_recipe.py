@@ -35,14 +35,14 @@ class Killed(BaseException):
 
 @pytest.fixture
 def seen(monkeypatch) -> list[argparse.Namespace]:
-    """Record the arguments of `train_epochs`, and stop before training."""
+    """Record the arguments of `train_steps`, and stop before training."""
     seen = []
 
     def look(model: Transformer, pairs: object, config: object, **options: object) -> NoReturn:
         seen.append(argparse.Namespace(model=model, pairs=pairs, **options))
         raise Killed
 
-    monkeypatch.setattr(module, "train_epochs", look)
+    monkeypatch.setattr(module, "train_steps", look)
     return seen
 
 

@@ -1,13 +1,6 @@
 """The nouns, adjectives, verbs and adverbs of the toy language."""
 
-from annotated_transformer.text.toy.words import (
-    Case,
-    Determiner,
-    Noun,
-    NounPhrase,
-    Pronoun,
-    Verb,
-)
+from annotated_transformer.text.toy.words import Case, Determiner, Noun, NounPhrase, Pronoun, Verb
 
 ANIMALS_AND_PEOPLE = (
     Noun("man", "men", "Mann", "Männer", "masculine"),
