@@ -1,7 +1,7 @@
 """Checks of the exercises of the chapter on cost and scale."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import expect_predictions
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -21,21 +21,47 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 Partial = tuple[Tensor, Tensor, Tensor]  # of a softmax: the largest score, the sum, and the sum of values
-GROWTH = {  # what a quantity is multiplied by, and why
-    "scores and averages, n doubled": (4, "There are n² scores, of width d each."),
-    "projections, n doubled": (2, "Each token is projected by itself."),
-    "scores and averages, d doubled": (2, "Each of the n² scores is a sum over d features."),
-    "projections, d doubled": (4, "The matrices are d × d."),
-    "kept attention weights, heads doubled": (2, "Each head has its own n² weights, however narrow it is."),
-    "KV cache, n doubled": (2, "A token adds one key and one value in each layer."),
-}
 
 
-@judge
-def check_growth(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a factor",
+    shows="scores grow with n² and d, projections with n and d², and each head keeps weights of its own.",
+)
+def check_growth() -> Answers:
     """Judge by which factor each quantity is predicted to grow, exercise ex-predict-growth."""
-    expect_predictions(answer, GROWTH, put="a factor")
-    return "all six factors are right."
+
+    def twice(clue: str, squared: str, fixed: str) -> Answer:
+        return Answer(2, clue, {squared: 4, fixed: 1})
+
+    still = "this quantity is taken to stay"
+    return {
+        "scores and averages, n doubled": Answer(
+            4, "There are n² scores, of width d each.", {"each token is taken to have one score; it has n": 2}
+        ),
+        "projections, n doubled": twice(
+            "Each token is projected by itself.",
+            "each token is taken to be projected for each other one",
+            still,
+        ),
+        "scores and averages, d doubled": twice(
+            "Each of the n² scores is a sum over d features.",
+            "scores are taken to have d × d matrices",
+            still,
+        ),
+        "projections, d doubled": Answer(
+            4, "The matrices are d × d.", {"only one side of the matrices is taken to grow": 2}
+        ),
+        "kept attention weights, heads doubled": twice(
+            "Each head has its own n² weights, however narrow it is.",
+            "the heads are taken to double both sides",
+            "narrower heads are taken to keep fewer weights",
+        ),
+        "KV cache, n doubled": twice(
+            "A token adds one key and one value in each layer.",
+            "the cache is taken to hold n² weights",
+            still,
+        ),
+    }
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, *, scale: bool = True) -> Tensor:

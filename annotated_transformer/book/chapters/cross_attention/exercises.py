@@ -1,6 +1,6 @@
 """Checks of the exercises of the chapter on cross-attention (section 3.2.3 of the paper)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,20 +9,11 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import expect_predictions
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
-SHAPES = {
-    "weights": (
-        (2, 8, 4, 7),
-        "There is a row for each query, which is a target token, and a column for each source token.",
-    ),
-    "keys": ((2, 8, 7, 64), "Keys come from the source."),
-    "mask": ((2, 1, 1, 7), "The mask hides source tokens, whichever token asks."),
-    "output": ((2, 4, 512), "There is one output for each query, which is a target token."),
-}
 Read = Callable[..., Tensor]
 
 
@@ -35,11 +26,42 @@ def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
     return made.requires_grad_(False)
 
 
-@judge
-def check_rectangle(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a tuple of whole numbers",
+    shows="four rows, one for each target token, and seven columns, one for each source token.",
+)
+def check_rectangle() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
-    expect_predictions(answer, SHAPES, put="a tuple of whole numbers")
-    return "four rows, one for each target token, and seven columns, one for each source token."
+    target = "keys are taken from the target, as in self-attention"
+    return {
+        "weights": Answer(
+            (2, 8, 4, 7),
+            "There is a row for each query, which is a target token, and a column for each source token.",
+            {
+                "rows and columns are swapped": (2, 8, 7, 4),
+                target: (2, 8, 4, 4),
+                "the heads are missing": (2, 4, 7),
+            },
+        ),
+        "keys": Answer(
+            (2, 8, 7, 64),
+            "Keys come from the source.",
+            {target: (2, 8, 4, 64), "the width is not divided among the heads": (2, 8, 7, 512)},
+        ),
+        "mask": Answer(
+            (2, 1, 1, 7),
+            "The mask hides source tokens, whichever token asks.",
+            {
+                "the axes of the heads and the queries are missing": (2, 7),
+                "each query has its own row": (2, 1, 4, 7),
+            },
+        ),
+        "output": Answer(
+            (2, 4, 512),
+            "There is one output for each query, which is a target token.",
+            {"there is one for each source token": (2, 7, 512), "it is that of one head": (2, 4, 64)},
+        ),
+    }
 
 
 @judge

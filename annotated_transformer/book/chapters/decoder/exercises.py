@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -20,23 +21,29 @@ from annotated_transformer.book.exercises.verdict import (
 
 Decode = Callable[[Tensor], Tensor]
 BOS, EOS = 1, 2
-SHIFTED = {"inputs": [[1, 7, 8, 9], [1, 5, 2, 0]], "labels": [[7, 8, 9, 2], [5, 2, 0, 0]], "counted": 6}
-CLUES = {
-    "inputs": "They begin with <s>, and each slot's input is the label of the slot before.",
-    "labels": "Each slot's label is the next token, and </s> is one, too.",
-    "counted": "Labels that are padding do not count.",
-}
 
 
-@judge
-def check_shifted(answer: Mapping[str, object]) -> str:
+@predictions(put="numbers", shows="each label is the input of the next slot, and padding is not counted.")
+def check_shifted() -> Answers:
     """Judge the inputs, labels and number of labels in the loss, exercise ex-predict-shift."""
-    for name, wanted in SHIFTED.items():
-        prediction = answer.get(name, ...)
-        expect(prediction is not ..., f"{name!r} is still empty.")
-        rows = torch.as_tensor(prediction).tolist()
-        expect(rows == wanted, f"{name!r} is not {prediction}. {CLUES[name]}")
-    return "each label is the input of the next slot, and padding is not counted."
+    inputs, labels = [[1, 7, 8, 9], [1, 5, 2, 0]], [[7, 8, 9, 2], [5, 2, 0, 0]]
+    whole = {"nothing is left out": [[1, 7, 8, 9, 2], [1, 5, 2, 0, 0]]}
+    ends = "</s> is left out of each row; only the last column is"
+    return {
+        "inputs": Answer(
+            inputs,
+            "They begin with <s>, and each slot's input is the label of the slot before.",
+            {"these are the labels": labels, ends: [[1, 7, 8, 9], [1, 5, 0, 0]], **whole},
+        ),
+        "labels": Answer(
+            labels,
+            "Each slot's label is the next token, and </s> is one, too.",
+            {"these are the inputs": inputs, **whole},
+        ),
+        "counted": Answer(
+            6, "Labels that are padding do not count.", {"padding is counted": 8, "</s> is not counted": 4}
+        ),
+    }
 
 
 @judge

@@ -1,15 +1,14 @@
 """Checks of the exercises of the chapter on embeddings (section 3.4 of the paper)."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import predicted_for
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -22,38 +21,51 @@ from annotated_transformer.book.exercises.verdict import (
 from annotated_transformer.model.embeddings import TokenEmbedding
 
 SOURCE, TARGET, LABELS, VOCAB = (4, 7, 4, 2), (1, 5, 7), (5, 7, 2), 10
-MATRICES = ("source", "target", "output", "shared")
-CLUES = {
-    "source": "A row that is read twice is still one row.",
-    "target": "Which tokens are read from it?",
-    "output": "Which logits does the softmax divide by their sum?",
-    "shared": "It is read, and it also gives the logits.",
-}
 
 
-def _moved_rows() -> dict[str, int]:
+def _moved_rows() -> list[int]:
     """Count the rows with a gradient in a small model: the mean source row is added to each target row."""
     source, target, output = (draw_normal(seed, VOCAB, 6).requires_grad_() for seed in range(3))
     hidden = source[list(SOURCE)].mean(dim=0) + target[list(TARGET)]
     F.cross_entropy(hidden @ output.T, torch.tensor(LABELS)).backward()
     grads = [table.grad for table in (source, target, output) if table.grad is not None]
-    counts = [int((grad != 0).any(dim=1).sum()) for grad in (*grads, sum(grads, torch.zeros(VOCAB, 6)))]
-    return dict(zip(MATRICES, counts, strict=True))
+    return [int((grad != 0).any(dim=1).sum()) for grad in (*grads, sum(grads, torch.zeros(VOCAB, 6)))]
 
 
-@judge
-def check_gradient_rows(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a whole number",
+    shows="a lookup gives a gradient to each distinct token that was read, "
+    "the softmax to the whole vocabulary.",
+)
+def check_gradient_rows() -> Answers:
     """Judge the predicted numbers of rows, exercise ex-predict-rows."""
-    right = _moved_rows()
-    for name in MATRICES:
-        prediction = predicted_for(answer, name, put="a whole number")
-        expect(
-            prediction == right[name],
-            f"{prediction} is not the number of rows with a gradient in the {name} matrix. {CLUES[name]}",
-        )
-    return (
-        "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
-    )
+    source, target, output, shared = _moved_rows()
+    everything = "the whole vocabulary is counted; a lookup moves only what it reads"
+    return {
+        "source": Answer(
+            source,
+            "A row that is read twice is still one row.",
+            {"the row that is read twice is counted twice": len(SOURCE), everything: VOCAB},
+        ),
+        "target": Answer(
+            target,
+            "Which tokens are read from it?",
+            {"the labels are counted, too": len({*TARGET, *LABELS}), everything: VOCAB},
+        ),
+        "output": Answer(
+            output,
+            "Which logits does the softmax divide by their sum?",
+            {"only the labels are counted; the softmax lowers all other logits": len(LABELS)},
+        ),
+        "shared": Answer(
+            shared,
+            "It is read, and it also gives the logits.",
+            {
+                "only tokens of the batch are counted": len({*SOURCE, *TARGET, *LABELS}),
+                "the three counts are added; it is the same row": source + target + output,
+            },
+        ),
+    }
 
 
 @judge

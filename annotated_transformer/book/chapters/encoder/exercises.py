@@ -1,43 +1,51 @@
 """Checks of the exercises of the chapter on the encoder (sections 3 and 3.1 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.config import BASE, TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
 Layer = Callable[[Tensor, Tensor | None], Tensor]
-STACKS = {
-    "the layer without a mask": (True, True, True, True),
-    "the layer with a causal mask": (False, False, True, True),
-    "the feed-forward network": (False, False, True, False),
-}
-CLUES = {
-    "the layer without a mask": "Which words attend to word 2 there?",
-    "the layer with a causal mask": "Which words may attend to word 2 there?",
-    "the feed-forward network": "Does a word there depend on any other?",
-}
 
 
-@judge
-def check_change(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="three rows of four", shows="words exchange information in attention, as far as the mask allows."
+)
+def check_change() -> Answers:
     """Judge which positions are predicted to change, exercise ex-predict-change."""
-    expect(answer is not None, "your answer is still empty; put three rows of four in its place.")
-    rows = [tuple(map(bool, row)) for row in (() if answer is None else answer)]
-    expect([len(row) for row in rows] == [4] * 3, "give three rows of four, one for each stack.")
-    for (name, wanted), row in zip(STACKS.items(), rows, strict=True):
-        for place, (got, right) in enumerate(zip(row, wanted, strict=True)):
-            verb = "changes" if right else "does not change"
-            expect(got == right, f"for {name}, position {place} {verb}. {CLUES[name]}")
-    return "words exchange information in attention, as far as the mask allows."
+    everywhere, later, itself = [True] * 4, [False, False, True, True], [False, False, True, False]
+    alone = "words are taken not to read each other, as in the feed-forward network"
+    unmasked = "each word is taken to read each other one"
+    return {
+        "the layer without a mask": Answer(
+            everywhere,
+            "Which words attend to word 2 there?",
+            {alone: itself, "words are taken not to read later ones, as with a causal mask": later},
+        ),
+        "the layer with a causal mask": Answer(
+            later,
+            "Which words may attend to word 2 there?",
+            {
+                alone: itself,
+                unmasked: everywhere,
+                "words are taken to read later ones only": [True, True, True, False],
+            },
+        ),
+        "the feed-forward network": Answer(
+            itself,
+            "Does a word there depend on any other?",
+            {unmasked: everywhere, "words are taken to read earlier ones": later},
+        ),
+    }
 
 
 @judge

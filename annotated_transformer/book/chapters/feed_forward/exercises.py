@@ -1,14 +1,13 @@
 """Checks of the exercises of the chapter on the feed-forward network (section 3.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, allclose, nn
 
 from annotated_transformer.book.exercises.inputs import normal_draws
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -22,34 +21,35 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 Convolutions = Callable[[Tensor, nn.Conv1d, nn.Conv1d], Tensor]
-IDENTITIES = {
-    "FFN(3X) = 3 FFN(X)": "what does ReLU do to a number that is three times as large?",
-    "FFN(−X) = −FFN(X)": "which units are active for −X?",
-    "FFN(X + Y) = FFN(X) + FFN(Y)": "would this hold for max(0, ·) itself?",
-    "the reversed sentence": "does a row depend on the others?",
-}
 
 
-@judge
-def check_identities(answer: Iterable[Any] | None) -> str:
-    """Judge which identities are predicted to hold, exercise ex-predict-identities."""
-    put, give = "four times True or False", "four answers, one for each identity"
-    predictions = [bool(entry) for entry in predicted(answer, len(IDENTITIES), put=put, give=give)]
+@predictions(
+    put="four times True or False",
+    shows="a ReLU lets a positive factor through, but no sign and no sum; each row is processed by itself.",
+)
+def check_identities() -> Answers:
+    """Judge which identities are predicted to hold, exercise ex-predict-identities, by random weights."""
     draw, turned = normal_draws(0), torch.arange(5).flip(0)
     w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
 
     def network(x: Tensor) -> Tensor:
         return (x @ w1).relu() @ w2
 
-    pairs = (
-        (network(3 * x), 3 * network(x)),
-        (network(-x), -network(x)),
-        (network(x + y), network(x) + network(y)),
-        (network(x[turned]), network(x)[turned]),
-    )
-    for got, (left, right), (name, hint) in zip(predictions, pairs, IDENTITIES.items(), strict=True):
-        expect(got == allclose(left, right), f"your prediction for {name} is wrong: {hint}")
-    return "random weights agree with all four predictions."
+    def holds(left: Tensor, right: Tensor, clue: str) -> Answer:
+        return Answer(allclose(left, right), clue)
+
+    return {
+        "FFN(3X) = 3 FFN(X)": holds(
+            network(3 * x), 3 * network(x), "What does ReLU do to a number that is three times as large?"
+        ),
+        "FFN(−X) = −FFN(X)": holds(network(-x), -network(x), "Which units are active for −X?"),
+        "FFN(X + Y) = FFN(X) + FFN(Y)": holds(
+            network(x + y), network(x) + network(y), "Would this hold for max(0, ·) itself?"
+        ),
+        "the reversed sentence": holds(
+            network(x[turned]), network(x)[turned], "Does a row depend on the others?"
+        ),
+    }
 
 
 @judge

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, allclose
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
     expect_equal,
@@ -21,15 +20,16 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 Past = Any
-CLUES = ("multi-head attention", "4 heads of keys and values", "multi-query attention")
 
 
-@judge
-def check_cache(answer: Any) -> str:
+@predictions(
+    put="three numbers", shows="a cache is as much smaller as there are fewer heads of keys and values."
+)
+def check_cache() -> Answers:
     """Judge three sizes of a cache, exercise ex-predict-cache."""
-    given = predicted(answer, 3, put="three numbers", give=f"three numbers: {', '.join(CLUES)}")
-    sizes = [as_number(number, what="each size") for number in given]
-    for number, name, heads in zip(sizes, CLUES, (16, 4, 1), strict=True):
+    heads_of = {"multi-head attention": 16, "4 heads of keys and values": 4, "multi-query attention": 1}
+    answers = {}
+    for name, heads in heads_of.items():
         right = 2 * 24 * heads * 64 * 2 / 1024
         mistakes = {
             "a number has one byte there, or values are left out": right / 2,
@@ -38,8 +38,8 @@ def check_cache(answer: Any) -> str:
             "these are bytes; a KiB is 1,024 of them": right * 1024,
             "a KiB is 1,024 bytes, not 1,000": right * 1.024,
         }
-        expect_number(number, right, what=f"{name}: the size in KiB", mistakes=mistakes)
-    return "all three sizes are right."
+        answers[name] = Answer(right, "Each token has a key and a value in each layer.", mistakes)
+    return answers
 
 
 @judge

@@ -1,15 +1,15 @@
 """Leak tests and checks of the exercises of the chapter on masking (section 3.2.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import isclose
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.inputs import mistaken_attention
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     NONE,
@@ -64,24 +64,32 @@ def expect_mask(result: object, wanted: Tensor, *, what: str, mistakes: Mistakes
         expect(False, f"in {what}, query {query}{sentence} {word} attend to key {key} (counted from 0).")
 
 
-@judge
-def check_weights(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="four rows of four weights", shows="even the row of padding is an average of the three words."
+)
+def check_weights() -> Answers:
     """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
-    expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
-    weights = torch.as_tensor(answer, dtype=torch.float64)
-    shape = tuple(weights.shape)
-    expect(shape == (4, 4), f"your weights should have shape (4, 4), not {shape}.")
+
+    def spread(keys: range) -> list[float]:
+        return [1 / len(keys) if key in keys else 0.0 for key in range(4)]
+
+    answers = {}
     for query in range(4):
-        readable = list(range(min(query + 1, 3)))  # key 3 is padding
-        for key in range(4):
-            wanted = 1 / len(readable) if key in readable else 0.0
-            got = weights[query, key].item()
-            expect(
-                abs(got - wanted) <= 0.005,
-                f"query {query} gives key {key} a weight other than your {got:g} (both counted from 0). "
-                "Which keys may this query read, and how many are there?",
-            )
-    return "even the row of padding is an average of the three words."
+        readable = range(min(query + 1, 3))  # key 3 is padding
+        mistakes = {
+            "nothing is hidden from this query": spread(range(4)),
+            "later words are not hidden from this query": spread(range(3)),
+            "the weights are not divided by their number": [float(key in readable) for key in range(4)],
+            "this query is taken to read nothing; only its column is hidden": [0.0] * 4,
+        }
+        right = spread(readable)
+        answers[f"query {query}"] = Answer(
+            right,
+            "Which keys may this query read, and how many are there?",
+            {why: row for why, row in mistakes.items() if row != right},
+            tolerance=0.005,
+        )
+    return answers
 
 
 @judge

@@ -1,7 +1,7 @@
 """The checks of the exercises on scaled dot-product attention (chapter 3)."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import isclose
 
 import torch
@@ -9,40 +9,53 @@ import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import as_number, expect, expect_close, explained, judge
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
-PREDICTIONS = ("unchanged", "sharper", "flatter", "other")
-CLUES = {
-    "add 5 to every score": "By what are all exponentials multiplied then?",
-    "double the query": "What happens to the differences between the scores?",
-    "halve every key": "What happens to the differences between the scores?",
-    "replace the values": "From what are the weights computed?",
-    "scale one key": "Which score is the largest afterwards?",
-}
+CHANGES = ("unchanged", "sharper", "flatter", "other")
 
 
-@judge
-def check_predictions(answer: Mapping[str, str]) -> str:
-    """Check the reader's predictions about the weights: exercise ex-predict."""
+@predictions(
+    put="one of unchanged, sharper, flatter, and other",
+    shows="only differences between scores count; their size decides how sharp the weights are.",
+)
+def check_predictions() -> Answers:
+    """Judge the predictions about the weights, exercise ex-predict."""
     scores = torch.tensor([2.0, 0.0, 1.0], dtype=torch.float64)
     before = scores.softmax(dim=0)
-    changed = {
-        "add 5 to every score": (scores + 5).softmax(dim=0),
-        "double the query": (2 * scores).softmax(dim=0),
-        "halve every key": (scores / 2).softmax(dim=0),
-        "replace the values": before,
-        "scale one key": (scores * torch.tensor([1, 1, 3])).softmax(dim=0),
+    factor = "a factor is taken to cancel; a softmax forgets only what is added to all scores"
+
+    def change(after: Tensor, clue: str, **mistakes: str) -> Answer:
+        named = {why: name for name, why in mistakes.items()}
+        return Answer(_change(before, after.softmax(dim=0)), clue, named, choices=CHANGES)
+
+    differences = "What happens to the differences between the scores?"
+    return {
+        "add 5 to every score": change(
+            scores + 5,
+            "By what are all exponentials multiplied then?",
+            sharper="larger scores are taken for larger differences",
+        ),
+        "double the query": change(
+            2 * scores, differences, unchanged=factor, flatter="the differences are taken to shrink"
+        ),
+        "halve every key": change(
+            scores / 2, differences, unchanged=factor, sharper="the differences are taken to grow"
+        ),
+        "replace the values": change(
+            scores,
+            "From what are the weights computed?",
+            other="values are taken to decide what is read; queries and keys do",
+        ),
+        "scale one key": change(
+            scores * torch.tensor([1, 1, 3]),
+            "Which score is the largest afterwards?",
+            sharper="the best key is taken to stay the same",
+            flatter="the order is taken to stay the same",
+        ),
     }
-    missing = [change for change in changed if change not in answer]
-    expect(not missing, f"there is no prediction for {', '.join(map(repr, missing))}.")
-    for change, after in changed.items():
-        guess = str(answer[change]).strip().lower()
-        expect(guess in PREDICTIONS, f"{answer[change]!r} is not one of {', '.join(PREDICTIONS)}.")
-        right = guess == _change(before, after)
-        expect(right, f"{change!r}: the answer is not {guess!r}. {CLUES[change]}")
-    return "only differences between scores count; their size decides how sharp the weights are."
 
 
 def _change(before: Tensor, after: Tensor) -> str:

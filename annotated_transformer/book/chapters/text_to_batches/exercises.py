@@ -3,13 +3,12 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -36,20 +35,24 @@ COUNTS = (
 )
 
 
-@judge
-def check_padding_count(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="four numbers", shows="here, sorting helps only if the batches are cut where the lengths change."
+)
+def check_padding_count() -> Answers:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
-    given = predicted(answer, len(CUTS), put="four numbers", give="four numbers, one for each way to cut")
-    numbers = [as_number(number, what="each answer") for number in given]
-    for got, (name, batches) in zip(numbers, CUTS.items(), strict=True):
-        wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
-        longest = sum(max(batch) for batch in batches)
-        clue = "that is what the longest sentences take; what do the others leave empty?"
-        if got != longest:
-            clue = "a batch has as many columns as its longest sentence."
-        message = f"{name}: not {got}; {clue}"
-        expect(got == wanted, message)
-    return "here, sorting helps only if the batches are cut where the lengths change."
+    answers = {}
+    for name, batches in CUTS.items():
+        places = sum(len(batch) * max(batch) for batch in batches)
+        tokens = sum(map(sum, batches))
+        mistakes = {
+            "that is what the longest sentences take; what do the others leave empty": sum(map(max, batches)),
+            "all places are counted, with those of the tokens": places,
+            "the tokens are counted": tokens,
+        }
+        answers[name] = Answer(
+            places - tokens, "A batch has as many columns as its longest sentence.", mistakes
+        )
+    return answers
 
 
 def _longest_first(word: str, merges: Merges) -> list[str]:

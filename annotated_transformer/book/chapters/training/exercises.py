@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
@@ -28,29 +28,42 @@ Update = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Tensor], Tensor]
 PEAK = 4000
 
 
-@judge
-def check_schedule(answer: Sequence[int | float] | None) -> str:
+@predictions(
+    put="four numbers",
+    shows="the rate rises with the step and falls with its root, from a peak of (d_model · w)^−0.5.",
+)
+def check_schedule() -> Answers:
     """Judge four predictions about the schedule, exercise ex-predict-peak."""
-    numbers = predicted(answer, 4, put="four numbers", give="four numbers, one for each question")
-    given = [float(number) for number in numbers]
     peak = learning_rate(PEAK)
-    for number, (name, lowest, highest) in zip(
-        given, (("before", 1, PEAK), ("after", PEAK, 100_000)), strict=False
-    ):
-        whole = number == int(number) and lowest <= number <= highest
-        half = whole and isclose(learning_rate(int(number)), peak / 2, rel_tol=1e-9)
-        clue = "It rises in a straight line." if name == "before" else "It falls with the root of the steps."
-        expect(
-            lowest <= number <= highest, f"step {number:g} is not {name} the peak, which is at step {PEAK:,}."
-        )
-        expect(half, f"at step {number:g}, {name} the peak, the rate is not half of its peak. {clue}")
+    before, after = (
+        next(step for step in steps if isclose(learning_rate(step), peak / 2, rel_tol=1e-9))
+        for steps in (range(1, PEAK), range(PEAK, 10 * PEAK))
+    )
     wider = learning_rate(PEAK, d_model=2048) / peak
-    told = f"the peak of a model four times as wide does not change by a factor of {given[2]:g}"
-    expect(isclose(given[2], wider, rel_tol=1e-6), f"{told}: how does the peak depend on d_model?")
     longer = learning_rate(4 * PEAK, warmup_steps=4 * PEAK) / peak
-    told = f"with a warm-up four times as long, the peak does not change by a factor of {given[3]:g}"
-    expect(isclose(given[3], longer, rel_tol=1e-6), f"{told}: how does it depend on the warm-up?")
-    return "the schedule agrees with all four predictions."
+    factors = {
+        "the peak falls with the root, not in proportion": 0.25,
+        "the peak is taken to grow": 2.0,
+        "the peak is taken to stay": 1.0,
+    }
+    return {
+        "half of the peak, before it": Answer(
+            before,
+            "It rises in a straight line.",
+            {"it is taken to rise with the root of the steps": 1000, "this step is after the peak": after},
+        ),
+        "half of the peak, after it": Answer(
+            after,
+            "It falls with the root of the steps.",
+            {"it is taken to fall in proportion to the steps": 8000, "it is taken to fall as it rose": 6000},
+        ),
+        "four times as wide: the peak's factor": Answer(
+            wider, "How does the peak depend on d_model?", factors, 1e-6
+        ),
+        "a warm-up four times as long: the peak's factor": Answer(
+            longer, "How does it depend on the warm-up?", factors, 1e-6
+        ),
+    }
 
 
 @judge

@@ -1,12 +1,11 @@
 """Checks of the exercises of the chapter on the Transformer (sections 3 and 6.2 of the paper)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.predictions import expect_predictions
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import (
     as_number,
     expect,
@@ -17,22 +16,37 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 Layer = Callable[..., Tensor]
-PREDICTED = {
-    "z": ((7, 512), "There is one row for each source token."),
-    "encoder weights": ((8, 7, 7), "Each head has a row for each query and a column for each key."),
-    "cross-attention weights": (
-        (8, 5, 7),
-        "In each head, rows are queries, from the target, and columns are keys.",
-    ),
-    "logits": ((5, 37_000), "There is one row for each target token."),
-}
 
 
-@judge
-def check_pass_shapes(answer: Mapping[str, Any]) -> str:
+@predictions(put="a shape", shows="the two lengths meet in the weights of cross-attention.")
+def check_pass_shapes() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-pass."""
-    expect_predictions(answer, PREDICTED, put="a shape")
-    return "the two lengths meet in the weights of cross-attention."
+    heads, swapped = "the axis of the heads is missing", "rows and columns are swapped"
+    return {
+        "z": Answer(
+            (7, 512),
+            "There is one row for each source token.",
+            {"there is a row for each target token": (5, 512), "it is divided among the heads": (8, 7, 64)},
+        ),
+        "encoder weights": Answer(
+            (8, 7, 7),
+            "Each head has a row for each query and a column for each key.",
+            {heads: (7, 7), "they are those of the decoder": (8, 5, 5)},
+        ),
+        "cross-attention weights": Answer(
+            (8, 5, 7),
+            "In each head, rows are queries, from the target, and columns are keys.",
+            {heads: (5, 7), swapped: (8, 7, 5)},
+        ),
+        "logits": Answer(
+            (5, 37_000),
+            "There is one row for each target token.",
+            {
+                "there is a row for each source token": (7, 37_000),
+                "they are what the logits are made of": (5, 512),
+            },
+        ),
+    }
 
 
 @judge

@@ -1,14 +1,14 @@
 """Checks of the exercises of the chapter on why attention is needed."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import expect_predictions
+from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import (
     as_number,
     expect,
@@ -19,23 +19,46 @@ from annotated_transformer.book.exercises.verdict import (
     plural,
 )
 
-PREDICTIONS = {
-    "weight 0.5, 10 words back": (0.5**10, "Each step multiplies the gradient by the weight."),
-    "weight 1, 10 words back": (1.0, "Multiplying by 1 changes nothing, however often."),
-    "weight 2, 10 words back": (
-        2.0**10,
-        "Each step multiplies the gradient by the weight, and this one is above 1.",
-    ),
-    "average of 10 words, each": (0.1, "The distance does not occur in the formula of an average."),
-}
 Function = Callable[..., Any]
 
 
-@judge
-def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a number",
+    shows="a chain multiplies the gradient by the same weight at each step, an average does not.",
+)
+def check_gradient_predictions() -> Answers:
     """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
-    expect_predictions(answer, PREDICTIONS, put="a number", off=0.05)  # 0.001 and 1000 are right, too
-    return "a chain multiplies the gradient by the same weight at each step, an average does not."
+    chain, added = (
+        "Each step multiplies the gradient by the weight",
+        "the ten weights are added, not multiplied",
+    )
+    fewer, more = "one step is missing; there are ten", "there is one step too many"
+    return {  # 0.001 and 1000 are right, too
+        "weight 0.5, 10 words back": Answer(
+            0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11}, tolerance=0.05 * 0.5**10
+        ),
+        "weight 1, 10 words back": Answer(
+            1.0,
+            "Multiplying by 1 changes nothing, however often.",
+            {added: 10.0, "the gradient is shared by the ten words, as in an average": 0.1},
+            tolerance=0.05,
+        ),
+        "weight 2, 10 words back": Answer(
+            2.0**10,
+            f"{chain}, and this one is above 1.",
+            {added: 20.0, fewer: 2.0**9, more: 2.0**11},
+            tolerance=51,
+        ),
+        "average of 10 words, each": Answer(
+            0.1,
+            "The distance does not occur in the formula of an average.",
+            {
+                "the gradients of all ten words are added": 1.0,
+                "the weight is multiplied ten times, as in a chain": 0.1**10,
+            },
+            tolerance=0.005,
+        ),
+    }
 
 
 @judge
