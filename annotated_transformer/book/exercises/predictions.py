@@ -29,7 +29,7 @@ class Answer:
     """What is expected: a number, a shape (a tuple), a row or rows (lists), a truth value, or a text.
 
     `mistakes` say what went wrong, as a clause, and what it gives; the `clue` is for any other answer.
-    A text may have `choices`.
+    A number may be off by `tolerance`, of it or of 1. A text may have `choices`.
     """
 
     value: Any
@@ -80,7 +80,7 @@ class Answer:
             return " ".join(given.lower().split()) == other.lower()
         if np.shape(given) != np.shape(other):
             return False
-        return bool(np.all(abs(np.subtract(given, other, dtype=float)) <= self.tolerance))
+        return np.allclose(given, other, rtol=self.tolerance, atol=self.tolerance)
 
 
 def _looks(mistake: str) -> str:

@@ -35,7 +35,7 @@ def check_gradient_predictions() -> Answers:
     fewer, more = "one step is missing; there are ten", "there is one step too many"
     return {  # 0.001 and 1000 are right, too
         "weight 0.5, 10 words back": Answer(
-            0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11}, tolerance=0.05 * 0.5**10
+            0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11}, tolerance=5e-5
         ),
         "weight 1, 10 words back": Answer(
             1.0,
@@ -47,7 +47,7 @@ def check_gradient_predictions() -> Answers:
             2.0**10,
             f"{chain}, and this one is above 1.",
             {added: 20.0, fewer: 2.0**9, more: 2.0**11},
-            tolerance=51,
+            tolerance=0.05,
         ),
         "average of 10 words, each": Answer(
             0.1,
@@ -56,7 +56,7 @@ def check_gradient_predictions() -> Answers:
                 "the gradients of all ten words are added": 1.0,
                 "the weight is multiplied ten times, as in a chain": 0.1**10,
             },
-            tolerance=0.005,
+            tolerance=5e-3,
         ),
     }
 
