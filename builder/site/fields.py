@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node
 
 from annotated_transformer.book import chapters as rooms
-from annotated_transformer.book.exercises.predictions import Predictions
+from annotated_transformer.book.exercises.answers import Predictions
 from builder.chapters import source_of
 
 ROOMS = Path(rooms.__file__).parent

@@ -19,8 +19,9 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.book.exercises import Verdict
-from annotated_transformer.book.exercises.predictions import Predictions
+from annotated_transformer.book.exercises.answers import Judged
 from builder.chapters import parsed, written
+from tests.declared import as_given
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ROOT / "annotated_transformer" / "book" / "chapters"
@@ -29,7 +30,7 @@ DECLARED = [
     pytest.param(room, check, id=f"{room}.{name}")
     for room in WRONG
     for name, check in vars(import_module(f"annotated_transformer.book.chapters.{room}.exercises")).items()
-    if isinstance(check, Predictions)
+    if isinstance(check, Judged)
 ]
 CASES = [(room, check, words, edits) for room in WRONG for check, (words, *edits) in WRONG[room].items()]
 
@@ -120,15 +121,12 @@ def test_law_a_stub_fails_the_solution_passes_and_a_wrong_answer_is_named(room, 
 def test_law_a_stub_fails_the_solution_passes_and_each_declared_mistake_is_named(room, check):
     dtype, answers = chapter(room)
     torch.set_default_dtype(dtype)
-    name, right = check.__name__.removeprefix("check_"), check.answers()
+    name = check.__name__.removeprefix("check_")
     assert "is still empty" in verdict(*answers["exercise", name]).message
     assert verdict(*answers["solution", name]) == Verdict(True, check.shows)
-    values = {name: answer.value for name, answer in right.items()}
-    assert check(list(values.values()))
-    for name, answer in right.items():
-        for mistake, gives in answer.mistakes.items():
-            message = check({**values, name: gives}).message
-            assert message == f"for {name!r} the answer is not {gives}. It looks as if {mistake}."
+    for name, answer in check.asked().items():
+        for gives, why in answer.named():
+            assert as_given(check, {name: gives}).message.endswith(f"the answer is not {gives}. {why}")
 
 
 @pytest.mark.parametrize("room", WRONG)

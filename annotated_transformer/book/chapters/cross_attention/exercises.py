@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -137,32 +137,34 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
     return "each source token is projected once for the keys and once for the values."
 
 
-@judge
-def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
+@formula(
+    *(
+        (n, m, d_model, once)
+        for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24))
+        for once in (True, False)
+    ),
+    shows="the formula agrees with a count of the multiplications.",
+    shown=2,
+)
+def check_multiplications(n: int, m: int, d_model: int, once: bool) -> Answer:
     """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by counting multiplications."""
-    for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24)):
-        attend = _layer(d_model)
-        x, memory = draw_normal(1, 1, n, d_model), draw_normal(2, 1, m, d_model)
-        for once in (True, False):
-            with FlopCounterMode(display=False) as counter:
-                prepared = attend.project_memory(memory, memory) if once else None
-                for t in range(n):
-                    pair = prepared or attend.project_memory(memory, memory)
-                    attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
-            right, square = counter.get_total_flops() // 2, d_model**2  # 2 flops each
-            keys = 2 * m * square
-            mistakes = {
-                "keys and values are always computed once": right - (0 if once else (n - 1) * keys),
-                "keys and values are always computed anew": right + ((n - 1) * keys if once else 0),
-                "the projection of the queries is missing, or W^O": right - n * square,
-                "the products inside the heads are missing": right - 2 * n * m * d_model,
-                "only one of the products inside the heads is counted": right - n * m * d_model,
-                "`once` is reversed": right + (n - 1) * keys * (1 if once else -1),
-            }
-            what = f"the count for n={n}, m={m}, d_model={d_model}, once={once}"
-            count = answer(n, m, d_model, once)
-            expect_number(count, right, what=what, tolerance=0.0, mistakes=mistakes)
-    return "the formula agrees with a count of the multiplications."
+    attend = _layer(d_model)
+    x, memory = draw_normal(1, 1, n, d_model), draw_normal(2, 1, m, d_model)
+    with FlopCounterMode(display=False) as counter:
+        prepared = attend.project_memory(memory, memory) if once else None
+        for t in range(n):
+            pair = prepared or attend.project_memory(memory, memory)
+            attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
+    right, square = counter.get_total_flops() // 2, d_model**2  # 2 flops each
+    keys = 2 * m * square
+    mistakes = {
+        "keys and values are always computed once": right - (0 if once else (n - 1) * keys),
+        "keys and values are always computed anew": right + ((n - 1) * keys if once else 0),
+        "the projection of the queries is missing, or W^O": right - n * square,
+        "the products inside the heads are missing": right - 2 * n * m * d_model,
+        "only one of the products inside the heads is counted": right - n * m * d_model,
+    }
+    return Answer(right, "Count four maps, the scores, and the averages.", mistakes)
 
 
 @judge

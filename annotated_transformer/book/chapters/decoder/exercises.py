@@ -6,13 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
     expect_equal,
     expect_no_mistake,
-    expect_number,
     expect_shape,
     expect_tensor,
     judge,
@@ -195,22 +194,22 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
     return "one slot between input and label, and each </s> is a label."
 
 
-@judge
-def check_allowed(answer: Callable[[int, bool], int]) -> str:
+@formula(
+    *((n, whole) for n in (7, 1, 2, 3, 12) for whole in (True, False)),
+    shows="one pass needs about n/3 times fewer.",
+    shown=2,
+)
+def check_allowed(n: int, whole: bool) -> Answer:
     """Judge `answer(n, whole)`, exercise ex-derive-pairs, by counting pairs."""
-    for n in (1, 2, 3, 7, 12):
-        for whole in (True, False):
-            lengths = [n] if whole else range(1, n + 1)
-            right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
-            mistakes = {
-                "the mask is not used: a query may not look at later keys": sum(i * i for i in lengths),
-                "each pass is taken to have all n slots": n * n * (n + 1) // 2,
-                "a slot may not look at itself; the causal mask allows it": right - sum(lengths),
-                "all passes together are counted as one": n * (n + 1) // 2,
-            }
-            what = f"the number of pairs for n={n}, {'in one pass' if whole else 'step by step'},"
-            expect_number(answer(n, whole), right, what=what, tolerance=0.0, mistakes=mistakes)
-    return "one pass needs about n/3 times fewer."
+    lengths = [n] if whole else range(1, n + 1)
+    right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
+    mistakes = {
+        "the mask is not used: a query may not look at later keys": sum(i * i for i in lengths),
+        "each pass is taken to have all n slots": n * n * (n + 1) // 2,
+        "a slot may not look at itself; the causal mask allows it": right - sum(lengths),
+        "all passes together are counted as one": n * (n + 1) // 2,
+    }
+    return Answer(right, "On how many keys, its own included, may each query look?", mistakes)
 
 
 @judge

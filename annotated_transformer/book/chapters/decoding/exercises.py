@@ -8,8 +8,8 @@ from typing import cast
 import torch
 from torch import Tensor, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     Mistakes,
@@ -302,31 +302,27 @@ def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], t
     return "all six outputs agree with one causal pass."
 
 
-@judge
-def check_alpha(answer: Callable[[float, int, float, int], float]) -> str:
+@formula(
+    *((-1.0, 2, -2.0, 6), (-1.61, 2, -1.71, 5), (-6.0, 1, -7.2, 7), (-3.0, 4, -3.3, 11)),
+    shows="it agrees with a search for the turning point.",
+)
+def check_alpha(log_p_short: float, short: int, log_p_long: float, long: int) -> Answer:
     """Judge `answer(log_p_short, short, log_p_long, long)`, exercise ex-alpha, by halving intervals."""
-    for case in ((-1.0, 2, -2.0, 6), (-1.61, 2, -1.71, 5), (-6.0, 1, -7.2, 7), (-3.0, 4, -3.3, 11)):
-        log_p_short, short, log_p_long, long = case
-        low, high = 0.0, 20.0
-        for _ in range(60):
-            alpha = (low + high) / 2
-            lp = GnmtLength(alpha)
-            wins = log_p_long / lp(torch.tensor(long).double()) > log_p_short / lp(
-                torch.tensor(short).double()
-            )
-            low, high = (low, alpha) if wins else (alpha, high)
-        quotient, lengths = math.log(log_p_long / log_p_short), (5 + long) / (5 + short)
-        mistakes = {
-            "the lengths are compared without GNMT's 5 + length": quotient / math.log(long / short),
-            "log-probabilities are subtracted; the penalty divides them": (log_p_short - log_p_long)
-            / math.log(lengths),
-            "the sign is reversed": -high,
-            "the quotient is not turned into a logarithm": log_p_long / log_p_short / math.log(lengths),
-        }
-        what = f"the turning point for {case}"
-        found = answer(log_p_short, short, log_p_long, long)
-        expect_number(found, high, what=what, tolerance=1e-6, mistakes=mistakes)
-    return "it agrees with a search for the turning point."
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        alpha = (low + high) / 2
+        lp = GnmtLength(alpha)
+        wins = log_p_long / lp(torch.tensor(long).double()) > log_p_short / lp(torch.tensor(short).double())
+        low, high = (low, alpha) if wins else (alpha, high)
+    quotient, lengths = math.log(log_p_long / log_p_short), (5 + long) / (5 + short)
+    mistakes = {
+        "the lengths are compared without GNMT's 5 + length": quotient / math.log(long / short),
+        "log-probabilities are subtracted; the penalty divides them": (log_p_short - log_p_long)
+        / math.log(lengths),
+        "the sign is reversed": -high,
+        "the quotient is not turned into a logarithm": log_p_long / log_p_short / math.log(lengths),
+    }
+    return Answer(high, "There, both log-probabilities are equal after they are divided.", mistakes, 1e-4)
 
 
 @judge

@@ -7,14 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
-    expect_no_mistake,
     judge,
     plural,
 )
@@ -149,30 +147,27 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
     return "one parameter, two uses: they agree after an update as well."
 
 
-@judge
-def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
-    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio, by drawing words and positions."""
-    for std, d_model in ((1.0, 512), (0.1, 256), (64**-0.5, 64)):
-        angles = 50 * draw_normal(1, 500, d_model // 2)
-        positions = torch.cat([angles.sin(), angles.cos()], dim=1)
-        for factor in (True, False):
-            words = std * draw_normal(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
-            right = (words.square().mean() / positions.square().mean()).sqrt().item()
-            what = f"for std={std:g}, d_model={d_model}, factor={factor}, the ratio"
-            ratio = as_number(answer(std, d_model, factor), what=what)
-            root = math.sqrt(d_model) if factor else 1.0
-            mistakes = {
-                "the RMS of a position is taken to be 1": std * root,
-                "the word is divided by √d_model instead of multiplied": std / root * math.sqrt(2),
-                "the factor is d_model instead of its root": std * root**2 * math.sqrt(2),
-                "the factor is always used": std * math.sqrt(2 * d_model),
-                "the mean square of a position, ½, is not turned into a root": 2 * std * root,
-                "this is the ratio of the mean squares": 2 * (std * root) ** 2,
-            }
-            if abs(ratio / right - 1) >= 0.02:
-                expect_no_mistake(ratio, mistakes, what=what)
-                expect(False, f"{what} is about {right:.2f} in random draws, not {ratio:.2f}.")
-    return "the formula agrees with randomly drawn words and positions."
+@formula(
+    *(
+        (std, d_model, factor)
+        for std, d_model in ((0.1, 256), (1.0, 512), (64**-0.5, 64))
+        for factor in (True, False)
+    ),
+    shows="sine and cosine have a mean square of ½, hence the root of 2.",
+    shown=2,
+)
+def check_rms_ratio(std: float, d_model: int, factor: bool) -> Answer:
+    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio."""
+    root = math.sqrt(d_model) if factor else 1.0
+    mistakes = {
+        "the RMS of a position is taken to be 1": std * root,
+        "the word is divided by √d_model instead of multiplied": std / root * math.sqrt(2),
+        "the factor is d_model instead of its root": std * root**2 * math.sqrt(2),
+        "the factor is always used": std * math.sqrt(2 * d_model),
+        "the mean square of a position, ½, is not turned into a root": 2 * std * root,
+        "this is the ratio of the mean squares": 2 * (std * root) ** 2,
+    }
+    return Answer(std * root * math.sqrt(2), "Compare the roots of both mean squares.", mistakes, 0.005)
 
 
 @judge

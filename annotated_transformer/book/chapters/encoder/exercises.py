@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
-from annotated_transformer.config import BASE, TransformerConfig
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
 Layer = Callable[[Tensor, Tensor | None], Tensor]
@@ -176,33 +176,30 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
     return "each layer reads the one below, and each gets the mask."
 
 
-@judge
-def check_count(answer: Callable[[int, int, int, int, int, int], int]) -> str:
+@formula(
+    *((2, 6, 7, 3, 5, 4), (2, 6, 11, 3, 2, 2), (6, 512, 2048, 8, 64, 64)),
+    shows="it agrees with three models, one of them the paper's.",
+    rules=(PACKAGE, "torch"),
+)
+def check_count(N: int, d_model: int, d_ff: int, h: int, d_k: int, d_v: int) -> Answer:
     """Judge `answer(N, d_model, d_ff, h, d_k, d_v)`, exercise ex-count-weights, by counting."""
-    expect_without(answer, PACKAGE, "torch")
-    small = {"vocab_size": 5, "max_length": 3, "num_layers": 2, "d_model": 6, "num_heads": 3}
-    shapes = (TransformerConfig(**small, d_ff=7, d_k=5, d_v=4), TransformerConfig(**small, d_ff=11), BASE)  # type: ignore[arg-type]
-    for c in shapes:
-        with torch.device("meta"):
-            encoder = Transformer(c).encoder
-        wanted = sum(parameter.numel() for parameter in encoder.parameters())
-        split = c.d_model // c.num_heads
-        sizes = c.num_layers, c.d_model, c.d_ff, c.num_heads, c.d_k or split, c.d_v or split
-        n, d_model, d_ff, h, d_k, d_v = sizes
-        mistakes = {
-            "the biases of the feed-forward network are missing": wanted - n * (d_ff + d_model),
-            "half of the norms' parameters are missing: two norms, each with a gain and a bias": wanted
-            - n * 2 * d_model,
-            "the norms are missing": wanted - n * 4 * d_model,
-            "N is not used": wanted // n,
-            "the attention projections are given biases": wanted + n * (2 * h * d_k + h * d_v + d_model),
-            "W^O is missing": wanted - n * h * d_v * d_model,
-            "one head is counted": wanted - n * (h - 1) * 2 * d_model * (d_k + d_v),
-        }
-        names = "N={}, d_model={}, d_ff={}, h={}, d_k={}, d_v={}".format(*sizes)
-        what = f"the count for {names}"
-        expect_number(answer(*sizes), wanted, what=what, tolerance=0.0, mistakes=mistakes)
-    return "it agrees with three models, one of them the paper's."
+    config = TransformerConfig(
+        vocab_size=5, num_layers=N, d_model=d_model, d_ff=d_ff, num_heads=h, d_k=d_k, d_v=d_v
+    )
+    with torch.device("meta"):
+        encoder = Transformer(config).encoder
+    wanted = sum(parameter.numel() for parameter in encoder.parameters())
+    mistakes = {
+        "the biases of the feed-forward network are missing": wanted - N * (d_ff + d_model),
+        "half of the norms' parameters are missing: two norms, each with a gain and a bias": wanted
+        - N * 2 * d_model,
+        "the norms are missing": wanted - N * 4 * d_model,
+        "N is not used": wanted // N,
+        "the attention projections are given biases": wanted + N * (2 * h * d_k + h * d_v + d_model),
+        "W^O is missing": wanted - N * h * d_v * d_model,
+        "one head is counted": wanted - N * (h - 1) * 2 * d_model * (d_k + d_v),
+    }
+    return Answer(wanted, "Count four maps of attention, two of the network, and two norms.", mistakes)
 
 
 @judge

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, allclose, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import normal_draws
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -110,22 +110,22 @@ def check_convolutions(answer: Convolutions) -> str:
     return "each word is by itself, and it agrees with the matrix products."
 
 
-@judge
-def check_width(answer: Callable[[float, int], float]) -> str:
-    """Judge `answer(share, attentions)`, exercise ex-share, by counting weights."""
-    for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
-        weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff
-        share = 2 * d_model * d_ff / weights
-        odds = share / (1 - share)
-        mistakes = {
-            "the number of attentions is not used": 2 * odds,
-            "one of the network's two matrices is left out": 4 * attentions * odds,
-            "two of an attention's four matrices are left out": attentions * odds,
-            "the share is not divided by what is left for attention": 2 * attentions * share,
-        }
-        what = f"for a share of {share:.4f} with {plural(attentions, 'attention')}, the ratio"
-        expect_number(answer(share, attentions), d_ff / d_model, what=what, mistakes=mistakes)
-    return "it agrees with four layers whose weights we counted."
+@formula(
+    *((2 / 3, 1), (1 / 2, 2), (1 / 3, 3), (0.2, 1)),
+    shows="the network has 2 · d · d_ff weights, and each attention 4 · d².",
+)
+def check_width(share: float, attentions: int) -> Answer:
+    """Judge `answer(share, attentions)`, exercise ex-share."""
+    odds = share / (1 - share)
+    mistakes = {
+        "the number of attentions is not used": 2 * odds,
+        "one of the network's two matrices is left out": 4 * attentions * odds,
+        "two of an attention's four matrices are left out": attentions * odds,
+        "the share is not divided by what is left for attention": 2 * attentions * share,
+    }
+    return Answer(
+        2 * attentions * odds, "Which matrices do the network and an attention have?", mistakes, 1e-3
+    )
 
 
 @judge

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import normal_draws
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention

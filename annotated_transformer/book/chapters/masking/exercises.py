@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Callable, Iterator
-from math import isclose
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import mistaken_attention
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     NONE,
     Mistakes,
-    as_number,
     expect,
     expect_close,
     expect_no_mistake,
@@ -191,28 +189,24 @@ def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
     return "both bugs are gone: no later key, and no padding."
 
 
-@judge
-def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
+@formula(
+    *((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)),
+    shows="a softmax over such scores leaks exactly the share that you wanted.",
+)
+def check_low_enough(allowed: int, hidden: int, score: float, share: float) -> Answer:
     """Judge `answer(allowed, hidden, score, share)`, exercise ex-low-enough."""
-    for allowed, hidden, score, share in ((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)):
-        keys = f"{plural(allowed, 'allowed key')} of score {score:g} and {plural(hidden, 'hidden key')}"
-        number = as_number(answer(allowed, hidden, score, share), what=f"the number for {keys}")
-        scores = torch.tensor([score] * allowed + [number] * hidden, dtype=torch.float64)
-        leaked = F.softmax(scores, dim=0)[allowed:].sum().item()
-        if not isclose(leaked, share, rel_tol=1e-4):
-            odds = share / (1 - share)
-            mistakes = {
-                "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
-                "the allowed keys keep a share of 1; what leaks is missing there": score
-                + math.log(allowed / hidden * share),
-                "the number of hidden keys is not used": score + math.log(allowed * odds),
-                "the number of allowed keys is not used": score + math.log(odds / hidden),
-            }
-            expect_no_mistake(number, mistakes, what=f"the number for {keys}")
-            expect(
-                False, f"with {keys}, your number {number:.4g} leaks a share of {leaked:.3g}, not {share:g}."
-            )
-    return "a softmax over such scores leaks exactly the share that you wanted."
+    odds = share / (1 - share)
+    mistakes = {
+        "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
+        "the allowed keys keep a share of 1; what leaks is missing there": score
+        + math.log(allowed / hidden * share),
+        "the number of hidden keys is not used": score + math.log(allowed * odds),
+        "the number of allowed keys is not used": score + math.log(odds / hidden),
+    }
+    right = score + math.log(allowed / hidden * odds)
+    return Answer(
+        right, "How large are the exponentials of all hidden keys, next to those of all keys?", mistakes, 1e-4
+    )
 
 
 @judge

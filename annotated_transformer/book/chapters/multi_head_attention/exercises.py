@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,

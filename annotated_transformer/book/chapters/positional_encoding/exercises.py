@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, equal, nn
 
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights

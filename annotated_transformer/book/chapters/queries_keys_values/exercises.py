@@ -14,8 +14,8 @@ from annotated_transformer.book.chapters.queries_keys_values.scenes import (
     draw_scenes,
 )
 from annotated_transformer.book.chapters.queries_keys_values.soft_lookup import Captioner, gaussian_average
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,

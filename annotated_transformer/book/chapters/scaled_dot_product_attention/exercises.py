@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Callable
-from math import isclose
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import as_number, expect, expect_close, explained, judge
+from annotated_transformer.book.exercises.verdict import expect, expect_close, explained, judge
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 CHANGES = ("unchanged", "sharper", "flatter", "other")
@@ -148,18 +147,20 @@ def _expect_attention(answer: Attention, what: str) -> None:
     expect_close(result, wanted, what=f"{what} for large scores", mistakes=cut)
 
 
-@judge
-def check_scale(answer: Callable[[int, float, float], float]) -> str:
-    """Check `answer(d_k, query_std, key_std)`, the factor that gives unit variance: exercise ex-scale."""
-    for d_k, query_std, key_std in ((64, 1.0, 1.0), (64, 3.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)):
-        query, key = draw_normal(0, 20_000, d_k) * query_std, draw_normal(1, 20_000, d_k) * key_std
-        what = f"for d_k={d_k} and standard deviations {query_std:g} and {key_std:g}"
-        factor = as_number(answer(d_k, query_std, key_std), what=f"{what}, the factor")
-        expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
-        spread = ((query * key).sum(dim=-1) * factor).std().item()
-        usual = " Your factor is that for unit variances." if isclose(factor, d_k**-0.5) else ""
-        expect(abs(spread - 1) < 0.03, f"{what}, the scores then deviate by {spread:.2f}, not 1.{usual}")
-    return "the width and both standard deviations enter."
+@formula(
+    *((64, 3.0, 1.0), (64, 1.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)),
+    shows="the width and both standard deviations enter.",
+)
+def check_scale(d_k: int, query_std: float, key_std: float) -> Answer:
+    """Judge `answer(d_k, query_std, key_std)`, the factor that gives unit variance, exercise ex-scale."""
+    both, root = query_std * key_std, math.sqrt(d_k)
+    mistakes = {
+        "the factor is that for unit variances": 1 / root,
+        "the variances are divided by, not their roots": 1 / (both**2 * d_k),
+        "the root of the width is missing": 1 / both,
+        "this is what the scores deviate by; divide by it": both * root,
+    }
+    return Answer(1 / (both * root), "By how much does q · k deviate?", mistakes)
 
 
 @judge

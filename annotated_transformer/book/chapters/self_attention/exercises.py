@@ -15,8 +15,8 @@ from annotated_transformer.book.chapters.self_attention.pronouns import (
     pronoun_sentences,
 )
 from annotated_transformer.book.chapters.self_attention.self_attention import SelfAttention
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,

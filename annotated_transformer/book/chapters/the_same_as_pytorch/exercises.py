@@ -14,11 +14,10 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.laws import attenti
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import SUSPECTS, suspect
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import TorchModel, pair
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
     expect_tensor,
@@ -237,25 +236,21 @@ def check_suspects() -> Answers:
     return answers
 
 
-@judge
-def check_stall(answer: Callable[[int], int]) -> str:
+@formula(
+    (8,), (2,), (3,), (5,), shows="counting stops there, in bfloat16 (8 digits) and three smaller formats."
+)
+def check_stall(digits: int) -> Answer:
     """Judge `answer(digits)`, exercise ex-stall, by counting in formats of that many digits."""
-    for digits in (2, 3, 5, 8):
-        total = 0
-        while (after := _rounded(total + 1, digits)) != total:
-            total = after
-        result = as_number(answer(digits), what="the result")
-        mistakes = {
-            2 ** (digits - 1): "One digit more: with 2 digits, 3 is still a number (1.1 in binary, times 2).",
-            2**digits - 1: "The next sum, 1 larger, is a power of 2, which needs only one digit.",
-            2 ** (digits + 1): "One digit less: halfway between two numbers, the even one is taken.",
-        }
-        hint = mistakes.get(int(result), "")
-        expect(
-            result == total,
-            f"with {digits} binary digits, counting stops at {total}, not at {result}. {hint}".strip(),
-        )
-    return "counting stops there, in bfloat16 (8 digits) and three smaller formats."
+    total = 0
+    while (after := _rounded(total + 1, digits)) != total:
+        total = after
+    mistakes = {
+        "one digit is missing: with 2 digits, 3 is still a number (1.1 in binary, times 2)": 2
+        ** (digits - 1),
+        "the next sum is missing: it is a power of 2, which needs only one digit": 2**digits - 1,
+        "there is one digit too many: halfway between two numbers, the even one is taken": 2 ** (digits + 1),
+    }
+    return Answer(total, "From which number on is 1 only half of a step?", mistakes)
 
 
 def _rounded(number: int, digits: int) -> int:

@@ -1,7 +1,7 @@
 """Checks of the exercises of the chapter on training (section 5 of the paper)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from math import isclose
 
@@ -9,14 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
-    expect_no_mistake,
-    expect_number,
     expect_tensor,
     judge,
     plural,
@@ -203,40 +200,38 @@ def check_update(answer: Update) -> str:
     return "two updates have the right losses, and each uses its own gradient."
 
 
-@judge
-def check_optimum(answer: Callable[[int, float], Sequence[float]]) -> str:
-    """Judge `answer(classes, smoothing)`, exercise ex-smoothed-optimum, by the slope at the optimum."""
-    for classes, smoothing in ((10, 0.1), (7, 0.5), (37_000, 0.1)):
-        where = f"for {classes:,} classes and ε = {smoothing}"
-        three = tuple(answer(classes, smoothing))
-        expect(len(three) == 3, "return three numbers: the probability, the lead, and the loss.")
-        probability, gap, lowest = (as_number(number, what=f"{where}, each of the three") for number in three)
-        logits = torch.zeros(1, classes, dtype=torch.float64)
-        logits[0, 3] = gap
-        logits.requires_grad_()
-        loss = F.cross_entropy(logits, torch.tensor([3]), label_smoothing=smoothing)
-        (slope,) = torch.autograd.grad(loss, logits)
-        q, rest = 1 - smoothing + smoothing / classes, smoothing / classes
-        alone = smoothing / (classes - 1)
-        leads = {
-            "the label has no part in the smoothing; it gets ε / n, too": math.log((1 - smoothing) / alone),
-            "the label's target is taken to be 1 − ε; it is 1 − ε + ε / n": math.log((1 - smoothing) / rest),
-        }
-        if slope.abs().max().item() >= 1e-6:
-            expect_no_mistake(gap, leads, what=f"{where}, the lead")
-            lean = f"the label's slope there is {slope[0, 3].item():.1g}"
-            expect(False, f"{where}, the loss is not smallest at your lead {gap:.9g}: {lean}.")
-        found = logits.softmax(-1)[0, 3].item()
-        shares = {"the label's own share ε / n is missing": 1 - smoothing, "this is one other class's": rest}
-        what = f"{where}, the probability"
-        expect_number(probability, found, what=what, tolerance=1e-6, mistakes=shares)
-        losses = {
-            "this is the perplexity": math.exp(loss.item()),
-            "only the label's part is counted": -q * math.log(q),
-            "one of the other classes is counted; there are n − 1": -q * math.log(q) - rest * math.log(rest),
-        }
-        expect_number(lowest, loss.item(), what=f"{where}, the loss", tolerance=1e-6, mistakes=losses)
-    return "at your optimum, the gradient is 0, and the probability and the loss are right."
+@formula(
+    *((10, 0.1), (7, 0.5), (37_000, 0.1)),
+    shows="the loss is smallest where the probabilities are the smoothed targets: their entropy.",
+)
+def check_optimum(classes: int, smoothing: float) -> Answer:
+    """Judge `answer(classes, smoothing)`, three numbers, exercise ex-smoothed-optimum."""
+    other, alone = smoothing / classes, smoothing / (classes - 1)
+    best = 1 - smoothing + other
+    lead, own = math.log(best / other), -best * math.log(best)
+    loss = own - (classes - 1) * other * math.log(other)
+    mistakes = {
+        "the label's own share ε / n is missing in its probability": [1 - smoothing, lead, loss],
+        "the probability is that of one other class": [other, lead, loss],
+        "the label has no part in the smoothing; it gets ε / n, too": [
+            best,
+            math.log((1 - smoothing) / alone),
+            loss,
+        ],
+        "the label's target is taken to be 1 − ε in the lead": [
+            best,
+            math.log((1 - smoothing) / other),
+            loss,
+        ],
+        "the loss is turned into a perplexity": [best, lead, math.exp(loss)],
+        "only the label's part of the loss is counted": [best, lead, own],
+        "one of the other classes is counted in the loss; there are n − 1": [
+            best,
+            lead,
+            own - other * math.log(other),
+        ],
+    }
+    return Answer([best, lead, loss], "Set the derivative with respect to z to 0.", mistakes, 1e-4)
 
 
 @judge

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.book.exercises.predictions import Answer, Answers, predictions
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_number, judge, plural
 
@@ -180,26 +180,27 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     return "it agrees with sacreBLEU for five pairs."
 
 
-@judge
-def check_one_word(answer: Callable[[int, int], float]) -> str:
+@formula(
+    *((12, 0), (12, 2), (8, 0), (8, 4), (8, 7), (20, 10), (9, 8), (5, 0), (7, 3)),
+    shows="it agrees with sacreBLEU for nine such sentences.",
+    shown=2,
+)
+def check_one_word(tokens: int, place: int) -> Answer:
     """Judge `answer(tokens, place)`, exercise ex-one-word, by scoring such sentences."""
-    for tokens, place in ((8, 0), (8, 4), (8, 7), (12, 1), (12, 2), (20, 10), (9, 8), (5, 0), (7, 3)):
-        reference = [f"w{number}" for number in range(tokens)]
-        hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
-        wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
-        inside, edge = 1.0, 1.0
-        for n in range(1, 5):
-            inside *= max(0, tokens - n + 1 - n) / (tokens - n + 1)
-            edge *= (tokens - n) / (tokens - n + 1)
-        mistakes = {
-            "the token is taken to be in n windows, as one far from the ends is": 100 * inside**0.25,
-            "the token is taken to be in one window, as one at the edge is": 100 * edge**0.25,
-            "BLEU is not multiplied by 100": wanted / 100,
-            "the fourth root is missing": 100 * (wanted / 100) ** 4,
-        }
-        what = f"BLEU for {tokens} tokens with a wrong one at place {place}"
-        expect_number(answer(tokens, place), wanted, what=what, tolerance=1e-6, mistakes=mistakes)
-    return "it agrees with sacreBLEU for nine such sentences."
+    reference = [f"w{number}" for number in range(tokens)]
+    hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
+    wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
+    inside, edge = 1.0, 1.0
+    for n in range(1, 5):
+        inside *= max(0, tokens - n + 1 - n) / (tokens - n + 1)
+        edge *= (tokens - n) / (tokens - n + 1)
+    mistakes = {
+        "the token is taken to be in n windows, as one far from the ends is": 100 * inside**0.25,
+        "the token is taken to be in one window, as one at the edge is": 100 * edge**0.25,
+        "BLEU is not multiplied by 100": wanted / 100,
+        "the fourth root is missing": 100 * (wanted / 100) ** 4,
+    }
+    return Answer(wanted, "In how many windows of each size is this token?", mistakes, 1e-4)
 
 
 @judge
