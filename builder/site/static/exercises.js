@@ -1,23 +1,14 @@
 /* The fields of exercises whose answers are values. What is right, and what mistakes give, comes with the page from the checks
-   of the notebooks (predictions.py). What a reader writes stays in the browser. */
+   of the notebooks (answers.py). What a reader writes stays in the browser. */
 (() => {
   "use strict";
   /** @typedef {string | number | boolean | (number | boolean)[] | (number | boolean)[][]} Value */
   /** @typedef {{ name: string, kind: string, value: Value, tolerance: number, clue: string, mistakes: [Value, string][], choices: string[] }} Field */
-  /** @typedef {{ right: boolean, why: string }} Verdict */
-  /** @typedef {{ given: string[], right: boolean }} Progress */
-  /** @typedef {{ of: number, exercises: Record<string, Progress> }} Chapter */
+  /** @typedef {{ of: number, exercises: Record<string, { given: string[], right: boolean }> }} Chapter */
 
-  // 1. What a text says. A comma may stand for a point, divide thousands, or stand between two numbers, so a text may have several
-  //    readings.
-  const TRUTHS = /** @type {Record<string, number[]>} */ ({
-    true: [1],
-    t: [1],
-    yes: [1],
-    false: [0],
-    f: [0],
-    no: [0],
-  });
+  // 1. What a text says. A comma may stand for a point, divide thousands, or stand between two numbers: a text may have several
+  //    readings, and is right if one of them is.
+  const TRUTHS = new Map(Object.entries({ true: 1, t: 1, yes: 1, false: 0, f: 0, no: 0 }));
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
   const THOUSANDS = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
   /** @type {(word: string) => number[]} */
@@ -26,36 +17,33 @@
     if (sign) return numbers(left).flatMap((a) => numbers(right).map((b) => (sign === "/" ? a / b : a ** b)));
     if (word.endsWith("%")) return numbers(word.slice(0, -1)).map((share) => share / 100);
     const bare = word.replaceAll("_", "");
-    const texts = [bare.replace(",", "."), ...(THOUSANDS.test(bare) ? [bare.replaceAll(",", "")] : [])];
-    return TRUTHS[word] ?? texts.filter((text) => NUMBER.test(text)).map(Number);
+    const texts = [bare.replace(",", "."), THOUSANDS.test(bare) ? bare.replaceAll(",", "") : ""];
+    const truth = TRUTHS.get(word);
+    return truth === undefined ? texts.filter((text) => NUMBER.test(text)).map(Number) : [truth];
   };
-  /** @type {(words: string[], place: number) => number[] | null} */
-  const all = (words, place) => {
-    const read = words.filter(Boolean).map((word) => numbers(word).at(place));
-    return read.length && !read.includes(undefined) ? /** @type {number[]} */ (read) : null;
-  };
-  /** @type {((row: string) => number[] | null)[]} */
-  const READERS = [
-    (row) => all(row.split(/,?\s+/), 0),
-    (row) => all(row.split(/,?\s+/), -1),
-    (row) => all(row.split(/[\s,]+/), 0),
-  ];
-  /** @type {(field: Field, text: string) => Value[]} */
-  const readings = ({ kind }, text) => {
+  /** @type {(between: RegExp, reading: number) => (row: string) => (number | undefined)[]} */
+  const reader = (between, reading) => (row) =>
+    row
+      .split(between)
+      .filter(Boolean)
+      .map((word) => numbers(word).at(reading));
+  const READERS = [reader(/,?\s+/, 0), reader(/,?\s+/, -1), reader(/[\s,]+/, 0)];
+  /** @type {(kind: string, text: string) => unknown[]} */
+  const readings = (kind, text) => {
     const simple = text.trim().toLowerCase().replace(/\s+/g, " ");
     if (kind === "text" || kind === "choice") return [simple.replace(/["'“”]/g, "")];
     const signs = simple
       .replace(/[−–]/g, "-")
-      .replace(/ ?(\/|\^|\*\*) ?/g, "$1")
-      .replaceAll(" %", "%");
+      .replace(/ ?(\/|\^|\*\*|%) ?/g, "$1 ")
+      .replace(/(\/|\^|\*\*) /g, "$1");
     const rows = (kind === "shape" ? signs.replace(/[x×*]/g, " ") : signs)
       .split(/ ?; ?|[\])] ?, ?[[(]/)
       .map((row) => row.replace(/[()[\]{}]/g, " ").trim());
-    const found = READERS.map((reader) => rows.map(reader)).filter((read) => !read.includes(null));
-    const several = /** @type {number[][][]} */ (found);
-    if (kind === "rows") return several;
-    const [one] = [several.filter((read) => read.length === 1).map(([row]) => row)];
-    return kind === "number" ? one.filter((row) => row.length === 1).map(([number]) => number) : one;
+    const found = READERS.map((read) => rows.map(read));
+    const whole = found.filter((read) => read.every((row) => row.length && !row.includes(undefined)));
+    if (kind === "rows") return whole;
+    const flat = whole.filter((read) => read.length === 1).map(([row]) => row);
+    return kind === "number" ? flat.filter((row) => row.length === 1).map(([number]) => number) : flat;
   };
   /** @type {(given: unknown, other: unknown, tolerance: number) => boolean} */
   const same = (given, other, tolerance) => {
@@ -65,161 +53,157 @@
     return Math.abs(Number(given) - Number(other)) <= tolerance * (1 + Math.abs(Number(other)));
   };
 
-  // 2. The verdict on a text; none on an empty one.
-  const EXAMPLES = /** @type {Record<string, string>} */ ({
-    number: "a number, such as 0.5, 1/3, or 20%",
-    shape: "a shape, such as (2, 3) or 2 × 3",
-    row: "a row, such as 1/3 0.5 0",
-    rows: "rows, such as 1 2; 3 4",
-    truths: "a row, such as True False True",
-    text: "a text",
-  });
-  /** @type {(field: Field, text: string) => Verdict | null} */
-  const judge = (field, text) => {
-    if (!text.trim()) return null;
-    const read = readings(field, text);
+  // 2. What is wrong with a text, or nothing: "".
+  const EXAMPLES = new Map(
+    Object.entries({
+      number: "a number, such as 0.5, 1/3, or 20%",
+      shape: "a shape, such as (2, 3) or 2 × 3",
+      row: "a row, such as 1/3 0.5 0",
+      rows: "rows, such as 1 2; 3 4",
+      truths: "a row, such as True False True",
+    }),
+  );
+  /** @type {(field: Field, text: string) => string} */
+  const fault = ({ kind, value, mistakes, clue, tolerance }, text) => {
+    const read = readings(kind, text);
     /** @type {(value: Value) => boolean} */
-    const gives = (value) => read.some((given) => same(given, value, field.tolerance));
-    if (!read.length) return { right: false, why: `Write ${EXAMPLES[field.kind]}.` };
-    if (gives(field.value)) return { right: true, why: "" };
-    const [, why] = field.mistakes.find(([value]) => gives(value)) ?? [null, field.clue];
-    return { right: false, why };
+    const gives = (value) => read.some((given) => same(given, value, tolerance));
+    if (!read.length) return `Write ${EXAMPLES.get(kind)}.`;
+    return gives(value) ? "" : (mistakes.find(([mistake]) => gives(mistake))?.[1] ?? clue);
   };
 
-  // 3. Progress, by chapter and exercise. Where storage is denied, it stays in memory.
+  // 3. Progress, by chapter and exercise. Where storage is denied or full, it lasts for the visit.
   const KEY = "at-exercises";
+  const page = location.pathname.replace(/^.*\/|\.html$/g, "");
   /** @type {Record<string, Chapter>} */
-  let memory = {};
+  let progress = {};
   const recall = () => {
     try {
-      memory = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? memory;
+      progress = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? progress; // another tab may have changed it
     } catch {
       // what is in memory counts
     }
-    return memory;
+    return progress;
   };
-  /** @type {(all: Record<string, Chapter>) => void} */
-  const keep = (all) => {
-    memory = all;
+  /** @type {(changed: Record<string, Chapter>) => void} */
+  const keep = (changed) => {
+    progress = changed;
     try {
-      localStorage.setItem(KEY, JSON.stringify(all));
+      localStorage.setItem(KEY, JSON.stringify(progress));
     } catch {
-      // for this visit only
+      // it is in memory
     }
+    showContents();
   };
-  /** @type {(chapter: Chapter | undefined) => number} */
-  const solved = (chapter) => Object.values(chapter?.exercises ?? {}).filter(({ right }) => right).length;
 
   /** @type {(name: string, text?: string, values?: Record<string, string>) => any} */
   const element = (name, text = "", values = {}) => {
-    const made = document.createElement(name);
-    made.textContent = text;
-    for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
+    const made = Object.assign(document.createElement(name), { textContent: text });
+    Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
     return made;
   };
-  const page = location.pathname.split("/").at(-1)?.replace(".html", "") ?? "";
 
-  // 4. The contents: how many exercises of each chapter are right.
+  // 4. The contents: how many exercises of a chapter are right, beside it and on the page that lists them.
+  const summary = element("output");
   const showContents = () => {
-    const all = recall();
+    /** @type {(place: Element | null | undefined, right: number, of: number) => void} */
+    const show = (place, right, of) =>
+      place?.append(
+        element("small", `${right} of ${of}`, { class: "at-progress", title: "exercises that are right" }),
+      );
     document.querySelectorAll(".at-progress").forEach((old) => old.remove());
     for (const link of document.querySelectorAll(".bd-sidebar-primary a.internal")) {
       const address = link.getAttribute("href") ?? "";
-      const chapter = all[address === "#" ? page : address.replace(/^.*\/|\.html.*$/g, "")];
-      const shown = `${solved(chapter)} of ${chapter?.of}`;
-      if (chapter)
-        link.append(element("small", shown, { class: "at-progress", title: "exercises that are right" }));
+      const { of, exercises } =
+        progress[address === "#" ? page : address.replace(/^.*\/|\.html.*$/g, "")] ?? {};
+      if (exercises) show(link, Object.values(exercises).filter(({ right }) => right).length, of);
     }
-    let [right, total] = [0, 0];
-    for (const table of document.querySelectorAll("article p.rubric + div table, article p.rubric + table")) {
-      const marks = Array.from(table.querySelectorAll(".at-judged"));
-      const found = marks.filter((mark) => {
-        const [file, label] = mark.closest("tr")?.querySelector("a")?.getAttribute("href")?.split("#") ?? [];
-        const done = all[file?.replace(".html", "") ?? ""]?.exercises[label ?? ""]?.right ?? false;
-        mark.replaceChildren(done ? element("span", "✓", { role: "img", "aria-label": "right" }) : "");
-        return done;
-      });
-      [right, total] = [right + found.length, total + marks.length];
-      const text = `${found.length} of ${marks.length}`;
+    for (const mark of document.querySelectorAll("span.at-judged")) {
+      const [chapter, label] =
+        mark.closest("td")?.querySelector("a")?.getAttribute("href")?.split(".html#") ?? [];
+      const right = chapter && label && progress[chapter]?.exercises[label]?.right;
+      mark.replaceChildren(right ? element("span", "✓", { role: "img", "aria-label": "right" }) : "");
+    }
+    for (const table of document.querySelectorAll("table:has(span.at-judged)")) {
       const title = table.closest(".pst-scrollable-table-container")?.previousElementSibling;
-      if (marks.length) title?.append(element("small", text, { class: "at-progress" }));
+      show(
+        title,
+        table.querySelectorAll("span.at-judged > *").length,
+        table.querySelectorAll("span.at-judged").length,
+      );
     }
-    if (total) summary.textContent = `${right} of the ${total} exercises that a page judges: right.`;
+    const [right, of] = ["span.at-judged > *", "span.at-judged"].map(
+      (marks) => document.querySelectorAll(marks).length,
+    );
+    summary.textContent = `${right} of the ${of} exercises that a page judges: right.`;
   };
-  const summary = element("output");
-  const addClearing = () => {
-    const place = document.querySelector("article h2")?.parentElement;
-    const bar = element("p", "", { class: "at-bar" });
+  const addSummary = () => {
     const clear = element("button", "Clear my answers", { type: "button" });
-    clear.addEventListener("click", () => {
-      keep({});
-      showContents();
-    });
+    clear.addEventListener("click", () => keep({}));
+    const bar = element("p", "", { class: "at-bar" });
     bar.append(summary, clear);
-    place?.before(bar);
+    document.querySelector("article section section")?.before(bar);
   };
 
   // 5. The fields of an exercise, in its box.
-  /** @type {(script: Element, i: number, scripts: Element[]) => void} */
-  const addFields = (script, _, scripts) => {
-    const { shows, fields } = /** @type {{ shows: string, fields: Field[] }} */ (
-      JSON.parse(script.textContent ?? "")
-    );
+  /** @type {(field: Field, id: string) => { field: Field, label: any, input: any, verdict: any }} */
+  const makeRow = (field, id) => {
+    const choice = field.kind === "choice";
+    const input = element(choice ? "select" : "input", "", { id, "aria-describedby": `${id}-verdict` });
+    if (choice) input.append(new Option("…", ""), ...field.choices.map((one) => new Option(one)));
+    else Object.assign(input, { type: "text", autocomplete: "off", spellcheck: false });
+    const verdict = element("output", "", { id: `${id}-verdict`, for: id });
+    return { field, label: element("label", field.name, { for: id }), input, verdict };
+  };
+  /** @type {(output: HTMLElement, right: boolean, text: string) => void} */
+  const say = (output, right, text) => {
+    if (output.textContent !== text) output.textContent = text; // else it would be read out again
+    output.className = right ? "at-right" : "at-wrong";
+  };
+  /** @type {(script: Element, place: number, scripts: Element[]) => void} */
+  const addFields = (script, _, { length: of }) => {
+    /** @type {{ shows: string, fields: Field[] }} */
+    const { shows, fields } = JSON.parse(script.textContent ?? "");
     const box = /** @type {HTMLElement} */ (script.parentElement);
     const title = box.querySelector(".caption-number")?.textContent?.trim();
     const form = element("form", "", { class: "at-fields", "aria-label": `Your answers to ${title}` });
-    const kinds = [...new Set(fields.map(({ kind }) => EXAMPLES[kind]).filter(Boolean))];
-    if (kinds.length) form.append(element("p", `Write ${kinds.join(", or ")}.`, { class: "at-examples" }));
-    const rows = fields.map((field, place) => {
-      const id = `${box.id}-${place}`;
-      const label = element("label", field.name, { for: id });
-      const described = { id, "aria-describedby": `${id}-verdict` };
-      const input =
-        field.kind === "choice" ? element("select", "", described) : element("input", "", described);
-      if (field.kind === "choice")
-        input.append(
-          element("option", "…", { value: "" }),
-          ...field.choices.map((one) => element("option", one)),
-        );
-      else Object.assign(input, { type: "text", autocomplete: "off", spellcheck: false });
-      const verdict = element("output", "", { id: `${id}-verdict`, for: id });
-      form.append(label, input, verdict);
-      return { field, input, verdict };
-    });
-    const [check, clear] = [element("button", "Check"), element("button", "Clear", { type: "button" })];
+    const rows = fields.map((field, place) => makeRow(field, `${box.id}-${place}`));
+    const examples = new Set(fields.map(({ kind }) => EXAMPLES.get(kind)).filter(Boolean));
+    if (examples.size)
+      form.append(element("p", `Write ${[...examples].join(", or ")}.`, { class: "at-examples" }));
+    rows.forEach(({ label, input, verdict }) => form.append(label, input, verdict));
+    const clear = element("button", "Clear", { type: "button" });
     const result = element("output");
     const bar = element("div", "", { class: "at-bar" });
-    bar.append(check, clear, result);
+    bar.append(element("button", "Check"), clear, result);
     form.append(bar);
     script.replaceWith(form);
 
-    /** @type {(output: HTMLElement, verdict: Verdict | null) => void} */
-    const show = (output, verdict) => {
-      const text = verdict ? (verdict.right ? "✓ Right." : `✗ ${verdict.why}`) : "";
-      if (output.textContent !== text) output.textContent = text; // else it would be read out again
-      output.className = verdict ? (verdict.right ? "at-right" : "at-wrong") : "";
-    };
-    const judgeAll = () => {
-      const verdicts = rows.map(({ field, input }) => judge(field, input.value));
+    /** Judge what is written, show the verdicts, and return whether all of it is right. */
+    const judge = () => {
+      const faults = rows.map(
+        ({ field, input }) => input.value.trim() && (fault(field, input.value) || "right"),
+      );
       rows.forEach(({ input, verdict }, i) => {
-        show(verdict, verdicts[i]);
-        input.setAttribute("aria-invalid", String(verdicts[i]?.right === false));
+        const right = faults[i] === "right";
+        say(verdict, right, right ? "✓ Right." : faults[i] && `✗ ${faults[i]}`);
+        input.setAttribute("aria-invalid", String(Boolean(faults[i]) && !right));
       });
-      const right = verdicts.filter((verdict) => verdict?.right).length;
-      const done = right === rows.length;
-      const all = `✓ All right: ${shows}`;
-      result.textContent = done ? all : verdicts.some(Boolean) ? `${right} of ${rows.length} right.` : "";
-      result.className = done ? "at-right" : "";
-      return done;
+      const count = faults.filter((one) => one === "right").length;
+      const all = count === rows.length;
+      say(
+        result,
+        all,
+        all ? `✓ All right: ${shows}` : faults.some(Boolean) ? `${count} of ${rows.length} right.` : "",
+      );
+      return all;
     };
     const save = () => {
+      const [right, given] = [judge(), rows.map(({ input }) => input.value)];
       const all = recall();
-      const right = judgeAll();
-      const given = rows.map(({ input }) => input.value);
       const exercises = { ...all[page]?.exercises, [box.id]: { given, right } };
       if (!given.some(Boolean)) delete exercises[box.id];
-      keep({ ...all, [page]: { of: scripts.length, exercises } });
-      showContents();
+      keep({ ...all, [page]: { of, exercises } });
     };
     form.addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -229,22 +213,22 @@
       if (event.key === "Enter" && event.target instanceof HTMLSelectElement) form.requestSubmit(); // as in an input
     });
     form.addEventListener("input", (/** @type {Event} */ event) => {
-      const row = rows.find(({ input }) => input === event.target);
-      if (row) show(row.verdict, null); // it was on another answer
-      result.textContent = "";
+      const changed = rows.filter(({ input }) => input === event.target).map(({ verdict }) => verdict);
+      [...changed, result].forEach((output) => say(output, false, "")); // it was about another answer
     });
     clear.addEventListener("click", () => {
-      rows.forEach(({ input }) => (input.value = ""));
+      form.reset();
       save();
       rows[0].input.focus();
     });
-    recall()[page]?.exercises[box.id]?.given.forEach((text, place) => {
+    progress[page]?.exercises[box.id]?.given.forEach((text, place) => {
       if (rows[place]) rows[place].input.value = text;
     });
-    judgeAll();
+    judge();
   };
 
+  recall();
   Array.from(document.querySelectorAll("script.at-judged")).forEach(addFields);
-  if (document.querySelector("span.at-judged")) addClearing();
+  if (document.querySelector("span.at-judged")) addSummary();
   showContents();
 })();

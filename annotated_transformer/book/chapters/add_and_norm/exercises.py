@@ -35,26 +35,15 @@ def check_scales() -> Answers:
     sample = "the variance is divided by 3 instead of 4"
     large, turned = normed(larger), normed(negative)
     return {
-        str(larger): answer(
-            large,
-            {
-                "nothing is divided by the deviation, so that a factor of 10 stays": 10 * large,
-                "the mean is not subtracted, so that 100 stays": large + 100,
-                sample: large * 0.75**0.5,
-            },
-        ),
-        str(negative): answer(
-            turned,
-            {
-                "the sign is lost; the deviation is positive, so a factor of −1 stays": -turned,
-                sample: turned * 0.75**0.5,
-            },
-        ),
-        str(equal): answer(
-            normed(equal),
-            {"the mean is not subtracted": 7 * ones, "0 / 0 is taken to be 1; ε keeps it 0": ones},
-        ),
-    }
+        str(larger): answer(large,
+            {"nothing is divided by the deviation, so that a factor of 10 stays": 10 * large,
+            "the mean is not subtracted, so that 100 stays": large + 100, sample: large * 0.75**0.5}),
+        str(negative): answer(turned,
+            {"the sign is lost; the deviation is positive, so a factor of −1 stays": -turned,
+            sample: turned * 0.75**0.5}),
+        str(equal): answer(normed(equal), {"the mean is not subtracted": 7 * ones,
+            "0 / 0 is taken to be 1; ε keeps it 0": ones}),
+    }  # fmt: skip
 
 
 @judge

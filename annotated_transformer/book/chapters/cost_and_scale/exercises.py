@@ -11,12 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    expect_tensor,
-    judge,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge
 
 Partial = tuple[Tensor, Tensor, Tensor]  # of a softmax: the largest score, the sum, and the sum of values
 
@@ -33,33 +28,20 @@ def check_growth() -> Answers:
 
     still = "this quantity is taken to stay"
     return {
-        "scores and averages, n doubled": Answer(
-            4, "There are n² scores, of width d each.", {"each token is taken to have one score; it has n": 2}
-        ),
-        "projections, n doubled": twice(
-            "Each token is projected by itself.",
-            "each token is taken to be projected for each other one",
-            still,
-        ),
-        "scores and averages, d doubled": twice(
-            "Each of the n² scores is a sum over d features.",
-            "scores are taken to have d × d matrices",
-            still,
-        ),
-        "projections, d doubled": Answer(
-            4, "The matrices are d × d.", {"only one side of the matrices is taken to grow": 2}
-        ),
+        "scores and averages, n doubled": Answer(4, "There are n² scores, of width d each.",
+            {"each token is taken to have one score; it has n": 2}),
+        "projections, n doubled": twice("Each token is projected by itself.",
+            "each token is taken to be projected for each other one", still),
+        "scores and averages, d doubled": twice("Each of the n² scores is a sum over d features.",
+            "scores are taken to have d × d matrices", still),
+        "projections, d doubled": Answer(4, "The matrices are d × d.",
+            {"only one side of the matrices is taken to grow": 2}),
         "kept attention weights, heads doubled": twice(
             "Each head has its own n² weights, however narrow it is.",
-            "the heads are taken to double both sides",
-            "narrower heads are taken to keep fewer weights",
-        ),
-        "KV cache, n doubled": twice(
-            "A token adds one key and one value in each layer.",
-            "the cache is taken to hold n² weights",
-            still,
-        ),
-    }
+            "the heads are taken to double both sides", "narrower heads are taken to keep fewer weights"),
+        "KV cache, n doubled": twice("A token adds one key and one value in each layer.",
+            "the cache is taken to hold n² weights", still),
+    }  # fmt: skip
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, *, scale: bool = True) -> Tensor:

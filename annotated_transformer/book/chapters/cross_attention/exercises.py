@@ -34,34 +34,18 @@ def check_rectangle() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
     target = "keys are taken from the target, as in self-attention"
     return {
-        "weights": Answer(
-            (2, 8, 4, 7),
+        "weights": Answer((2, 8, 4, 7),
             "There is a row for each query, which is a target token, and a column for each source token.",
-            {
-                "rows and columns are swapped": (2, 8, 7, 4),
-                target: (2, 8, 4, 4),
-                "the heads are missing": (2, 4, 7),
-            },
-        ),
-        "keys": Answer(
-            (2, 8, 7, 64),
-            "Keys come from the source.",
-            {target: (2, 8, 4, 64), "the width is not divided among the heads": (2, 8, 7, 512)},
-        ),
-        "mask": Answer(
-            (2, 1, 1, 7),
-            "The mask hides source tokens, whichever token asks.",
-            {
-                "the axes of the heads and the queries are missing": (2, 7),
-                "each query has its own row": (2, 1, 4, 7),
-            },
-        ),
-        "output": Answer(
-            (2, 4, 512),
-            "There is one output for each query, which is a target token.",
-            {"there is one for each source token": (2, 7, 512), "it is that of one head": (2, 4, 64)},
-        ),
-    }
+            {"rows and columns are swapped": (2, 8, 7, 4), target: (2, 8, 4, 4),
+            "the heads are missing": (2, 4, 7)}),
+        "keys": Answer((2, 8, 7, 64), "Keys come from the source.", {target: (2, 8, 4, 64),
+            "the width is not divided among the heads": (2, 8, 7, 512)}),
+        "mask": Answer((2, 1, 1, 7), "The mask hides source tokens, whichever token asks.",
+            {"the axes of the heads and the queries are missing": (2, 7),
+            "each query has its own row": (2, 1, 4, 7)}),
+        "output": Answer((2, 4, 512), "There is one output for each query, which is a target token.",
+            {"there is one for each source token": (2, 7, 512), "it is that of one head": (2, 4, 64)}),
+    }  # fmt: skip
 
 
 @judge

@@ -29,20 +29,14 @@ def check_shifted() -> Answers:
     whole = {"nothing is left out": [[1, 7, 8, 9, 2], [1, 5, 2, 0, 0]]}
     ends = "</s> is left out of each row; only the last column is"
     return {
-        "inputs": Answer(
-            inputs,
+        "inputs": Answer(inputs,
             "They begin with <s>, and each slot's input is the label of the slot before.",
-            {"these are the labels": labels, ends: [[1, 7, 8, 9], [1, 5, 0, 0]], **whole},
-        ),
-        "labels": Answer(
-            labels,
-            "Each slot's label is the next token, and </s> is one, too.",
-            {"these are the inputs": inputs, **whole},
-        ),
-        "counted": Answer(
-            6, "Labels that are padding do not count.", {"padding is counted": 8, "</s> is not counted": 4}
-        ),
-    }
+            {"these are the labels": labels, ends: [[1, 7, 8, 9], [1, 5, 0, 0]], **whole}),
+        "labels": Answer(labels, "Each slot's label is the next token, and </s> is one, too.",
+            {"these are the inputs": inputs, **whole}),
+        "counted": Answer(6, "Labels that are padding do not count.", {"padding is counted": 8,
+            "</s> is not counted": 4}),
+    }  # fmt: skip
 
 
 @judge

@@ -59,22 +59,14 @@ def check_search_texts() -> Answers:
     looks = "this is the most likely text; this search does not look that far"
     return {
         "greedy": Answer(first, "It takes the most likely word at each step.", {looks: best}),
-        "a beam of 2": Answer(
-            second,
-            "It keeps the two most likely first words, and multiplies.",
-            {looks: best, "only the most likely first word is continued": first},
-        ),
-        "exhaustive": Answer(
-            best,
-            "Multiply the shares along each path.",
-            {"a text of one word is left out": second, "the most likely word is taken at each step": first},
-        ),
-        "exhaustive, mean per token": Answer(
-            long,
+        "a beam of 2": Answer(second, "It keeps the two most likely first words, and multiplies.",
+            {looks: best, "only the most likely first word is continued": first}),
+        "exhaustive": Answer(best, "Multiply the shares along each path.",
+            {"a text of one word is left out": second, "the most likely word is taken at each step": first}),
+        "exhaustive, mean per token": Answer(long,
             "Divide the logarithm by the number of tokens, with the end as one.",
-            {"the logarithm is not divided by the number of tokens": best},
-        ),
-    }
+            {"the logarithm is not divided by the number of tokens": best}),
+    }  # fmt: skip
 
 
 def random_tree(seed: int) -> Next:

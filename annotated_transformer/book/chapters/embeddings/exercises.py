@@ -10,12 +10,7 @@ from torch import Tensor, equal, nn
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
 from annotated_transformer.model.embeddings import TokenEmbedding
 
 SOURCE, TARGET, LABELS, VOCAB = (4, 7, 4, 2), (1, 5, 7), (5, 7, 2), 10
@@ -40,30 +35,16 @@ def check_gradient_rows() -> Answers:
     source, target, output, shared = _moved_rows()
     everything = "the whole vocabulary is counted; a lookup moves only what it reads"
     return {
-        "source": Answer(
-            source,
-            "A row that is read twice is still one row.",
-            {"the row that is read twice is counted twice": len(SOURCE), everything: VOCAB},
-        ),
-        "target": Answer(
-            target,
-            "Which tokens are read from it?",
-            {"the labels are counted, too": len({*TARGET, *LABELS}), everything: VOCAB},
-        ),
-        "output": Answer(
-            output,
-            "Which logits does the softmax divide by their sum?",
-            {"only the labels are counted; the softmax lowers all other logits": len(LABELS)},
-        ),
-        "shared": Answer(
-            shared,
-            "It is read, and it also gives the logits.",
-            {
-                "only tokens of the batch are counted": len({*SOURCE, *TARGET, *LABELS}),
-                "the three counts are added; it is the same row": source + target + output,
-            },
-        ),
-    }
+        "source": Answer(source, "A row that is read twice is still one row.",
+            {"the row that is read twice is counted twice": len(SOURCE), everything: VOCAB}),
+        "target": Answer(target, "Which tokens are read from it?",
+            {"the labels are counted, too": len({*TARGET, *LABELS}), everything: VOCAB}),
+        "output": Answer(output, "Which logits does the softmax divide by their sum?",
+            {"only the labels are counted; the softmax lowers all other logits": len(LABELS)}),
+        "shared": Answer(shared, "It is read, and it also gives the logits.",
+            {"only tokens of the batch are counted": len({*SOURCE, *TARGET, *LABELS}),
+            "the three counts are added; it is the same row": source + target + output}),
+    }  # fmt: skip
 
 
 @judge

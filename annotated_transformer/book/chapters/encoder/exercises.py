@@ -26,26 +26,14 @@ def check_change() -> Answers:
     alone = "words are taken not to read each other, as in the feed-forward network"
     unmasked = "each word is taken to read each other one"
     return {
-        "the layer without a mask": Answer(
-            everywhere,
-            "Which words attend to word 2 there?",
-            {alone: itself, "words are taken not to read later ones, as with a causal mask": later},
-        ),
-        "the layer with a causal mask": Answer(
-            later,
-            "Which words may attend to word 2 there?",
-            {
-                alone: itself,
-                unmasked: everywhere,
-                "words are taken to read later ones only": [True, True, True, False],
-            },
-        ),
-        "the feed-forward network": Answer(
-            itself,
-            "Does a word there depend on any other?",
-            {unmasked: everywhere, "words are taken to read earlier ones": later},
-        ),
-    }
+        "the layer without a mask": Answer(everywhere, "Which words attend to word 2 there?", {alone: itself,
+            "words are taken not to read later ones, as with a causal mask": later}),
+        "the layer with a causal mask": Answer(later, "Which words may attend to word 2 there?",
+            {alone: itself, unmasked: everywhere,
+            "words are taken to read later ones only": [True, True, True, False]}),
+        "the feed-forward network": Answer(itself, "Does a word there depend on any other?",
+            {unmasked: everywhere, "words are taken to read earlier ones": later}),
+    }  # fmt: skip
 
 
 @judge

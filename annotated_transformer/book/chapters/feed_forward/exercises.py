@@ -39,17 +39,14 @@ def check_identities() -> Answers:
         return Answer(allclose(left, right), clue)
 
     return {
-        "FFN(3X) = 3 FFN(X)": holds(
-            network(3 * x), 3 * network(x), "What does ReLU do to a number that is three times as large?"
-        ),
+        "FFN(3X) = 3 FFN(X)": holds(network(3 * x), 3 * network(x),
+            "What does ReLU do to a number that is three times as large?"),
         "FFN(−X) = −FFN(X)": holds(network(-x), -network(x), "Which units are active for −X?"),
-        "FFN(X + Y) = FFN(X) + FFN(Y)": holds(
-            network(x + y), network(x) + network(y), "Would this hold for max(0, ·) itself?"
-        ),
-        "the reversed sentence": holds(
-            network(x[turned]), network(x)[turned], "Does a row depend on the others?"
-        ),
-    }
+        "FFN(X + Y) = FFN(X) + FFN(Y)": holds(network(x + y), network(x) + network(y),
+            "Would this hold for max(0, ·) itself?"),
+        "the reversed sentence": holds(network(x[turned]), network(x)[turned],
+            "Does a row depend on the others?"),
+    }  # fmt: skip
 
 
 @judge

@@ -11,11 +11,7 @@ from torch import Tensor, allclose
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    judge,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 
 Past = Any
 

@@ -30,19 +30,15 @@ def check_map() -> Answers:
         return Answer(allclose(left, right), clue)
 
     return {
-        "the same vector added to all values": same(
-            weights @ (value + shift), weights @ value + shift, "What do the weights of a row sum to?"
-        ),
-        "doubled values and the map": same(
-            attention_weights(query, key), weights, "From what are the weights computed?"
-        ),  # the values do not occur
-        "two heads with the same map": same(
-            weights @ value, weights @ other, "What else does a head's output depend on?"
-        ),
-        "a different map with the same output": same(
-            changed @ value, weights @ value, "How many equations do 12 weights have to meet?"
-        ),
-    }
+        "the same vector added to all values": same(weights @ (value + shift), weights @ value + shift,
+            "What do the weights of a row sum to?"),
+        "doubled values and the map": same(attention_weights(query, key), weights,
+            "From what are the weights computed?"),
+        "two heads with the same map": same(weights @ value, weights @ other,
+            "What else does a head's output depend on?"),
+        "a different map with the same output": same(changed @ value, weights @ value,
+            "How many equations do 12 weights have to meet?"),
+    }  # fmt: skip
 
 
 @judge

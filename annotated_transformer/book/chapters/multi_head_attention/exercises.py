@@ -56,50 +56,25 @@ def check_shapes() -> Answers:
     seen["parameters"] = sum(parameter.numel() for parameter in layer.parameters())
     wide, keys = "a head is taken to be as wide as its queries", "there is one for each key"
     return {
-        "queries": Answer(
-            seen["queries"],
-            "The axis of the heads comes before that of the queries.",
-            {
-                "the axes of the heads and of the queries are swapped": (2, 4, 3, 5),
-                "the heads still lie side by side": (2, 4, 15),
-                "the width is divided by the number of heads, although d_k is given": (2, 3, 4, 4),
-            },
-        ),
-        "weights": Answer(
-            seen["weights"],
+        "queries": Answer(seen["queries"], "The axis of the heads comes before that of the queries.",
+            {"the axes of the heads and of the queries are swapped": (2, 4, 3, 5),
+            "the heads still lie side by side": (2, 4, 15),
+            "the width is divided by the number of heads, although d_k is given": (2, 3, 4, 4)}),
+        "weights": Answer(seen["weights"],
             "Each head has its own weights, with a row for each query and a column for each key.",
-            {
-                "rows and columns are swapped": (2, 3, 7, 4),
-                "the heads are taken to share one map": (2, 4, 7),
-                "the keys are taken to be as many as the queries": (2, 3, 4, 4),
-            },
-        ),
-        "heads": Answer(
-            seen["heads"],
-            "Each head returns one vector of width d_v for each query.",
-            {wide: (2, 3, 4, 5), keys: (2, 3, 7, 2)},
-        ),
-        "concat": Answer(
-            seen["concat"],
-            "The heads lie side by side, so their widths add up.",
-            {wide: (2, 4, 15), keys: (2, 7, 6), "only one head is left": (2, 4, 2)},
-        ),
-        "output": Answer(
-            seen["output"],
-            "The output is as wide as the model.",
-            {"the output map is left out": (2, 4, 6), keys: (2, 7, 12)},
-        ),
-        "parameters": Answer(
-            seen["parameters"],
+            {"rows and columns are swapped": (2, 3, 7, 4), "the heads are taken to share one map": (2, 4, 7),
+            "the keys are taken to be as many as the queries": (2, 3, 4, 4)}),
+        "heads": Answer(seen["heads"], "Each head returns one vector of width d_v for each query.",
+            {wide: (2, 3, 4, 5), keys: (2, 3, 7, 2)}),
+        "concat": Answer(seen["concat"], "The heads lie side by side, so their widths add up.",
+            {wide: (2, 4, 15), keys: (2, 7, 6), "only one head is left": (2, 4, 2)}),
+        "output": Answer(seen["output"], "The output is as wide as the model.",
+            {"the output map is left out": (2, 4, 6), keys: (2, 7, 12)}),
+        "parameters": Answer(seen["parameters"],
             "The matrices need not be square: how wide are all queries, keys, and values together?",
-            {
-                "the four matrices are taken to be square": 576,
-                "the output map is left out": 432,
-                "one head is counted": 168,
-                "biases are counted; there are none": 552,
-            },
-        ),
-    }
+            {"the four matrices are taken to be square": 576, "the output map is left out": 432,
+            "one head is counted": 168, "biases are counted; there are none": 552}),
+    }  # fmt: skip
 
 
 @judge

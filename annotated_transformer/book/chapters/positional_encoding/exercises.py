@@ -32,39 +32,18 @@ def check_origin() -> Answers:
     """Judge the predictions about a table of width 6, exercise ex-predict-origin."""
     off = 0.005
     return {
-        "first row": Answer(
-            [0, 1, 0, 1, 0, 1],
-            "Write down sine and cosine of each angle at position 0.",
-            {
-                "sine and cosine are swapped": [1, 0, 1, 0, 1, 0],
-                "all sines come first; here, each is followed by its cosine": [0, 0, 0, 1, 1, 1],
-                "the cosine of 0 is taken to be 0": [0, 0, 0, 0, 0, 0],
-            },
-            off,
-        ),
-        "squared length": Answer(
-            3,
-            "Add up the squares of the first row.",
-            {"each feature is taken to add 1": 6, "one pair is counted": 1, "it is the length": 3**0.5},
-            off,
-        ),
-        "learned numbers": Answer(
-            0,
-            "The whole table follows from a formula.",
-            {"the frequencies are taken to be learned": 3, "the row is taken to be learned": 6},
-            off,
-        ),
-        "product with itself": Answer(
-            3,
-            "Add up the squares of sine and cosine for each pair.",
-            {
-                "the product is taken to grow with the position": 15,
-                "one pair is counted": 1,
-                "it is the length": 3**0.5,
-            },
-            off,
-        ),
-    }
+        "first row": Answer([0, 1, 0, 1, 0, 1], "Write down sine and cosine of each angle at position 0.",
+            {"sine and cosine are swapped": [1, 0, 1, 0, 1, 0],
+            "all sines come first; here, each is followed by its cosine": [0, 0, 0, 1, 1, 1],
+            "the cosine of 0 is taken to be 0": [0, 0, 0, 0, 0, 0]}, off),
+        "squared length": Answer(3, "Add up the squares of the first row.",
+            {"each feature is taken to add 1": 6, "one pair is counted": 1, "it is the length": 3**0.5}, off),
+        "learned numbers": Answer(0, "The whole table follows from a formula.",
+            {"the frequencies are taken to be learned": 3, "the row is taken to be learned": 6}, off),
+        "product with itself": Answer(3, "Add up the squares of sine and cosine for each pair.",
+            {"the product is taken to grow with the position": 15, "one pair is counted": 1,
+            "it is the length": 3**0.5}, off),
+    }  # fmt: skip
 
 
 @judge

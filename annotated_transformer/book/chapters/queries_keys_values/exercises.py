@@ -42,57 +42,26 @@ def check_answers() -> Answers:
         "it is the mean of all values",
     )
     return {
-        "narrow, query 9.4": Answer(
-            14.0,
-            "Which key is closest, and how much weight is left for the others?",
-            {
-                mean: 44 / 3,
-                "it lies between the values of the two nearest keys, as far as the query does": 12.8,
-                "it is the closest key; its value is asked for": 10.0,
-            },
-            off,
-        ),
-        "narrow, query 13": Answer(
-            20.0,
-            "The query lies outside all keys, but one of them is closest.",
-            {
-                "the values go on rising beyond the last key": 23.0,
-                "it is the closest key; its value is asked for": 12.0,
-                "nothing is found beyond the keys; a softmax always sums to 1": 0.0,
-            },
-            off,
-        ),
-        "narrow, query 9": Answer(
-            12.0,
+        "narrow, query 9.4": Answer(14.0, "Which key is closest, and how much weight is left for the others?",
+            {mean: 44 / 3,
+            "it lies between the values of the two nearest keys, as far as the query does": 12.8,
+            "it is the closest key; its value is asked for": 10.0}, off),
+        "narrow, query 13": Answer(20.0, "The query lies outside all keys, but one of them is closest.",
+            {"the values go on rising beyond the last key": 23.0,
+            "it is the closest key; its value is asked for": 12.0,
+            "nothing is found beyond the keys; a softmax always sums to 1": 0.0}, off),
+        "narrow, query 9": Answer(12.0,
             "Two keys are equally close; what does a softmax give to two equal scores?",
-            {
-                "only the key 8 is read, and 10 is as close": 10.0,
-                "only the key 10 is read, and 8 is as close": 14.0,
-                "two values are added; their weights sum to 1": 24.0,
-            },
-            off,
-        ),
-        "wide, query 9.4": Answer(
-            44 / 3,
-            "In a very wide kernel, all keys are about equally close.",
-            {
-                nearest: 14.0,
-                "it is the mean of the keys": 10.0,
-                "the values are added; their weights sum to 1": 44.0,
-            },
-            off,
-        ),
-        "wide, 12 stored twice": Answer(
-            16.0,
-            "A pair that is stored twice gets two weights.",
-            {
-                "the pair that is stored twice gets one weight": 44 / 3,
-                "four values are divided by three": 64 / 3,
-                nearest: 20.0,
-            },
-            off,
-        ),
-    }
+            {"only the key 8 is read, and 10 is as close": 10.0,
+            "only the key 10 is read, and 8 is as close": 14.0,
+            "two values are added; their weights sum to 1": 24.0}, off),
+        "wide, query 9.4": Answer(44 / 3, "In a very wide kernel, all keys are about equally close.",
+            {nearest: 14.0, "it is the mean of the keys": 10.0,
+            "the values are added; their weights sum to 1": 44.0}, off),
+        "wide, 12 stored twice": Answer(16.0, "A pair that is stored twice gets two weights.",
+            {"the pair that is stored twice gets one weight": 44 / 3,
+            "four values are divided by three": 64 / 3, nearest: 20.0}, off),
+    }  # fmt: skip
 
 
 @judge

@@ -32,29 +32,17 @@ def check_predictions() -> Answers:
 
     differences = "What happens to the differences between the scores?"
     return {
-        "add 5 to every score": change(
-            scores + 5,
-            "By what are all exponentials multiplied then?",
-            sharper="larger scores are taken for larger differences",
-        ),
-        "double the query": change(
-            2 * scores, differences, unchanged=factor, flatter="the differences are taken to shrink"
-        ),
-        "halve every key": change(
-            scores / 2, differences, unchanged=factor, sharper="the differences are taken to grow"
-        ),
-        "replace the values": change(
-            scores,
-            "From what are the weights computed?",
-            other="values are taken to decide what is read; queries and keys do",
-        ),
-        "scale one key": change(
-            scores * torch.tensor([1, 1, 3]),
-            "Which score is the largest afterwards?",
-            sharper="the best key is taken to stay the same",
-            flatter="the order is taken to stay the same",
-        ),
-    }
+        "add 5 to every score": change(scores + 5, "By what are all exponentials multiplied then?",
+            sharper="larger scores are taken for larger differences"),
+        "double the query": change(2 * scores, differences, unchanged=factor,
+            flatter="the differences are taken to shrink"),
+        "halve every key": change(scores / 2, differences, unchanged=factor,
+            sharper="the differences are taken to grow"),
+        "replace the values": change(scores, "From what are the weights computed?",
+            other="values are taken to decide what is read; queries and keys do"),
+        "scale one key": change(scores * torch.tensor([1, 1, 3]), "Which score is the largest afterwards?",
+            sharper="the best key is taken to stay the same", flatter="the order is taken to stay the same"),
+    }  # fmt: skip
 
 
 def _change(before: Tensor, after: Tensor) -> str:

@@ -41,41 +41,20 @@ def check_sizes() -> Answers:
         "the three matrices are taken to be square": 786_432,
     }
     return {
-        "query": Answer(
-            (2, 7, 64),
-            "There is one query for each word, as wide as the query matrix.",
-            {batch: (7, 64), "queries are taken to be as wide as the model": (2, 7, 512)},
-        ),
-        "weights": Answer(
-            (2, 7, 7),
-            "Each word has a weight for each word of its own sentence.",
-            {
-                batch: (7, 7),
-                "the sentences are read as one": (14, 14),
-                "a weight for each feature is given": (2, 7, 64),
-                "it is one row, that of a single word": (2, 7),
-            },
-        ),
-        "output": Answer(
-            (2, 7, 32),
-            "The outputs are as wide as the values.",
-            {
-                batch: (7, 32),
-                "outputs are taken to be as wide as the queries": (2, 7, 64),
-                "outputs are taken to be as wide as the model": (2, 7, 512),
-            },
-        ),
-        "parameters": Answer(
-            81_920,
-            "There are three matrices, and no biases.",
-            {**counts, "the value matrix is taken to be as wide as the others": 98_304},
-        ),
-        "parameters for 14 words": Answer(
-            81_920,
-            "Do the matrices depend on the sentence?",
-            {**counts, "parameters are taken to grow with the sentence": 163_840},
-        ),
-    }
+        "query": Answer((2, 7, 64), "There is one query for each word, as wide as the query matrix.",
+            {batch: (7, 64), "queries are taken to be as wide as the model": (2, 7, 512)}),
+        "weights": Answer((2, 7, 7), "Each word has a weight for each word of its own sentence.",
+            {batch: (7, 7), "the sentences are read as one": (14, 14),
+            "a weight for each feature is given": (2, 7, 64),
+            "it is one row, that of a single word": (2, 7)}),
+        "output": Answer((2, 7, 32), "The outputs are as wide as the values.", {batch: (7, 32),
+            "outputs are taken to be as wide as the queries": (2, 7, 64),
+            "outputs are taken to be as wide as the model": (2, 7, 512)}),
+        "parameters": Answer(81_920, "There are three matrices, and no biases.", {**counts,
+            "the value matrix is taken to be as wide as the others": 98_304}),
+        "parameters for 14 words": Answer(81_920, "Do the matrices depend on the sentence?", {**counts,
+            "parameters are taken to grow with the sentence": 163_840}),
+    }  # fmt: skip
 
 
 @judge

@@ -38,20 +38,16 @@ def check_equal() -> Answers:
     a, b, c = draw_normal(0, 3, 1000)
     big = torch.tensor(2.0**24)
     return {
-        "0.1 + 0.2 == 0.3": Answer(
-            0.1 + 0.2 == 0.3, "None of the three is a sum of few powers of 2, so each is rounded."
-        ),
-        "0.5 + 0.25 == 0.75": Answer(
-            0.5 + 0.25 == 0.75, "All three are sums of few powers of 2, so nothing is rounded."
-        ),
+        "0.1 + 0.2 == 0.3": Answer(0.1 + 0.2 == 0.3,
+            "None of the three is a sum of few powers of 2, so each is rounded."),
+        "0.5 + 0.25 == 0.75": Answer(0.5 + 0.25 == 0.75,
+            "All three are sums of few powers of 2, so nothing is rounded."),
         "a + b == b + a": Answer(equal(a + b, b + a), "The exact sum is the same, and it is rounded once."),
-        "(a + b) + c == a + (b + c)": Answer(
-            equal((a + b) + c, a + (b + c)), "The first roundings are of different sums."
-        ),
-        "2**24 + 1 in float32": Answer(
-            bool(big + 1 != big), "From 2^24 on, float32 has every second whole number."
-        ),
-    }
+        "(a + b) + c == a + (b + c)": Answer(equal((a + b) + c, a + (b + c)),
+            "The first roundings are of different sums."),
+        "2**24 + 1 in float32": Answer(bool(big + 1 != big),
+            "From 2^24 on, float32 has every second whole number."),
+    }  # fmt: skip
 
 
 @judge

@@ -11,13 +11,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    expect_tensor,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.training.schedule import learning_rate
 
 Step = Callable[..., tuple[Tensor, Tensor, Tensor]]
@@ -44,23 +38,15 @@ def check_schedule() -> Answers:
         "the peak is taken to stay": 1.0,
     }
     return {
-        "half of the peak, before it": Answer(
-            before,
-            "It rises in a straight line.",
-            {"it is taken to rise with the root of the steps": 1000, "this step is after the peak": after},
-        ),
-        "half of the peak, after it": Answer(
-            after,
-            "It falls with the root of the steps.",
-            {"it is taken to fall in proportion to the steps": 8000, "it is taken to fall as it rose": 6000},
-        ),
-        "four times as wide: the peak's factor": Answer(
-            wider, "How does the peak depend on d_model?", factors, 1e-6
-        ),
-        "a warm-up four times as long: the peak's factor": Answer(
-            longer, "How does it depend on the warm-up?", factors, 1e-6
-        ),
-    }
+        "half of the peak, before it": Answer(before, "It rises in a straight line.",
+            {"it is taken to rise with the root of the steps": 1000, "this step is after the peak": after}),
+        "half of the peak, after it": Answer(after, "It falls with the root of the steps.",
+            {"it is taken to fall in proportion to the steps": 8000, "it is taken to fall as it rose": 6000}),
+        "four times as wide: the peak's factor": Answer(wider, "How does the peak depend on d_model?",
+            factors, 1e-6),
+        "a warm-up four times as long: the peak's factor": Answer(longer,
+            "How does it depend on the warm-up?", factors, 1e-6),
+    }  # fmt: skip
 
 
 @judge

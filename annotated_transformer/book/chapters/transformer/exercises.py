@@ -6,12 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
-from annotated_transformer.book.exercises.verdict import (
-    expect_close,
-    expect_number,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect_close, expect_number, judge, plural
 
 Layer = Callable[..., Tensor]
 
@@ -21,30 +16,17 @@ def check_pass_shapes() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-pass."""
     heads, swapped = "the axis of the heads is missing", "rows and columns are swapped"
     return {
-        "z": Answer(
-            (7, 512),
-            "There is one row for each source token.",
-            {"there is a row for each target token": (5, 512), "it is divided among the heads": (8, 7, 64)},
-        ),
-        "encoder weights": Answer(
-            (8, 7, 7),
-            "Each head has a row for each query and a column for each key.",
-            {heads: (7, 7), "they are those of the decoder": (8, 5, 5)},
-        ),
-        "cross-attention weights": Answer(
-            (8, 5, 7),
-            "In each head, rows are queries, from the target, and columns are keys.",
-            {heads: (5, 7), swapped: (8, 7, 5)},
-        ),
-        "logits": Answer(
-            (5, 37_000),
-            "There is one row for each target token.",
-            {
-                "there is a row for each source token": (7, 37_000),
-                "they are what the logits are made of": (5, 512),
-            },
-        ),
-    }
+        "z": Answer((7, 512), "There is one row for each source token.",
+            {"there is a row for each target token": (5, 512), "it is divided among the heads": (8, 7, 64)}),
+        "encoder weights": Answer((8, 7, 7), "Each head has a row for each query and a column for each key.",
+            {heads: (7, 7), "they are those of the decoder": (8, 5, 5)}),
+        "cross-attention weights": Answer((8, 5, 7),
+            "In each head, rows are queries, from the target, and columns are keys.", {heads: (5, 7),
+            swapped: (8, 7, 5)}),
+        "logits": Answer((5, 37_000), "There is one row for each target token.",
+            {"there is a row for each source token": (7, 37_000),
+            "they are what the logits are made of": (5, 512)}),
+    }  # fmt: skip
 
 
 @judge

@@ -122,17 +122,11 @@ def check_statements() -> Answers:
     return {
         "(a)": equal(turned, bleu, "Does swapping two sentences of the test set change a count?"),
         "(b)": equal(longer, 100, "How many of the four precisions change, and does the brevity penalty?"),
-        "(c)": equal(
-            corpus_bleu(references, hypotheses),
-            bleu,
-            "Which side does the brevity penalty look at, and which side is in the denominator?",
-        ),
-        "(d)": equal(
-            sum(single) / len(single),
-            bleu,
-            "What is the mean of the BLEU of single sentences, compared with the sums of their counts?",
-        ),
-    }
+        "(c)": equal(corpus_bleu(references, hypotheses), bleu,
+            "Which side does the brevity penalty look at, and which side is in the denominator?"),
+        "(d)": equal(sum(single) / len(single), bleu,
+            "What is the mean of the BLEU of single sentences, compared with the sums of their counts?"),
+    }  # fmt: skip
 
 
 @judge

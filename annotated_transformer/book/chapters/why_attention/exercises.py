@@ -9,11 +9,7 @@ from torch import nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import (
-    expect_close,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect_close, judge, plural
 
 Function = Callable[..., Any]
 
@@ -30,31 +26,16 @@ def check_gradient_predictions() -> Answers:
     )
     fewer, more = "one step is missing; there are ten", "there is one step too many"
     return {  # 0.001 and 1000 are right, too
-        "weight 0.5, 10 words back": Answer(
-            0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11}, tolerance=5e-5
-        ),
-        "weight 1, 10 words back": Answer(
-            1.0,
-            "Multiplying by 1 changes nothing, however often.",
-            {added: 10.0, "the gradient is shared by the ten words, as in an average": 0.1},
-            tolerance=0.05,
-        ),
-        "weight 2, 10 words back": Answer(
-            2.0**10,
-            f"{chain}, and this one is above 1.",
-            {added: 20.0, fewer: 2.0**9, more: 2.0**11},
-            tolerance=0.05,
-        ),
-        "average of 10 words, each": Answer(
-            0.1,
-            "The distance does not occur in the formula of an average.",
-            {
-                "the gradients of all ten words are added": 1.0,
-                "the weight is multiplied ten times, as in a chain": 0.1**10,
-            },
-            tolerance=5e-3,
-        ),
-    }
+        "weight 0.5, 10 words back": Answer(0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11},
+            tolerance=5e-5),
+        "weight 1, 10 words back": Answer(1.0, "Multiplying by 1 changes nothing, however often.",
+            {added: 10.0, "the gradient is shared by the ten words, as in an average": 0.1}, tolerance=0.05),
+        "weight 2, 10 words back": Answer(2.0**10, f"{chain}, and this one is above 1.", {added: 20.0,
+            fewer: 2.0**9, more: 2.0**11}, tolerance=0.05),
+        "average of 10 words, each": Answer(0.1, "The distance does not occur in the formula of an average.",
+            {"the gradients of all ten words are added": 1.0,
+            "the weight is multiplied ten times, as in a chain": 0.1**10}, tolerance=5e-3),
+    }  # fmt: skip
 
 
 @judge
