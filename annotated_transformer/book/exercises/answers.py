@@ -89,6 +89,7 @@ class Answer:
 
 
 Answers = Mapping[str, Answer]
+Case = tuple[Any, ...]
 
 
 class Judged(ABC):
@@ -117,10 +118,9 @@ class Judged(ABC):
 
 
 class Predictions(Judged):
-    """A check of several answers, which are given by name or in order."""
+    """A check of several answers, which are given by name or in order; `put` says what to write for one."""
 
-    def __init__(self, declare: Callable[[], Answers], put: str, shows: str) -> None:
-        """Take the answers by name, and words for what to put in the place of one."""
+    def __init__(self, declare: Callable[[], Answers], *, put: str, shows: str) -> None:
         super().__init__(declare, shows)
         self.put = put
 
@@ -144,21 +144,12 @@ class Predictions(Judged):
         return self.shows
 
 
-Case = tuple[Any, ...]
-
-
 class Formula(Judged):
     """A check of a function by what it returns in several cases; a page asks for the first of them."""
 
     def __init__(
-        self,
-        declare: Callable[..., Answer],
-        cases: Sequence[Case],
-        shown: int,
-        rules: Sequence[str],
-        shows: str,
+        self, declare: Callable[..., Answer], *cases: Case, shows: str, shown: int, rules: Sequence[str]
     ) -> None:
-        """Take a function that returns the answer in a case, the cases, and what the reader may not use."""
         super().__init__(declare, shows)
         self.cases, self.shown, self.rules = cases, shown, rules
 
@@ -185,15 +176,12 @@ def _told(value: object) -> str:
 
 
 def predictions(*, put: str, shows: str) -> Callable[[Callable[[], Answers]], Predictions]:
-    """Turn a function that returns the right answers by name into a check of such answers.
-
-    It asks a reader to `put` something in the place of an answer, and `shows` why all are right.
-    """
-    return lambda declare: Predictions(declare, put, shows)
+    """Turn a function that returns the right answers by name into their check, which `shows` why."""
+    return lambda declare: Predictions(declare, put=put, shows=shows)
 
 
 def formula(
     *cases: Case, shows: str, shown: int = 1, rules: Sequence[str] = ()
 ) -> Callable[[Callable[..., Answer]], Formula]:
-    """Turn a function that returns the right answer in a case into a check of a reader's function."""
-    return lambda declare: Formula(declare, cases, shown, rules, shows)
+    """Turn a function that returns the right answer in a case into a check of functions."""
+    return lambda declare: Formula(declare, *cases, shows=shows, shown=shown, rules=rules)
