@@ -35,8 +35,8 @@ def unnamed(answer: Answer) -> Any:
 
 def fill(box: Locator, name: str, value: Any) -> Locator:
     field = box.get_by_label(name, exact=True)
-    is_choice = field.evaluate("field => field.tagName") == "SELECT"
-    field.select_option(str(value)) if is_choice else field.fill(typed(value))
+    write = field.select_option if field.evaluate("field => field.options") else field.fill
+    write(typed(value))
     return field
 
 
