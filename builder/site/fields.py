@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node
 
 from annotated_transformer.book import chapters as rooms
-from annotated_transformer.book.exercises.answers import Predictions
+from annotated_transformer.book.exercises.answers import Judged
 from builder.chapters import source_of
 
 ROOMS = Path(rooms.__file__).parent
@@ -18,13 +18,13 @@ CHECK = re.compile(r"^```\{solution-start\} (ex-\S+)\n(?s:.*?)\bchecks\.(check_\
 MARK = "at-judged"  # a class in the body of each page that needs `exercises.js`
 
 
-def judged(source: Path) -> dict[str, Predictions]:
+def judged(source: Path) -> dict[str, Judged]:
     """Return the checks that can judge a page, by the labels of a chapter's exercises."""
     if not room_of(source).is_file():
         return {}
     checks = import_module(f"{rooms.__name__}.{source.stem[3:]}.exercises")
     found = {label: getattr(checks, name) for label, name in CHECK.findall(source.read_text("utf-8"))}
-    return {label: check for label, check in found.items() if isinstance(check, Predictions)}
+    return {label: check for label, check in found.items() if isinstance(check, Judged)}
 
 
 def room_of(source: Path) -> Path:

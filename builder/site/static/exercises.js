@@ -210,7 +210,9 @@
       save();
     });
     form.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-      if (event.key === "Enter" && event.target instanceof HTMLSelectElement) form.requestSubmit(); // as in an input
+      if (event.key !== "Enter" || !(event.target instanceof HTMLSelectElement)) return; // an input does so by itself
+      event.preventDefault(); // the list stays closed
+      form.requestSubmit();
     });
     form.addEventListener("input", (/** @type {Event} */ event) => {
       const changed = rows.filter(({ input }) => input === event.target).map(({ verdict }) => verdict);
