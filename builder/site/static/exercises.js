@@ -191,11 +191,8 @@
       });
       const count = faults.filter((one) => one === "right").length;
       const all = count === rows.length;
-      say(
-        result,
-        all,
-        all ? `✓ All right: ${shows}` : faults.some(Boolean) ? `${count} of ${rows.length} right.` : "",
-      );
+      const some = faults.some(Boolean) && rows.length > 1 ? `${count} of ${rows.length} right.` : "";
+      say(result, all, all ? `✓ All right: ${shows}` : some);
       return all;
     };
     const save = () => {

@@ -108,7 +108,7 @@ def check_convolutions(answer: Convolutions) -> str:
 
 
 @formula(
-    *((2 / 3, 1), (1 / 2, 2), (1 / 3, 3), (0.2, 1)),
+    *((0.75, 1), (2 / 3, 2), (1 / 3, 3), (0.2, 1)),
     shows="the network has 2 · d · d_ff weights, and each attention 4 · d².",
 )
 def check_width(share: float, attentions: int) -> Answer:

@@ -44,7 +44,7 @@ def check_padding_count() -> Answers:
         places = sum(len(batch) * max(batch) for batch in batches)
         tokens = sum(map(sum, batches))
         mistakes = {
-            "that is what the longest sentences take; what do the others leave empty": sum(map(max, batches)),
+            "this is what the longest sentences take, not what is empty": sum(map(max, batches)),
             "all places are counted, with those of the tokens": places,
             "the tokens are counted": tokens,
         }

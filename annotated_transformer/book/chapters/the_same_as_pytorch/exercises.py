@@ -222,7 +222,7 @@ def check_suspects() -> Answers:
         gaps = _gaps_of(number)
         right = first_above(gaps, 1e-10)
         mistakes = {
-            f"the step {step} differs first, but an earlier one does already": step
+            f"{step} is taken to be the first that differs; an earlier step does, too": step
             for step, gap in gaps.items()
             if gap > 1e-10 and step != right
         }
