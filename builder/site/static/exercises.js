@@ -112,7 +112,7 @@
         element("small", `${right} of ${of}`, { class: "at-progress", title: "exercises that are right" }),
       );
     document.querySelectorAll(".at-progress").forEach((old) => old.remove());
-    for (const link of document.querySelectorAll(".bd-sidebar-primary a.internal")) {
+    for (const link of document.querySelectorAll('.bd-sidebar-primary a.internal:not([href*="handbook/"])')) {
       const address = link.getAttribute("href") ?? "";
       const { of, exercises } =
         progress[address === "#" ? page : address.replace(/^.*\/|\.html.*$/g, "")] ?? {};
