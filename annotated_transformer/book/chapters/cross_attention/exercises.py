@@ -127,7 +127,7 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
         for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24))
         for once in (True, False)
     ),
-    shows="the formula agrees with a count of the multiplications.",
+    shows="with the cache, keys and values are projected once, not at each step.",
     shown=2,
 )
 def check_multiplications(n: int, m: int, d_model: int, once: bool) -> Answer:

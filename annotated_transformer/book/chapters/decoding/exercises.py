@@ -296,7 +296,7 @@ def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], t
 
 @formula(
     *((-1.0, 2, -2.0, 6), (-1.61, 2, -1.71, 5), (-6.0, 1, -7.2, 7), (-3.0, 4, -3.3, 11)),
-    shows="it agrees with a search for the turning point.",
+    shows="at this α, the penalty divides both to the same number.",
 )
 def check_alpha(log_p_short: float, short: int, log_p_long: float, long: int) -> Answer:
     """Judge `answer(log_p_short, short, log_p_long, long)`, exercise ex-alpha, by halving intervals."""

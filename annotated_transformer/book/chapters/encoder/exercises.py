@@ -166,7 +166,7 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
 
 @formula(
     *((2, 6, 7, 3, 5, 4), (2, 6, 11, 3, 2, 2), (6, 512, 2048, 8, 64, 64)),
-    shows="it agrees with three models, one of them the paper's.",
+    shows="a layer has four maps of attention, two with biases in its network, and two norms.",
     rules=(PACKAGE, "torch"),
 )
 def check_count(N: int, d_model: int, d_ff: int, h: int, d_k: int, d_v: int) -> Answer:

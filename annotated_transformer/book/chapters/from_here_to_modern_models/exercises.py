@@ -143,7 +143,7 @@ def check_gated_width(d_model: int, d_ff: int, g: float) -> Answer:
 
 @formula(
     *product(((3, 3, 3), (2, 0), (3,), (4, 2), (1, 5), (0,), (9, 9)), (12, 5)),
-    shows="it agrees with going back layer by layer.",
+    shows="each layer reaches a window, less the token itself, further back.",
 )
 def check_seen(windows: tuple[int, ...], n: int) -> Answer:
     """Judge `answer(windows, n)`, exercise ex-reach, by going back layer by layer."""

@@ -232,9 +232,7 @@ def check_suspects() -> Answers:
     return answers
 
 
-@formula(
-    (8,), (2,), (3,), (5,), shows="counting stops there, in bfloat16 (8 digits) and three smaller formats."
-)
+@formula((8,), (2,), (3,), (5,), shows="from there on, 1 is half of a step, and the tie is rounded back.")
 def check_stall(digits: int) -> Answer:
     """Judge `answer(digits)`, exercise ex-stall, by counting in formats of that many digits."""
     total = 0
