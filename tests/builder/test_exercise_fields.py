@@ -1,11 +1,12 @@
 """A page judges an exercise's answers as its notebook does, and keeps them in the browser."""
 
+from itertools import zip_longest
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator
 
-from annotated_transformer.book.exercises.answers import Answer
+from annotated_transformer.book.exercises.answers import Answer, Judged
 from builder.site.fields import judged
 from tests.declared import as_given
 from tests.targets import SOURCES
@@ -40,22 +41,29 @@ def fill(box: Locator, name: str, value: Any) -> Locator:
     return field
 
 
+def told(check: Judged, name: str, fault: Any) -> str:
+    """Return what a page should say beside a field: what the notebook says of this fault, if there is one."""
+    if fault is None:
+        return "✓ Right."
+    return f"✗ {as_given(check, {name: fault}).message.partition(f'the answer is not {fault}. ')[2]}"
+
+
 @pytest.mark.parametrize("page", CHECKS)
 def test_law_a_page_judges_as_the_notebook_does(visitor, page):
     visitor.goto(f"chapters/{page}.html")
     for label, check in CHECKS[page].items():
         box, answers = visitor.locator(f"#{label} form"), check.asked()
+        faults = [[unnamed(one), *(gives for gives, _ in one.named())] for one in answers.values()]
+        for given in zip_longest(*faults):  # a fault in each field, as long as there are any
+            for (name, answer), fault in zip(answers.items(), given, strict=True):
+                field = fill(box, name, answer.value if fault is None else fault)
+            field.press("Enter")
+            wanted = [told(check, name, fault) for name, fault in zip(answers, given, strict=True)]
+            assert box.locator("> output").all_text_contents() == wanted
         for name, answer in answers.items():
             fill(box, name, answer.value)
         box.get_by_role("button", name="Check").click()
         assert box.locator(".at-bar output").text_content() == f"✓ All right: {as_given(check, {}).message}"
-        for place, (name, answer) in enumerate(answers.items()):
-            for wrong in (unnamed(answer), *(gives for gives, _ in answer.named())):
-                fill(box, name, wrong).press("Enter")
-                why = box.locator("> output").nth(place).text_content().removeprefix("✗ ")
-                message = as_given(check, {name: wrong}).message
-                assert message.endswith(f"the answer is not {wrong}. {why or '–'}")
-            fill(box, name, answer.value)
 
 
 READ = {  # ways to write an answer, by its page, exercise, and name
