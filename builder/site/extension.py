@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinxcontrib.bibtex.plugin import register_plugin
 
 from builder import handbook
-from builder.site import cover_page, explorer_page, notebooks, page_cells
+from builder.site import cover_page, explorer_page, fields, notebooks, page_cells
 from builder.site.front import directives, exercises, glossary, indexes, statements, symptoms
 from builder.site.rendering import (
     docstrings,
@@ -83,7 +83,7 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "source-read": (page_cells.take_source,),
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
-    "doctree-read": (docstrings.shorten_types, numbers.number_items),
+    "doctree-read": (docstrings.shorten_types, numbers.number_items, fields.add_fields),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
         cover_page.enliven_cover,
@@ -108,7 +108,7 @@ LAST = (
     icons.cut_icons,  # when all that shows icons is written
 )
 STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
-SCRIPTS = ("book.js",)
+SCRIPTS = ("book.js", "exercises.js")
 
 
 def in_order(steps: tuple[Callable[..., None], ...]) -> Callable[..., None]:

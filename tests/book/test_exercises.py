@@ -1,7 +1,8 @@
 """Each exercise has a stub that its check rejects, a solution that it accepts, and a wrong answer.
 
-A wrong answer is the chapter's own solution with an edit, from `wrong_answers.toml`. The code of an answer is
-executed with those imports, definitions, and values of its chapter that it needs.
+A wrong answer is one that the check declares, or else the chapter's own solution with an edit, from
+`wrong_answers.toml`. The code of an answer is executed with those imports, definitions, and values of its
+chapter that it needs.
 """
 
 import ast
@@ -9,6 +10,7 @@ import builtins
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,19 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.book.exercises import Verdict
+from annotated_transformer.book.exercises.answers import Judged
 from builder.chapters import parsed, written
+from tests.declared import as_given
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ROOT / "annotated_transformer" / "book" / "chapters"
 WRONG = tomllib.loads(Path(__file__).with_name("wrong_answers.toml").read_text("utf-8"))
+DECLARED = [
+    pytest.param(room, check, id=f"{room}.{name}")
+    for room in WRONG
+    for name, check in vars(import_module(f"annotated_transformer.book.chapters.{room}.exercises")).items()
+    if isinstance(check, Judged)
+]
 CASES = [(room, check, words, edits) for room in WRONG for check, (words, *edits) in WRONG[room].items()]
 
 
@@ -107,13 +117,26 @@ def test_law_a_stub_fails_the_solution_passes_and_a_wrong_answer_is_named(room, 
     assert words in wrong.message
 
 
+@pytest.mark.parametrize(("room", "check"), DECLARED)
+def test_law_a_stub_fails_the_solution_passes_and_each_declared_mistake_is_named(room, check):
+    dtype, answers = chapter(room)
+    torch.set_default_dtype(dtype)
+    name = check.__name__.removeprefix("check_")
+    assert "is still empty" in verdict(*answers["exercise", name]).message
+    assert verdict(*answers["solution", name]) == Verdict(True, check.shows)
+    for name, answer in check.asked().items():
+        for gives, why in answer.named():
+            assert as_given(check, {name: gives}).message.endswith(f"the answer is not {gives}. {why}")
+
+
 @pytest.mark.parametrize("room", WRONG)
 def test_law_a_rooms_checks_are_its_chapters_exercises_and_have_a_wrong_answer(room):
     tree = ast.parse((ROOMS / room / "exercises.py").read_text("utf-8"))
     checks = [node.name[6:] for node in tree.body if getattr(node, "name", "").startswith("check_")]
     _, answers = chapter(room)
     assert sorted(answers) == sorted((tag, check) for tag in ("exercise", "solution") for check in checks)
-    assert sorted(WRONG[room]) == sorted(checks)
+    declared = [case.values[1].__name__[6:] for case in DECLARED if case.values[0] == room]
+    assert sorted([*WRONG[room], *declared]) == sorted(checks)
 
 
 def test_law_every_room_with_checks_is_listed():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.chapters import Chapter, source_of
+from builder.site.fields import MARK, judged, room_of
 from builder.site.front.targets import TargetTable
 from builder.site.rendering.numbers import KINDS, STARS, kind_and_stars
 
@@ -81,6 +82,9 @@ class ExerciseList(TargetTable):
         lines = []
         for number, exercises in all_exercises(chapters, root).items():
             chapter = chapters[number]
+            source = source_of(root, chapter.name)
+            self.env.note_dependency(str(room_of(source)))
+            fields = judged(source)
             lines += [
                 f"```{{rubric}} [Chapter {number}: {chapter.title}](/{chapter.file}.ipynb)",
                 ":heading-level: 3",
@@ -91,6 +95,7 @@ class ExerciseList(TargetTable):
             ]
             for one in exercises:
                 title = one.link(chapter, one.title.replace("|", r"\|"))
+                title += f' <span class="{MARK}"></span>' if one.label in fields else ""
                 kind = one.kind.capitalize()
                 lines.append(
                     f"| {one.number} | {title} | {kind} | {shown_stars(one.stars)} | {one.minutes} |"

@@ -17,6 +17,7 @@ NEEDS = {
     "copybutton.js": "highlight",
     "togglebutton.js": "dropdown",
     "design-tabs.js": "sd-tab-set",
+    "exercises.js": "at-judged",
 }
 DEFERRED = {*NEEDS, "doctools.js", "sphinx-book-theme.js"}
 REPLACED = "sphinx_highlight.js"  # by book.js

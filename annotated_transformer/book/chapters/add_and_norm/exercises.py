@@ -1,45 +1,49 @@
 """Checks of the exercises of the chapter on Add & Norm (sections 3.1 and 5.4 of the paper)."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_no_mistake, judge
+from annotated_transformer.book.exercises.verdict import expect_close, judge
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]
-TOKENS = {"10x + 100": (190, 110, 130, 130), "-x": (-9, -1, -3, -3), "equal features": (7, 7, 7, 7)}
 
 
-@judge
-def check_scales(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="three rows of four numbers",
+    shows="a norm forgets a token's mean and deviation, and keeps the direction of what is left.",
+)
+def check_scales() -> Answers:
     """Judge the predictions for three tokens, exercise ex-predict-scale."""
-    expect(answer is not None, "your answer is still empty; put three rows of four numbers in its place.")
-    predictions = torch.as_tensor(np.asarray(answer, dtype=float))
-    shape = tuple(predictions.shape)
-    expect(shape == (3, 4), f"your answer should have shape (3, 4), not {shape}.")
-    wanted = F.layer_norm(torch.tensor(list(TOKENS.values()), dtype=torch.float64), (4,))
-    for name, got, right in zip(TOKENS, predictions, wanted, strict=True):
-        mistakes = {
-            "nothing is divided by the deviation, so that a factor of 10 stays": 10 * right,
-            "the sign is lost; the deviation is positive, so a factor of −1 stays": -right,
-            "the variance is divided by 3 instead of 4": right * 0.75**0.5,
-        }
-        if (got - right).abs().max() > 0.01:
-            expect_no_mistake(got, mistakes, what=f"the row for {name}", tolerance=0.11)
-        place = int((got - right).abs().argmax())
-        expect(
-            bool((got - right).abs().max() <= 0.01),
-            f"for {name}, feature {place} (counted from 0) is not {got[place]:g}. What happens to the mean "
-            "and to the deviation?",
+    clue, ones = "What happens to the mean and to the deviation?", torch.ones(4)
+
+    def normed(token: tuple[int, ...]) -> Tensor:
+        return F.layer_norm(torch.tensor(token).double(), (4,))
+
+    def answer(right: Tensor, mistakes: dict[str, Tensor]) -> Answer:
+        return Answer(
+            right.tolist(), clue, {why: row.tolist() for why, row in mistakes.items()}, tolerance=0.01
         )
-    return "a norm forgets a token's mean and deviation, and keeps the direction of what is left."
+
+    larger, negative, equal = (190, 110, 130, 130), (-9, -1, -3, -3), (7, 7, 7, 7)
+    sample = "the variance is divided by 3 instead of 4"
+    large, turned = normed(larger), normed(negative)
+    return {
+        str(larger): answer(large,
+            {"nothing is divided by the deviation, so that a factor of 10 stays": 10 * large,
+            "the mean is not subtracted, so that 100 stays": large + 100, sample: large * 0.75**0.5}),
+        str(negative): answer(turned,
+            {"the sign is lost; the deviation is positive, so a factor of −1 stays": -turned,
+            sample: turned * 0.75**0.5}),
+        str(equal): answer(normed(equal), {"the mean is not subtracted": 7 * ones,
+            "0 / 0 is taken to be 1; ε keeps it 0": ones}),
+    }  # fmt: skip
 
 
 @judge

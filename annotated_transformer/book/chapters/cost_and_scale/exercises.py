@@ -1,41 +1,47 @@
 """Checks of the exercises of the chapter on cost and scale."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    expect,
-    expect_close,
-    expect_number,
-    expect_tensor,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge
 
 Partial = tuple[Tensor, Tensor, Tensor]  # of a softmax: the largest score, the sum, and the sum of values
-GROWTH = {  # what a quantity is multiplied by, and why
-    "scores and averages, n doubled": (4, "There are n² scores, of width d each."),
-    "projections, n doubled": (2, "Each token is projected by itself."),
-    "scores and averages, d doubled": (2, "Each of the n² scores is a sum over d features."),
-    "projections, d doubled": (4, "The matrices are d × d."),
-    "kept attention weights, heads doubled": (2, "Each head has its own n² weights, however narrow it is."),
-    "KV cache, n doubled": (2, "A token adds one key and one value in each layer."),
-}
 
 
-@judge
-def check_growth(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a factor",
+    shows="scores grow with n² and d, projections with n and d², and each head keeps weights of its own.",
+)
+def check_growth() -> Answers:
     """Judge by which factor each quantity is predicted to grow, exercise ex-predict-growth."""
-    expect_predictions(answer, GROWTH, put="a factor")
-    return "all six factors are right."
+
+    def twice(clue: str, squared: str, fixed: str) -> Answer:
+        return Answer(2, clue, {squared: 4, fixed: 1})
+
+    still = "this quantity is taken to stay"
+    return {
+        "scores and averages, n doubled": Answer(4, "There are n² scores, of width d each.",
+            {"each token is taken to have one score; it has n": 2}),
+        "projections, n doubled": twice("Each token is projected by itself.",
+            "each token is taken to be projected for each other one", still),
+        "scores and averages, d doubled": twice("Each of the n² scores is a sum over d features.",
+            "scores are taken to have d × d matrices", still),
+        "projections, d doubled": Answer(4, "The matrices are d × d.",
+            {"only one side of the matrices is taken to grow": 2}),
+        "kept attention weights, heads doubled": twice(
+            "Each head has its own n² weights, however narrow it is.",
+            "the heads are taken to double both sides", "narrower heads are taken to keep fewer weights"),
+        "KV cache, n doubled": twice("A token adds one key and one value in each layer.",
+            "the cache is taken to hold n² weights", still),
+    }  # fmt: skip
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, *, scale: bool = True) -> Tensor:
@@ -145,38 +151,34 @@ def check_int8(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
     return "each weight is within half a step."
 
 
-@judge
-def check_crossing(answer: Callable[[int, int], float | int]) -> str:
-    """Judge `answer(d_model, d_ff)`, exercise ex-crossing, by counting around the length that it gives."""
-    for d_model, d_ff in ((512, 2048), (64, 100), (7, 5)):
-        rest = 8 * d_model**2 + 4 * d_model * d_ff
-        wanted = rest / (4 * d_model)
-        mistakes = {
-            "the feed-forward network is left out": float(2 * d_model),
-            "the projections are left out": float(d_ff),
-            "only the scores count, and the averages of the values are left out": 2 * wanted,
-            "the feed-forward network has one matrix": (8 * d_model**2 + 2 * d_model * d_ff) / (4 * d_model),
-        }
-        what = f"for d_model={d_model} and d_ff={d_ff}, the length"
-        expect_number(answer(d_model, d_ff), wanted, what=what, mistakes=mistakes)
-    return "at this length, both parts take as many FLOPs."
+@formula((512, 1536), (64, 100), (7, 5), shows="at this length, both parts take as many FLOPs.")
+def check_crossing(d_model: int, d_ff: int) -> Answer:
+    """Judge `answer(d_model, d_ff)`, the length where both parts take as much, exercise ex-crossing."""
+    length = (8 * d_model**2 + 4 * d_model * d_ff) / (4 * d_model)
+    mistakes = {
+        "the feed-forward network is left out": 2 * d_model,
+        "the projections are left out": d_ff,
+        "only the scores count, and the averages of the values are left out": 2 * length,
+        "the feed-forward network has one matrix": (8 * d_model**2 + 2 * d_model * d_ff) / (4 * d_model),
+    }
+    return Answer(length, "Set both parts of the formula equal.", mistakes)
 
 
-@judge
-def check_days(answer: Callable[[float, float, int, float, float], float]) -> str:
+@formula(
+    *((7e9, 1e12, 256, 312e12, 0.4), (1e8, 3e9, 1, 1e12, 0.25)),
+    shows="each weight takes six FLOPs for each token, two forward and four backward.",
+)
+def check_days(weights: float, tokens: float, cards: int, peak: float, utilization: float) -> Answer:
     """Judge `answer(weights, tokens, cards, peak, utilization)`, exercise ex-days."""
-    for weights, tokens, cards, peak, share in ((7e9, 1e12, 256, 312e12, 0.4), (1e8, 3e9, 1, 1e12, 0.25)):
-        wanted = 6 * weights * tokens / (cards * peak * share) / 86_400
-        mistakes = {
-            "only the forward pass is counted": wanted / 3,
-            "this is in hours": wanted * 24,
-            "this is in seconds": wanted * 86_400,
-            "the cards are taken to reach their peak": wanted * share,
-            "there is one card": wanted * cards,
-        }
-        what = f"for {weights:g} weights, {tokens:g} tokens, {plural(cards, 'card')}, the number of days"
-        expect_number(answer(weights, tokens, cards, peak, share), wanted, what=what, mistakes=mistakes)
-    return "the days are right."
+    wanted = 6 * weights * tokens / (cards * peak * utilization) / 86_400
+    mistakes = {
+        "only the forward pass is counted": wanted / 3,
+        "this is in hours": wanted * 24,
+        "this is in seconds": wanted * 86_400,
+        "the cards are taken to reach their peak": wanted * utilization,
+        "there is one card": wanted * cards,
+    }
+    return Answer(wanted, "How many FLOPs does training take, and how many does a day give?", mistakes, 0.005)
 
 
 @judge

@@ -1,6 +1,6 @@
 """Checks of the exercises of the chapter on cross-attention (section 3.2.3 of the paper)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,21 +8,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import expect_predictions
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
-SHAPES = {
-    "weights": (
-        (2, 8, 4, 7),
-        "There is a row for each query, which is a target token, and a column for each source token.",
-    ),
-    "keys": ((2, 8, 7, 64), "Keys come from the source."),
-    "mask": ((2, 1, 1, 7), "The mask hides source tokens, whichever token asks."),
-    "output": ((2, 4, 512), "There is one output for each query, which is a target token."),
-}
 Read = Callable[..., Tensor]
 
 
@@ -35,11 +26,26 @@ def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
     return made.requires_grad_(False)
 
 
-@judge
-def check_rectangle(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a tuple of whole numbers",
+    shows="four rows, one for each target token, and seven columns, one for each source token.",
+)
+def check_rectangle() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
-    expect_predictions(answer, SHAPES, put="a tuple of whole numbers")
-    return "four rows, one for each target token, and seven columns, one for each source token."
+    target = "keys are taken from the target, as in self-attention"
+    return {
+        "weights": Answer((2, 8, 4, 7),
+            "There is a row for each query, which is a target token, and a column for each source token.",
+            {"rows and columns are swapped": (2, 8, 7, 4), target: (2, 8, 4, 4),
+            "the heads are missing": (2, 4, 7)}),
+        "keys": Answer((2, 8, 7, 64), "Keys come from the source.", {target: (2, 8, 4, 64),
+            "the width is not divided among the heads": (2, 8, 7, 512)}),
+        "mask": Answer((2, 1, 1, 7), "The mask hides source tokens, whichever token asks.",
+            {"the axes of the heads and the queries are missing": (2, 7),
+            "each query has its own row": (2, 1, 4, 7)}),
+        "output": Answer((2, 4, 512), "There is one output for each query, which is a target token.",
+            {"there is one for each source token": (2, 7, 512), "it is that of one head": (2, 4, 64)}),
+    }  # fmt: skip
 
 
 @judge
@@ -115,32 +121,34 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
     return "each source token is projected once for the keys and once for the values."
 
 
-@judge
-def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
+@formula(
+    *(
+        (n, m, d_model, once)
+        for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24))
+        for once in (True, False)
+    ),
+    shows="with the cache, keys and values are projected once, not at each step.",
+    shown=2,
+)
+def check_multiplications(n: int, m: int, d_model: int, once: bool) -> Answer:
     """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by counting multiplications."""
-    for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24)):
-        attend = _layer(d_model)
-        x, memory = draw_normal(1, 1, n, d_model), draw_normal(2, 1, m, d_model)
-        for once in (True, False):
-            with FlopCounterMode(display=False) as counter:
-                prepared = attend.project_memory(memory, memory) if once else None
-                for t in range(n):
-                    pair = prepared or attend.project_memory(memory, memory)
-                    attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
-            right, square = counter.get_total_flops() // 2, d_model**2  # 2 flops each
-            keys = 2 * m * square
-            mistakes = {
-                "keys and values are always computed once": right - (0 if once else (n - 1) * keys),
-                "keys and values are always computed anew": right + ((n - 1) * keys if once else 0),
-                "the projection of the queries is missing, or W^O": right - n * square,
-                "the products inside the heads are missing": right - 2 * n * m * d_model,
-                "only one of the products inside the heads is counted": right - n * m * d_model,
-                "`once` is reversed": right + (n - 1) * keys * (1 if once else -1),
-            }
-            what = f"the count for n={n}, m={m}, d_model={d_model}, once={once}"
-            count = answer(n, m, d_model, once)
-            expect_number(count, right, what=what, tolerance=0.0, mistakes=mistakes)
-    return "the formula agrees with a count of the multiplications."
+    attend = _layer(d_model)
+    x, memory = draw_normal(1, 1, n, d_model), draw_normal(2, 1, m, d_model)
+    with FlopCounterMode(display=False) as counter:
+        prepared = attend.project_memory(memory, memory) if once else None
+        for t in range(n):
+            pair = prepared or attend.project_memory(memory, memory)
+            attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
+    right, square = counter.get_total_flops() // 2, d_model**2  # 2 flops each
+    keys = 2 * m * square
+    mistakes = {
+        "keys and values are always computed once": right - (0 if once else (n - 1) * keys),
+        "keys and values are always computed anew": right + ((n - 1) * keys if once else 0),
+        "the projection of the queries is missing, or W^O": right - n * square,
+        "the products inside the heads are missing": right - 2 * n * m * d_model,
+        "only one of the products inside the heads is counted": right - n * m * d_model,
+    }
+    return Answer(right, "Count four maps, the scores, and the averages.", mistakes)
 
 
 @judge

@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
     expect_equal,
     expect_no_mistake,
-    expect_number,
     expect_shape,
     expect_tensor,
     judge,
@@ -20,23 +20,23 @@ from annotated_transformer.book.exercises.verdict import (
 
 Decode = Callable[[Tensor], Tensor]
 BOS, EOS = 1, 2
-SHIFTED = {"inputs": [[1, 7, 8, 9], [1, 5, 2, 0]], "labels": [[7, 8, 9, 2], [5, 2, 0, 0]], "counted": 6}
-CLUES = {
-    "inputs": "They begin with <s>, and each slot's input is the label of the slot before.",
-    "labels": "Each slot's label is the next token, and </s> is one, too.",
-    "counted": "Labels that are padding do not count.",
-}
 
 
-@judge
-def check_shifted(answer: Mapping[str, object]) -> str:
+@predictions(put="numbers", shows="each label is the input of the next slot, and padding is not counted.")
+def check_shifted() -> Answers:
     """Judge the inputs, labels and number of labels in the loss, exercise ex-predict-shift."""
-    for name, wanted in SHIFTED.items():
-        prediction = answer.get(name, ...)
-        expect(prediction is not ..., f"{name!r} is still empty.")
-        rows = torch.as_tensor(prediction).tolist()
-        expect(rows == wanted, f"{name!r} is not {prediction}. {CLUES[name]}")
-    return "each label is the input of the next slot, and padding is not counted."
+    inputs, labels = [[1, 7, 8, 9], [1, 5, 2, 0]], [[7, 8, 9, 2], [5, 2, 0, 0]]
+    whole = {"nothing is left out": [[1, 7, 8, 9, 2], [1, 5, 2, 0, 0]]}
+    ends = "</s> is left out of each row; only the last column is"
+    return {
+        "inputs": Answer(inputs,
+            "They begin with <s>, and each slot's input is the label of the slot before.",
+            {"these are the labels": labels, ends: [[1, 7, 8, 9], [1, 5, 0, 0]], **whole}),
+        "labels": Answer(labels, "Each slot's label is the next token, and </s> is one, too.",
+            {"these are the inputs": inputs, **whole}),
+        "counted": Answer(6, "Labels that are padding do not count.", {"padding is counted": 8,
+            "</s> is not counted": 4}),
+    }  # fmt: skip
 
 
 @judge
@@ -188,22 +188,22 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
     return "one slot between input and label, and each </s> is a label."
 
 
-@judge
-def check_allowed(answer: Callable[[int, bool], int]) -> str:
+@formula(
+    *((n, whole) for n in (7, 1, 2, 3, 12) for whole in (True, False)),
+    shows="one pass needs about n/3 times fewer.",
+    shown=2,
+)
+def check_allowed(n: int, whole: bool) -> Answer:
     """Judge `answer(n, whole)`, exercise ex-derive-pairs, by counting pairs."""
-    for n in (1, 2, 3, 7, 12):
-        for whole in (True, False):
-            lengths = [n] if whole else range(1, n + 1)
-            right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
-            mistakes = {
-                "the mask is not used: a query may not look at later keys": sum(i * i for i in lengths),
-                "each pass is taken to have all n slots": n * n * (n + 1) // 2,
-                "a slot may not look at itself; the causal mask allows it": right - sum(lengths),
-                "all passes together are counted as one": n * (n + 1) // 2,
-            }
-            what = f"the number of pairs for n={n}, {'in one pass' if whole else 'step by step'},"
-            expect_number(answer(n, whole), right, what=what, tolerance=0.0, mistakes=mistakes)
-    return "one pass needs about n/3 times fewer."
+    lengths = [n] if whole else range(1, n + 1)
+    right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
+    mistakes = {
+        "the mask is not used: a query may not look at later keys": sum(i * i for i in lengths),
+        "each pass is taken to have all n slots": n * n * (n + 1) // 2,
+        "a slot may not look at itself; the causal mask allows it": right - sum(lengths),
+        "all passes together are counted as one": n * (n + 1) // 2,
+    }
+    return Answer(right, "On how many keys, its own included, may each query look?", mistakes)
 
 
 @judge

@@ -1,59 +1,50 @@
 """Checks of the exercises of the chapter on embeddings (section 3.4 of the paper)."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import predicted_for
 from annotated_transformer.book.exercises.rules import expect_without
-from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    expect,
-    expect_close,
-    expect_no_mistake,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
 from annotated_transformer.model.embeddings import TokenEmbedding
 
 SOURCE, TARGET, LABELS, VOCAB = (4, 7, 4, 2), (1, 5, 7), (5, 7, 2), 10
-MATRICES = ("source", "target", "output", "shared")
-CLUES = {
-    "source": "A row that is read twice is still one row.",
-    "target": "Which tokens are read from it?",
-    "output": "Which logits does the softmax divide by their sum?",
-    "shared": "It is read, and it also gives the logits.",
-}
 
 
-def _moved_rows() -> dict[str, int]:
+def _moved_rows() -> list[int]:
     """Count the rows with a gradient in a small model: the mean source row is added to each target row."""
     source, target, output = (draw_normal(seed, VOCAB, 6).requires_grad_() for seed in range(3))
     hidden = source[list(SOURCE)].mean(dim=0) + target[list(TARGET)]
     F.cross_entropy(hidden @ output.T, torch.tensor(LABELS)).backward()
     grads = [table.grad for table in (source, target, output) if table.grad is not None]
-    counts = [int((grad != 0).any(dim=1).sum()) for grad in (*grads, sum(grads, torch.zeros(VOCAB, 6)))]
-    return dict(zip(MATRICES, counts, strict=True))
+    return [int((grad != 0).any(dim=1).sum()) for grad in (*grads, sum(grads, torch.zeros(VOCAB, 6)))]
 
 
-@judge
-def check_gradient_rows(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a whole number",
+    shows="a lookup gives a gradient to each distinct token that was read, "
+    "the softmax to the whole vocabulary.",
+)
+def check_gradient_rows() -> Answers:
     """Judge the predicted numbers of rows, exercise ex-predict-rows."""
-    right = _moved_rows()
-    for name in MATRICES:
-        prediction = predicted_for(answer, name, put="a whole number")
-        expect(
-            prediction == right[name],
-            f"{prediction} is not the number of rows with a gradient in the {name} matrix. {CLUES[name]}",
-        )
-    return (
-        "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
-    )
+    source, target, output, shared = _moved_rows()
+    everything = "the whole vocabulary is counted; a lookup moves only what it reads"
+    return {
+        "source": Answer(source, "A row that is read twice is still one row.",
+            {"the row that is read twice is counted twice": len(SOURCE), everything: VOCAB}),
+        "target": Answer(target, "Which tokens are read from it?",
+            {"the labels are counted, too": len({*TARGET, *LABELS}), everything: VOCAB}),
+        "output": Answer(output, "Which logits does the softmax divide by their sum?",
+            {"only the labels are counted; the softmax lowers all other logits": len(LABELS)}),
+        "shared": Answer(shared, "It is read, and it also gives the logits.",
+            {"only tokens of the batch are counted": len({*SOURCE, *TARGET, *LABELS}),
+            "the three counts are added; it is the same row": source + target + output}),
+    }  # fmt: skip
 
 
 @judge
@@ -137,30 +128,27 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
     return "one parameter, two uses: they agree after an update as well."
 
 
-@judge
-def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
-    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio, by drawing words and positions."""
-    for std, d_model in ((1.0, 512), (0.1, 256), (64**-0.5, 64)):
-        angles = 50 * draw_normal(1, 500, d_model // 2)
-        positions = torch.cat([angles.sin(), angles.cos()], dim=1)
-        for factor in (True, False):
-            words = std * draw_normal(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
-            right = (words.square().mean() / positions.square().mean()).sqrt().item()
-            what = f"for std={std:g}, d_model={d_model}, factor={factor}, the ratio"
-            ratio = as_number(answer(std, d_model, factor), what=what)
-            root = math.sqrt(d_model) if factor else 1.0
-            mistakes = {
-                "the RMS of a position is taken to be 1": std * root,
-                "the word is divided by √d_model instead of multiplied": std / root * math.sqrt(2),
-                "the factor is d_model instead of its root": std * root**2 * math.sqrt(2),
-                "the factor is always used": std * math.sqrt(2 * d_model),
-                "the mean square of a position, ½, is not turned into a root": 2 * std * root,
-                "this is the ratio of the mean squares": 2 * (std * root) ** 2,
-            }
-            if abs(ratio / right - 1) >= 0.02:
-                expect_no_mistake(ratio, mistakes, what=what)
-                expect(False, f"{what} is about {right:.2f} in random draws, not {ratio:.2f}.")
-    return "the formula agrees with randomly drawn words and positions."
+@formula(
+    *(
+        (std, d_model, factor)
+        for std, d_model in ((0.1, 256), (1.0, 512), (64**-0.5, 64))
+        for factor in (True, False)
+    ),
+    shows="sine and cosine have a mean square of ½, hence the root of 2.",
+    shown=2,
+)
+def check_rms_ratio(std: float, d_model: int, factor: bool) -> Answer:
+    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio."""
+    root = math.sqrt(d_model) if factor else 1.0
+    mistakes = {
+        "the RMS of a position is taken to be 1": std * root,
+        "the word is divided by √d_model instead of multiplied": std / root * math.sqrt(2),
+        "the factor is d_model instead of its root": std * root**2 * math.sqrt(2),
+        "the factor is always used": std * math.sqrt(2 * d_model),
+        "the mean square of a position, ½, is not turned into a root": 2 * std * root,
+        "this is the ratio of the mean squares": 2 * (std * root) ** 2,
+    }
+    return Answer(std * root * math.sqrt(2), "Compare the roots of both mean squares.", mistakes, 0.005)
 
 
 @judge

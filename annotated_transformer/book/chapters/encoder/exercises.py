@@ -1,43 +1,39 @@
 """Checks of the exercises of the chapter on the encoder (sections 3 and 3.1 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
-from annotated_transformer.config import BASE, TransformerConfig
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
 Layer = Callable[[Tensor, Tensor | None], Tensor]
-STACKS = {
-    "the layer without a mask": (True, True, True, True),
-    "the layer with a causal mask": (False, False, True, True),
-    "the feed-forward network": (False, False, True, False),
-}
-CLUES = {
-    "the layer without a mask": "Which words attend to word 2 there?",
-    "the layer with a causal mask": "Which words may attend to word 2 there?",
-    "the feed-forward network": "Does a word there depend on any other?",
-}
 
 
-@judge
-def check_change(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="three rows of four", shows="words exchange information in attention, as far as the mask allows."
+)
+def check_change() -> Answers:
     """Judge which positions are predicted to change, exercise ex-predict-change."""
-    expect(answer is not None, "your answer is still empty; put three rows of four in its place.")
-    rows = [tuple(map(bool, row)) for row in (() if answer is None else answer)]
-    expect([len(row) for row in rows] == [4] * 3, "give three rows of four, one for each stack.")
-    for (name, wanted), row in zip(STACKS.items(), rows, strict=True):
-        for place, (got, right) in enumerate(zip(row, wanted, strict=True)):
-            verb = "changes" if right else "does not change"
-            expect(got == right, f"for {name}, position {place} {verb}. {CLUES[name]}")
-    return "words exchange information in attention, as far as the mask allows."
+    everywhere, later, itself = [True] * 4, [False, False, True, True], [False, False, True, False]
+    alone = "words are taken not to read each other, as in the feed-forward network"
+    unmasked = "each word is taken to read each other one"
+    return {
+        "the layer without a mask": Answer(everywhere, "Which words attend to word 2 there?", {alone: itself,
+            "words are taken not to read later ones, as with a causal mask": later}),
+        "the layer with a causal mask": Answer(later, "Which words may attend to word 2 there?",
+            {alone: itself, unmasked: everywhere,
+            "words are taken to read later ones only": [True, True, True, False]}),
+        "the feed-forward network": Answer(itself, "Does a word there depend on any other?",
+            {unmasked: everywhere, "words are taken to read earlier ones": later}),
+    }  # fmt: skip
 
 
 @judge
@@ -168,33 +164,30 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
     return "each layer reads the one below, and each gets the mask."
 
 
-@judge
-def check_count(answer: Callable[[int, int, int, int, int, int], int]) -> str:
+@formula(
+    *((2, 6, 7, 3, 5, 4), (2, 6, 11, 3, 2, 2), (6, 512, 2048, 8, 64, 64)),
+    shows="a layer has four maps of attention, two with biases in its network, and two norms.",
+    rules=(PACKAGE, "torch"),
+)
+def check_count(N: int, d_model: int, d_ff: int, h: int, d_k: int, d_v: int) -> Answer:
     """Judge `answer(N, d_model, d_ff, h, d_k, d_v)`, exercise ex-count-weights, by counting."""
-    expect_without(answer, PACKAGE, "torch")
-    small = {"vocab_size": 5, "max_length": 3, "num_layers": 2, "d_model": 6, "num_heads": 3}
-    shapes = (TransformerConfig(**small, d_ff=7, d_k=5, d_v=4), TransformerConfig(**small, d_ff=11), BASE)  # type: ignore[arg-type]
-    for c in shapes:
-        with torch.device("meta"):
-            encoder = Transformer(c).encoder
-        wanted = sum(parameter.numel() for parameter in encoder.parameters())
-        split = c.d_model // c.num_heads
-        sizes = c.num_layers, c.d_model, c.d_ff, c.num_heads, c.d_k or split, c.d_v or split
-        n, d_model, d_ff, h, d_k, d_v = sizes
-        mistakes = {
-            "the biases of the feed-forward network are missing": wanted - n * (d_ff + d_model),
-            "half of the norms' parameters are missing: two norms, each with a gain and a bias": wanted
-            - n * 2 * d_model,
-            "the norms are missing": wanted - n * 4 * d_model,
-            "N is not used": wanted // n,
-            "the attention projections are given biases": wanted + n * (2 * h * d_k + h * d_v + d_model),
-            "W^O is missing": wanted - n * h * d_v * d_model,
-            "one head is counted": wanted - n * (h - 1) * 2 * d_model * (d_k + d_v),
-        }
-        names = "N={}, d_model={}, d_ff={}, h={}, d_k={}, d_v={}".format(*sizes)
-        what = f"the count for {names}"
-        expect_number(answer(*sizes), wanted, what=what, tolerance=0.0, mistakes=mistakes)
-    return "it agrees with three models, one of them the paper's."
+    config = TransformerConfig(
+        vocab_size=5, num_layers=N, d_model=d_model, d_ff=d_ff, num_heads=h, d_k=d_k, d_v=d_v
+    )
+    with torch.device("meta"):
+        encoder = Transformer(config).encoder
+    wanted = sum(parameter.numel() for parameter in encoder.parameters())
+    mistakes = {
+        "the biases of the feed-forward network are missing": wanted - N * (d_ff + d_model),
+        "half of the norms' parameters are missing: two norms, each with a gain and a bias": wanted
+        - N * 2 * d_model,
+        "the norms are missing": wanted - N * 4 * d_model,
+        "N is not used": wanted // N,
+        "the attention projections are given biases": wanted + N * (2 * h * d_k + h * d_v + d_model),
+        "W^O is missing": wanted - N * h * d_v * d_model,
+        "one head is counted": wanted - N * (h - 1) * 2 * d_model * (d_k + d_v),
+    }
+    return Answer(wanted, "Count four maps of attention, two of the network, and two norms.", mistakes)
 
 
 @judge

@@ -1,14 +1,13 @@
 """Checks of the exercises of the chapter on the feed-forward network (section 3.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, allclose, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import normal_draws
-from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -22,34 +21,32 @@ from annotated_transformer.book.exercises.verdict import (
 )
 
 Convolutions = Callable[[Tensor, nn.Conv1d, nn.Conv1d], Tensor]
-IDENTITIES = {
-    "FFN(3X) = 3 FFN(X)": "what does ReLU do to a number that is three times as large?",
-    "FFN(−X) = −FFN(X)": "which units are active for −X?",
-    "FFN(X + Y) = FFN(X) + FFN(Y)": "would this hold for max(0, ·) itself?",
-    "the reversed sentence": "does a row depend on the others?",
-}
 
 
-@judge
-def check_identities(answer: Iterable[Any] | None) -> str:
-    """Judge which identities are predicted to hold, exercise ex-predict-identities."""
-    put, give = "four times True or False", "four answers, one for each identity"
-    predictions = [bool(entry) for entry in predicted(answer, len(IDENTITIES), put=put, give=give)]
+@predictions(
+    put="four times True or False",
+    shows="a ReLU lets a positive factor through, but no sign and no sum; each row is processed by itself.",
+)
+def check_identities() -> Answers:
+    """Judge which identities are predicted to hold, exercise ex-predict-identities, by random weights."""
     draw, turned = normal_draws(0), torch.arange(5).flip(0)
     w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
 
     def network(x: Tensor) -> Tensor:
         return (x @ w1).relu() @ w2
 
-    pairs = (
-        (network(3 * x), 3 * network(x)),
-        (network(-x), -network(x)),
-        (network(x + y), network(x) + network(y)),
-        (network(x[turned]), network(x)[turned]),
-    )
-    for got, (left, right), (name, hint) in zip(predictions, pairs, IDENTITIES.items(), strict=True):
-        expect(got == allclose(left, right), f"your prediction for {name} is wrong: {hint}")
-    return "random weights agree with all four predictions."
+    def holds(left: Tensor, right: Tensor, clue: str) -> Answer:
+        return Answer(allclose(left, right), clue)
+
+    return {
+        "FFN(3X) = 3 FFN(X)": holds(network(3 * x), 3 * network(x),
+            "What does ReLU do to a number that is three times as large?"),
+        "FFN(−X) = −FFN(X)": holds(network(-x), -network(x), "Which units are active for −X?"),
+        "FFN(X + Y) = FFN(X) + FFN(Y)": holds(network(x + y), network(x) + network(y),
+            "Would this hold for max(0, ·) itself?"),
+        "the reversed sentence": holds(network(x[turned]), network(x)[turned],
+            "Does a row depend on the others?"),
+    }  # fmt: skip
 
 
 @judge
@@ -110,22 +107,22 @@ def check_convolutions(answer: Convolutions) -> str:
     return "each word is by itself, and it agrees with the matrix products."
 
 
-@judge
-def check_width(answer: Callable[[float, int], float]) -> str:
-    """Judge `answer(share, attentions)`, exercise ex-share, by counting weights."""
-    for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
-        weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff
-        share = 2 * d_model * d_ff / weights
-        odds = share / (1 - share)
-        mistakes = {
-            "the number of attentions is not used": 2 * odds,
-            "one of the network's two matrices is left out": 4 * attentions * odds,
-            "two of an attention's four matrices are left out": attentions * odds,
-            "the share is not divided by what is left for attention": 2 * attentions * share,
-        }
-        what = f"for a share of {share:.4f} with {plural(attentions, 'attention')}, the ratio"
-        expect_number(answer(share, attentions), d_ff / d_model, what=what, mistakes=mistakes)
-    return "it agrees with four layers whose weights we counted."
+@formula(
+    *((0.75, 1), (2 / 3, 2), (1 / 3, 3), (0.2, 1)),
+    shows="the network has 2 · d · d_ff weights, and each attention 4 · d².",
+)
+def check_width(share: float, attentions: int) -> Answer:
+    """Judge `answer(share, attentions)`, exercise ex-share."""
+    odds = share / (1 - share)
+    mistakes = {
+        "the number of attentions is not used": 2 * odds,
+        "one of the network's two matrices is left out": 4 * attentions * odds,
+        "two of an attention's four matrices are left out": attentions * odds,
+        "the share is not divided by what is left for attention": 2 * attentions * share,
+    }
+    return Answer(
+        2 * attentions * odds, "Which matrices do the network and an attention have?", mistakes, 1e-3
+    )
 
 
 @judge

@@ -8,28 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor, allclose
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    expect,
-    expect_close,
-    expect_equal,
-    expect_number,
-    judge,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 
 Past = Any
-CLUES = ("multi-head attention", "4 heads of keys and values", "multi-query attention")
 
 
-@judge
-def check_cache(answer: Any) -> str:
+@predictions(
+    put="three numbers", shows="a cache is as much smaller as there are fewer heads of keys and values."
+)
+def check_cache() -> Answers:
     """Judge three sizes of a cache, exercise ex-predict-cache."""
-    given = predicted(answer, 3, put="three numbers", give=f"three numbers: {', '.join(CLUES)}")
-    sizes = [as_number(number, what="each size") for number in given]
-    for number, name, heads in zip(sizes, CLUES, (16, 4, 1), strict=True):
+    heads_of = {"multi-head attention": 16, "4 heads of keys and values": 4, "multi-query attention": 1}
+    answers = {}
+    for name, heads in heads_of.items():
         right = 2 * 24 * heads * 64 * 2 / 1024
         mistakes = {
             "a number has one byte there, or values are left out": right / 2,
@@ -38,8 +32,8 @@ def check_cache(answer: Any) -> str:
             "these are bytes; a KiB is 1,024 of them": right * 1024,
             "a KiB is 1,024 bytes, not 1,000": right * 1.024,
         }
-        expect_number(number, right, what=f"{name}: the size in KiB", mistakes=mistakes)
-    return "all three sizes are right."
+        answers[name] = Answer(right, "Each token has a key and a value in each layer.", mistakes)
+    return answers
 
 
 @judge
@@ -126,47 +120,46 @@ def check_grouped(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     return "all groups read their own keys and values."
 
 
-@judge
-def check_gated_width(answer: Callable[[int, int, float], float]) -> str:
+@formula(
+    *((64, 256, 0.5), (64, 256, 1.0), (96, 100, 0.25)), shows="the layers have as many weights as before."
+)
+def check_gated_width(d_model: int, d_ff: int, g: float) -> Answer:
     """Judge `answer(d_model, d_ff, g)`, exercise ex-width, by counting weights."""
-    for d_model, d_ff, g in ((64, 256, 1.0), (64, 256, 0.5), (96, 100, 0.25)):
-        before = 4 * d_model**2 + 2 * d_model * d_ff
-        low, high = 0.0, 10.0 * (d_ff + d_model)
-        for _ in range(80):
-            width = (low + high) / 2
-            after = 2 * d_model**2 + 2 * d_model * d_model * g + 3 * d_model * width
-            low, high = (width, high) if after < before else (low, width)
-        mistakes = {
-            "what grouped queries save is not used": 2 / 3 * d_ff,
-            "queries and the output are grouped, too": 2 / 3 * (d_ff + 2 * (1 - g) * d_model),
-            "only the keys, or only the values, are grouped": 2 / 3 * (d_ff + (1 - g) * d_model / 2),
-            "the gate is not counted": d_ff + (1 - g) * d_model,
-        }
-        what = f"the width for d_model={d_model}, d_ff={d_ff}, g={g:g}"
-        expect_number(answer(d_model, d_ff, g), high, what=what, tolerance=1e-6, mistakes=mistakes)
-    return "the layers have as many weights as before."
+    before, attention = 4 * d_model**2 + 2 * d_model * d_ff, (2 + 2 * g) * d_model**2
+    width = (before - attention) / (3 * d_model)
+    mistakes = {
+        "what grouped queries save is not used": 2 / 3 * d_ff,
+        "queries and the output are grouped, too": 2 / 3 * (d_ff + 2 * (1 - g) * d_model),
+        "only the keys, or only the values, are grouped": 2 / 3 * (d_ff + (1 - g) * d_model / 2),
+        "the gate is not counted": d_ff + (1 - g) * d_model,
+    }
+    return Answer(
+        width,
+        "Count the weights before and after: two maps shrink, and a third joins the network.",
+        mistakes,
+        1e-4,
+    )
 
 
-@judge
-def check_seen(answer: Callable[[Sequence[int], int], int]) -> str:
+@formula(
+    *product(((3, 3, 3), (2, 0), (3,), (4, 2), (1, 5), (0,), (9, 9)), (12, 5)),
+    shows="each layer reaches a window, less the token itself, further back.",
+)
+def check_seen(windows: tuple[int, ...], n: int) -> Answer:
     """Judge `answer(windows, n)`, exercise ex-reach, by going back layer by layer."""
-    for windows, n in product(([3], [3, 3, 3], [4, 2], [1, 5], [2, 0], [0], [9, 9]), (5, 12)):
-        reached = {n - 1}
-        for window in windows:
-            reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
-        steps = 1 + sum(window - 1 for window in windows)
-        largest, added = (n if 0 in windows else min(n, most) for most in (max(windows), sum(windows)))
-        mistakes = {
-            "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(n, steps),
-            "each window counts the token itself again": added,
-            "only the largest window is counted; the reach of the layers adds up": largest,
-            "the last token itself is missing": len(reached) - 1,
-            "the result can be larger than n": steps,
-        }
-        different = {name: wrong for name, wrong in mistakes.items() if wrong != len(reached)}
-        what = f"for windows {windows} and n = {n}, the result"
-        expect_equal(answer(list(windows), n), len(reached), what=what, mistakes=different)
-    return "it agrees with going back layer by layer."
+    reached = {n - 1}
+    for window in windows:
+        reached = {k for q in reached for k in range(0 if window == 0 else max(0, q - window + 1), q + 1)}
+    steps = 1 + sum(window - 1 for window in windows)
+    largest, added = (n if 0 in windows else min(n, most) for most in (max(windows), sum(windows)))
+    mistakes = {
+        "a window of 0 is counted as −1 token; it stands for a layer that sees everything": min(n, steps),
+        "each window counts the token itself again": added,
+        "only the largest window is counted; the reach of the layers adds up": largest,
+        "the last token itself is missing": len(reached) - 1,
+        "the result can be larger than n": steps,
+    }
+    return Answer(len(reached), "Go back from the last token, layer by layer.", mistakes)
 
 
 @judge

@@ -1,46 +1,44 @@
 """Checks of the exercises of the chapter on looking inside."""
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import normal_draws
-from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
-STATEMENTS = {
-    "the same vector added to all values": "what do the weights of a row sum to?",
-    "doubled values and the map": "from what are the weights computed?",
-    "two heads with the same map": "what else does a head's output depend on?",
-    "a different map with the same output": "how many equations do 12 weights have to meet?",
-}
 
-
-@judge
-def check_map(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="four times True or False",
+    shows="weights sum to 1 and know nothing of the values, and many maps give the same output.",
+)
+def check_map() -> Answers:
     """Judge which statements about a map are predicted to hold, exercise ex-predict-map."""
-    put, give = "four times True or False", "four answers, one for each statement"
-    predictions = [bool(entry) for entry in predicted(answer, len(STATEMENTS), put=put, give=give)]
     draw = normal_draws(0)
     query, key, value, other, shift = draw(1, 4), draw(12, 4), draw(12, 4), draw(12, 4), draw(4)
     weights = attention_weights(query, key)
     columns = torch.cat([value, torch.ones(12, 1, dtype=torch.float64)], dim=1)
     hidden = torch.linalg.svd(columns.T)[2][-1]  # orthogonal to all columns
     changed = weights + 0.1 * weights.min() * hidden
-    pairs = (
-        (weights @ (value + shift), weights @ value + shift),
-        (attention_weights(query, key), weights),  # in which the values do not occur
-        (weights @ value, weights @ other),
-        (changed @ value, weights @ value),
-    )
-    for got, (left, right), (name, hint) in zip(predictions, pairs, STATEMENTS.items(), strict=True):
-        expect(got == allclose(left, right), f"your prediction about {name} is wrong: {hint}")
-    return "random numbers agree with all four predictions."
+
+    def same(left: Tensor, right: Tensor, clue: str) -> Answer:
+        return Answer(allclose(left, right), clue)
+
+    return {
+        "the same vector added to all values": same(weights @ (value + shift), weights @ value + shift,
+            "What do the weights of a row sum to?"),
+        "doubled values and the map": same(attention_weights(query, key), weights,
+            "From what are the weights computed?"),
+        "two heads with the same map": same(weights @ value, weights @ other,
+            "What else does a head's output depend on?"),
+        "a different map with the same output": same(changed @ value, weights @ value,
+            "How many equations do 12 weights have to meet?"),
+    }  # fmt: skip
 
 
 @judge

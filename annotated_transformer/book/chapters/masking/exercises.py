@@ -1,20 +1,18 @@
 """Leak tests and checks of the exercises of the chapter on masking (section 3.2.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from math import isclose
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import mistaken_attention
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     NONE,
     Mistakes,
-    as_number,
     expect,
     expect_close,
     expect_no_mistake,
@@ -64,24 +62,32 @@ def expect_mask(result: object, wanted: Tensor, *, what: str, mistakes: Mistakes
         expect(False, f"in {what}, query {query}{sentence} {word} attend to key {key} (counted from 0).")
 
 
-@judge
-def check_weights(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="four rows of four weights", shows="even the row of padding is an average of the three words."
+)
+def check_weights() -> Answers:
     """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
-    expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
-    weights = torch.as_tensor(answer, dtype=torch.float64)
-    shape = tuple(weights.shape)
-    expect(shape == (4, 4), f"your weights should have shape (4, 4), not {shape}.")
+
+    def spread(keys: range) -> list[float]:
+        return [1 / len(keys) if key in keys else 0.0 for key in range(4)]
+
+    answers = {}
     for query in range(4):
-        readable = list(range(min(query + 1, 3)))  # key 3 is padding
-        for key in range(4):
-            wanted = 1 / len(readable) if key in readable else 0.0
-            got = weights[query, key].item()
-            expect(
-                abs(got - wanted) <= 0.005,
-                f"query {query} gives key {key} a weight other than your {got:g} (both counted from 0). "
-                "Which keys may this query read, and how many are there?",
-            )
-    return "even the row of padding is an average of the three words."
+        readable = range(min(query + 1, 3))  # key 3 is padding
+        mistakes = {
+            "nothing is hidden from this query": spread(range(4)),
+            "later words are not hidden from this query": spread(range(3)),
+            "the weights are not divided by their number": [float(key in readable) for key in range(4)],
+            "this query is taken to read nothing; only its column is hidden": [0.0] * 4,
+        }
+        right = spread(readable)
+        answers[f"query {query}"] = Answer(
+            right,
+            "Which keys may this query read, and how many are there?",
+            {why: row for why, row in mistakes.items() if row != right},
+            tolerance=0.005,
+        )
+    return answers
 
 
 @judge
@@ -183,28 +189,24 @@ def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
     return "both bugs are gone: no later key, and no padding."
 
 
-@judge
-def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
+@formula(
+    *((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)),
+    shows="a softmax over such scores leaks exactly the share that you wanted.",
+)
+def check_low_enough(allowed: int, hidden: int, score: float, share: float) -> Answer:
     """Judge `answer(allowed, hidden, score, share)`, exercise ex-low-enough."""
-    for allowed, hidden, score, share in ((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)):
-        keys = f"{plural(allowed, 'allowed key')} of score {score:g} and {plural(hidden, 'hidden key')}"
-        number = as_number(answer(allowed, hidden, score, share), what=f"the number for {keys}")
-        scores = torch.tensor([score] * allowed + [number] * hidden, dtype=torch.float64)
-        leaked = F.softmax(scores, dim=0)[allowed:].sum().item()
-        if not isclose(leaked, share, rel_tol=1e-4):
-            odds = share / (1 - share)
-            mistakes = {
-                "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
-                "the allowed keys keep a share of 1; what leaks is missing there": score
-                + math.log(allowed / hidden * share),
-                "the number of hidden keys is not used": score + math.log(allowed * odds),
-                "the number of allowed keys is not used": score + math.log(odds / hidden),
-            }
-            expect_no_mistake(number, mistakes, what=f"the number for {keys}")
-            expect(
-                False, f"with {keys}, your number {number:.4g} leaks a share of {leaked:.3g}, not {share:g}."
-            )
-    return "a softmax over such scores leaks exactly the share that you wanted."
+    odds = share / (1 - share)
+    mistakes = {
+        "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
+        "the allowed keys keep a share of 1; what leaks is missing there": score
+        + math.log(allowed / hidden * share),
+        "the number of hidden keys is not used": score + math.log(allowed * odds),
+        "the number of allowed keys is not used": score + math.log(odds / hidden),
+    }
+    right = score + math.log(allowed / hidden * odds)
+    return Answer(
+        right, "How large are the exponentials of all hidden keys, next to those of all keys?", mistakes, 1e-4
+    )
 
 
 @judge

@@ -1,36 +1,26 @@
 """The checks of the exercises on multi-head attention (chapter 5)."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
     expect_no_mistake,
     judge,
-    named_type,
     plural,
 )
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
-CLUES = {
-    "queries": "The axis of the heads comes before that of the queries.",
-    "weights": "Each head has its own weights, with a row for each query and a column for each key.",
-    "heads": "Each head returns one vector of width d_v for each query.",
-    "concat": "The heads lie side by side, so their widths add up.",
-    "output": "The output is as wide as the model.",
-    "parameters": "The matrices need not be square: how wide are all queries, keys, and values together?",
-}
 MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
@@ -43,9 +33,12 @@ def _layer(*sizes: int, **options: int | bool) -> MultiHeadAttention:
     return layer
 
 
-@judge
-def check_shapes(answer: Any) -> str:
-    """Check the shapes that the reader predicts: exercise ex-predict-shapes."""
+@predictions(
+    put="your prediction",
+    shows="heads come before queries, weights are queries × keys, and the output is as wide as the model.",
+)
+def check_shapes() -> Answers:
+    """Judge the predicted shapes, exercise ex-predict-shapes, by those of a layer."""
     layer = MultiHeadAttention(12, 3, d_k=5, d_v=2).double()
     seen: dict[str, object] = {}
 
@@ -61,10 +54,27 @@ def check_shapes(answer: Any) -> str:
     seen["queries"] = tuple(layer.project_query(query).shape)
     seen["output"] = tuple(layer(query, memory, memory).shape)
     seen["parameters"] = sum(parameter.numel() for parameter in layer.parameters())
-    expect(isinstance(answer, Mapping), f"the predictions should be a dictionary, not {named_type(answer)}")
-    right = {name: (seen[name], clue) for name, clue in CLUES.items()}
-    expect_predictions(answer, right, put="your prediction")
-    return "heads come before queries, weights are queries × keys, and the output is as wide as the model."
+    wide, keys = "a head is taken to be as wide as its queries", "there is one for each key"
+    return {
+        "queries": Answer(seen["queries"], "The axis of the heads comes before that of the queries.",
+            {"the axes of the heads and of the queries are swapped": (2, 4, 3, 5),
+            "the heads still lie side by side": (2, 4, 15),
+            "the width is divided by the number of heads, although d_k is given": (2, 3, 4, 4)}),
+        "weights": Answer(seen["weights"],
+            "Each head has its own weights, with a row for each query and a column for each key.",
+            {"rows and columns are swapped": (2, 3, 7, 4), "the heads are taken to share one map": (2, 4, 7),
+            "the keys are taken to be as many as the queries": (2, 3, 4, 4)}),
+        "heads": Answer(seen["heads"], "Each head returns one vector of width d_v for each query.",
+            {wide: (2, 3, 4, 5), keys: (2, 3, 7, 2)}),
+        "concat": Answer(seen["concat"], "The heads lie side by side, so their widths add up.",
+            {wide: (2, 4, 15), keys: (2, 7, 6), "only one head is left": (2, 4, 2)}),
+        "output": Answer(seen["output"], "The output is as wide as the model.",
+            {"the output map is left out": (2, 4, 6), keys: (2, 7, 12)}),
+        "parameters": Answer(seen["parameters"],
+            "The matrices need not be square: how wide are all queries, keys, and values together?",
+            {"the four matrices are taken to be square": 576, "the output map is left out": 432,
+            "one head is counted": 168, "biases are counted; there are none": 552}),
+    }  # fmt: skip
 
 
 @judge

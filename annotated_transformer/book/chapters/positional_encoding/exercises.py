@@ -1,27 +1,16 @@
 """Checks of the exercises of the chapter on positional encoding (section 3.5 of the paper)."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor, equal, nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-
-EMPTY = "your answer is still empty; put numbers in the place of the dots."
-ORIGIN = [0, 1, 0, 1, 0, 1]
-EXPECTED = {"first row": ORIGIN, "squared length": 3, "learned numbers": 0, "product with itself": 3}
-HINTS = {
-    "first row": "write down sine and cosine of each angle at position 0.",
-    "squared length": "add up the squares of the first row.",
-    "learned numbers": "the whole table follows from a formula.",
-    "product with itself": "add up the squares of sine and cosine for each pair.",
-}
 
 
 def _by_loops(length: int, d_model: int, first: int = 0) -> Tensor:
@@ -38,16 +27,23 @@ def _interleaved(angles: Tensor) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
-@judge
-def check_origin(answer: Mapping[str, Any]) -> str:
+@predictions(put="numbers", shows="position 0 is a row of clocks that all stand at twelve.")
+def check_origin() -> Answers:
     """Judge the predictions about a table of width 6, exercise ex-predict-origin."""
-    for name, wanted in EXPECTED.items():
-        prediction = answer.get(name, ...)
-        expect(prediction is not ..., EMPTY)
-        given, right_one = np.asarray(prediction), np.asarray(wanted)
-        right = given.shape == right_one.shape and bool((abs(given - right_one) < 1e-6).all())
-        expect(right, f"{name!r} is not {prediction}; {HINTS[name]}")
-    return "position 0 is a row of clocks that all stand at twelve."
+    off = 0.005
+    return {
+        "first row": Answer([0, 1, 0, 1, 0, 1], "Write down sine and cosine of each angle at position 0.",
+            {"sine and cosine are swapped": [1, 0, 1, 0, 1, 0],
+            "all sines come first; here, each is followed by its cosine": [0, 0, 0, 1, 1, 1],
+            "the cosine of 0 is taken to be 0": [0, 0, 0, 0, 0, 0]}, off),
+        "squared length": Answer(3, "Add up the squares of the first row.",
+            {"each feature is taken to add 1": 6, "one pair is counted": 1, "it is the length": 3**0.5}, off),
+        "learned numbers": Answer(0, "The whole table follows from a formula.",
+            {"the frequencies are taken to be learned": 3, "the row is taken to be learned": 6}, off),
+        "product with itself": Answer(3, "Add up the squares of sine and cosine for each pair.",
+            {"the product is taken to grow with the position": 15, "one pair is counted": 1,
+            "it is the length": 3**0.5}, off),
+    }  # fmt: skip
 
 
 @judge

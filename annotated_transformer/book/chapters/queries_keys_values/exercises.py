@@ -1,6 +1,6 @@
 """Checks of the exercises of the chapter on queries, keys and values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +14,8 @@ from annotated_transformer.book.chapters.queries_keys_values.scenes import (
     draw_scenes,
 )
 from annotated_transformer.book.chapters.queries_keys_values.soft_lookup import Captioner, gaussian_average
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -28,21 +28,40 @@ from annotated_transformer.book.exercises.verdict import (
 from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention
 
-ANSWERS = {
-    "narrow, query 9.4": (14.0, "Which key is closest, and how much weight is left for the others?"),
-    "narrow, query 13": (20.0, "The query lies outside all keys, but one of them is closest."),
-    "narrow, query 9": (12.0, "Two keys are equally close; what does a softmax give to two equal scores?"),
-    "wide, query 9.4": (44 / 3, "In a very wide kernel, all keys are about equally close."),
-    "wide, 12 stored twice": (16.0, "A pair that is stored twice gets two weights."),
-}
 Lookup = Callable[..., Any]
 
 
-@judge
-def check_answers(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a number", shows="a narrow kernel is a lookup of the nearest key, a wide one the mean of all values."
+)
+def check_answers() -> Answers:
     """Judge the predicted answers of a soft dictionary, exercise ex-predict-width."""
-    expect_predictions(answer, ANSWERS, put="a number", off=0.0015)
-    return "a narrow kernel is a lookup of the nearest key, a wide one the mean of all values."
+    off = 0.0015
+    nearest, mean = (
+        "it is the value of the nearest key, as for a narrow kernel",
+        "it is the mean of all values",
+    )
+    return {
+        "narrow, query 9.4": Answer(14.0, "Which key is closest, and how much weight is left for the others?",
+            {mean: 44 / 3,
+            "it lies between the values of the two nearest keys, as far as the query does": 12.8,
+            "it is the closest key; its value is asked for": 10.0}, off),
+        "narrow, query 13": Answer(20.0, "The query lies outside all keys, but one of them is closest.",
+            {"the values go on rising beyond the last key": 23.0,
+            "it is the closest key; its value is asked for": 12.0,
+            "nothing is found beyond the keys; a softmax always sums to 1": 0.0}, off),
+        "narrow, query 9": Answer(12.0,
+            "Two keys are equally close; what does a softmax give to two equal scores?",
+            {"only the key 8 is read, and 10 is as close": 10.0,
+            "only the key 10 is read, and 8 is as close": 14.0,
+            "two values are added; their weights sum to 1": 24.0}, off),
+        "wide, query 9.4": Answer(44 / 3, "In a very wide kernel, all keys are about equally close.",
+            {nearest: 14.0, "it is the mean of the keys": 10.0,
+            "the values are added; their weights sum to 1": 44.0}, off),
+        "wide, 12 stored twice": Answer(16.0, "A pair that is stored twice gets two weights.",
+            {"the pair that is stored twice gets one weight": 44 / 3,
+            "four values are divided by three": 64 / 3, nearest: 20.0}, off),
+    }  # fmt: skip
 
 
 @judge

@@ -1,48 +1,48 @@
 """The checks of the exercises on scaled dot-product attention (chapter 3)."""
 
 import math
-from collections.abc import Callable, Mapping
-from math import isclose
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, allclose, equal
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import as_number, expect, expect_close, explained, judge
+from annotated_transformer.book.exercises.verdict import expect, expect_close, explained, judge
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
-PREDICTIONS = ("unchanged", "sharper", "flatter", "other")
-CLUES = {
-    "add 5 to every score": "By what are all exponentials multiplied then?",
-    "double the query": "What happens to the differences between the scores?",
-    "halve every key": "What happens to the differences between the scores?",
-    "replace the values": "From what are the weights computed?",
-    "scale one key": "Which score is the largest afterwards?",
-}
+CHANGES = ("unchanged", "sharper", "flatter", "other")
 
 
-@judge
-def check_predictions(answer: Mapping[str, str]) -> str:
-    """Check the reader's predictions about the weights: exercise ex-predict."""
+@predictions(
+    put="one of unchanged, sharper, flatter, and other",
+    shows="only differences between scores count; their size decides how sharp the weights are.",
+)
+def check_predictions() -> Answers:
+    """Judge the predictions about the weights, exercise ex-predict."""
     scores = torch.tensor([2.0, 0.0, 1.0], dtype=torch.float64)
     before = scores.softmax(dim=0)
-    changed = {
-        "add 5 to every score": (scores + 5).softmax(dim=0),
-        "double the query": (2 * scores).softmax(dim=0),
-        "halve every key": (scores / 2).softmax(dim=0),
-        "replace the values": before,
-        "scale one key": (scores * torch.tensor([1, 1, 3])).softmax(dim=0),
-    }
-    missing = [change for change in changed if change not in answer]
-    expect(not missing, f"there is no prediction for {', '.join(map(repr, missing))}.")
-    for change, after in changed.items():
-        guess = str(answer[change]).strip().lower()
-        expect(guess in PREDICTIONS, f"{answer[change]!r} is not one of {', '.join(PREDICTIONS)}.")
-        right = guess == _change(before, after)
-        expect(right, f"{change!r}: the answer is not {guess!r}. {CLUES[change]}")
-    return "only differences between scores count; their size decides how sharp the weights are."
+    factor = "a factor is taken to cancel; a softmax forgets only what is added to all scores"
+
+    def change(after: Tensor, clue: str, **mistakes: str) -> Answer:
+        named = {why: name for name, why in mistakes.items()}
+        return Answer(_change(before, after.softmax(dim=0)), clue, named, choices=CHANGES)
+
+    differences = "What happens to the differences between the scores?"
+    return {
+        "add 5 to every score": change(scores + 5, "By what are all exponentials multiplied then?",
+            sharper="larger scores are taken for larger differences"),
+        "double the query": change(2 * scores, differences, unchanged=factor,
+            flatter="the differences are taken to shrink"),
+        "halve every key": change(scores / 2, differences, unchanged=factor,
+            sharper="the differences are taken to grow"),
+        "replace the values": change(scores, "From what are the weights computed?",
+            other="values are taken to decide what is read; queries and keys do"),
+        "scale one key": change(scores * torch.tensor([1, 1, 3]), "Which score is the largest afterwards?",
+            sharper="the best key is taken to stay the same", flatter="the order is taken to stay the same"),
+    }  # fmt: skip
 
 
 def _change(before: Tensor, after: Tensor) -> str:
@@ -135,18 +135,20 @@ def _expect_attention(answer: Attention, what: str) -> None:
     expect_close(result, wanted, what=f"{what} for large scores", mistakes=cut)
 
 
-@judge
-def check_scale(answer: Callable[[int, float, float], float]) -> str:
-    """Check `answer(d_k, query_std, key_std)`, the factor that gives unit variance: exercise ex-scale."""
-    for d_k, query_std, key_std in ((64, 1.0, 1.0), (64, 3.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)):
-        query, key = draw_normal(0, 20_000, d_k) * query_std, draw_normal(1, 20_000, d_k) * key_std
-        what = f"for d_k={d_k} and standard deviations {query_std:g} and {key_std:g}"
-        factor = as_number(answer(d_k, query_std, key_std), what=f"{what}, the factor")
-        expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
-        spread = ((query * key).sum(dim=-1) * factor).std().item()
-        usual = " Your factor is that for unit variances." if isclose(factor, d_k**-0.5) else ""
-        expect(abs(spread - 1) < 0.03, f"{what}, the scores then deviate by {spread:.2f}, not 1.{usual}")
-    return "the width and both standard deviations enter."
+@formula(
+    *((64, 3.0, 1.0), (64, 1.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)),
+    shows="the width and both standard deviations enter.",
+)
+def check_scale(d_k: int, query_std: float, key_std: float) -> Answer:
+    """Judge `answer(d_k, query_std, key_std)`, the factor that gives unit variance, exercise ex-scale."""
+    both, root = query_std * key_std, math.sqrt(d_k)
+    mistakes = {
+        "the factor is that for unit variances": 1 / root,
+        "the variances are divided by, not their roots": 1 / (both**2 * d_k),
+        "the root of the width is missing": 1 / both,
+        "this is what the scores deviate by; divide by it": both * root,
+    }
+    return Answer(1 / (both * root), "By how much does q · k deviate?", mistakes)
 
 
 @judge

@@ -1,7 +1,7 @@
 """Checks of the exercises of the chapter on self-attention (sections 2 and 3.2.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,8 +15,8 @@ from annotated_transformer.book.chapters.self_attention.pronouns import (
     pronoun_sentences,
 )
 from annotated_transformer.book.chapters.self_attention.self_attention import SelfAttention
+from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.predictions import expect_predictions
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -27,21 +27,34 @@ from annotated_transformer.book.exercises.verdict import (
 )
 from annotated_transformer.model.attention import attention_weights
 
-SIZES = {
-    "query": ((2, 7, 64), "There is one query for each word, as wide as the query matrix."),
-    "weights": ((2, 7, 7), "Each word has a weight for each word of its own sentence."),
-    "output": ((2, 7, 32), "The outputs are as wide as the values."),
-    "parameters": (81_920, "There are three matrices, and no biases."),
-    "parameters for 14 words": (81_920, "Do the matrices depend on the sentence?"),
-}
 Read = Callable[..., Tensor]
 
 
-@judge
-def check_sizes(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="your prediction", shows="the weights grow with the sentence; the number of parameters does not."
+)
+def check_sizes() -> Answers:
     """Judge the predicted shapes and counts, exercise ex-predict-sizes."""
-    expect_predictions(answer, SIZES, put="your prediction")
-    return "the weights grow with the sentence; the number of parameters does not."
+    batch = "the axis of the sentences is missing"
+    counts = {
+        "biases are counted; there are none": 82_080,
+        "the three matrices are taken to be square": 786_432,
+    }
+    return {
+        "query": Answer((2, 7, 64), "There is one query for each word, as wide as the query matrix.",
+            {batch: (7, 64), "queries are taken to be as wide as the model": (2, 7, 512)}),
+        "weights": Answer((2, 7, 7), "Each word has a weight for each word of its own sentence.",
+            {batch: (7, 7), "the sentences are read as one": (14, 14),
+            "a weight for each feature is given": (2, 7, 64),
+            "it is one row, that of a single word": (2, 7)}),
+        "output": Answer((2, 7, 32), "The outputs are as wide as the values.", {batch: (7, 32),
+            "outputs are taken to be as wide as the queries": (2, 7, 64),
+            "outputs are taken to be as wide as the model": (2, 7, 512)}),
+        "parameters": Answer(81_920, "There are three matrices, and no biases.", {**counts,
+            "the value matrix is taken to be as wide as the others": 98_304}),
+        "parameters for 14 words": Answer(81_920, "Do the matrices depend on the sentence?", {**counts,
+            "parameters are taken to grow with the sentence": 163_840}),
+    }  # fmt: skip
 
 
 @judge

@@ -3,16 +3,14 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_equal,
     expect_no_mistake,
@@ -36,20 +34,24 @@ COUNTS = (
 )
 
 
-@judge
-def check_padding_count(answer: Iterable[Any] | None) -> str:
+@predictions(
+    put="four numbers", shows="here, sorting helps only if the batches are cut where the lengths change."
+)
+def check_padding_count() -> Answers:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
-    given = predicted(answer, len(CUTS), put="four numbers", give="four numbers, one for each way to cut")
-    numbers = [as_number(number, what="each answer") for number in given]
-    for got, (name, batches) in zip(numbers, CUTS.items(), strict=True):
-        wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
-        longest = sum(max(batch) for batch in batches)
-        clue = "that is what the longest sentences take; what do the others leave empty?"
-        if got != longest:
-            clue = "a batch has as many columns as its longest sentence."
-        message = f"{name}: not {got}; {clue}"
-        expect(got == wanted, message)
-    return "here, sorting helps only if the batches are cut where the lengths change."
+    answers = {}
+    for name, batches in CUTS.items():
+        places = sum(len(batch) * max(batch) for batch in batches)
+        tokens = sum(map(sum, batches))
+        mistakes = {
+            "this is what the longest sentences take, not what is empty": sum(map(max, batches)),
+            "all places are counted, with those of the tokens": places,
+            "the tokens are counted": tokens,
+        }
+        answers[name] = Answer(
+            places - tokens, "A batch has as many columns as its longest sentence.", mistakes
+        )
+    return answers
 
 
 def _longest_first(word: str, merges: Merges) -> list[str]:
@@ -158,26 +160,19 @@ def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePair
     return "no sentence of either language is in both splits."
 
 
-@judge
-def check_share(answer: Callable[[int], float]) -> str:
-    """Judge `answer(batch)`, exercise ex-expected-padding, by drawing lengths."""
-    for size in (1, 5, 2, 40):
-        lengths = torch.rand(200_000 // size, size, generator=torch.Generator().manual_seed(0)).double()
-        measured = 1 - float(lengths.mean() / lengths.amax(dim=1).mean())
-        what = f"for batches of {size}, the share"
-        got = as_number(answer(size), what=what)
-        if abs(got - measured) >= 0.01:
-            mistakes = {
-                "the size of the batch is not used": 0.5,
-                "the mean length is compared with the sum of all lengths": 1 - 1 / size,
-                "the longest of several lengths is taken to be L": 0.5,
-                "the expected maximum is taken to be 1 − 2⁻ⁿ instead of n / (n + 1)": 0.5 - 0.5**size,
-                "this is the share that is not padding": (size + 1) / (2 * size),
-                "the padding is divided by the tokens, not by all places": (size - 1) / (size + 1),
-            }
-            expect_no_mistake(got, mistakes, what=what)
-            expect(False, f"{what} is about {measured:.3f} for random lengths, not {got:.3f}.")
-    return "it agrees with random lengths for four sizes of batches."
+@formula((5,), (1,), (2,), (40,), shows="one sentence has no padding, and in large batches half is padding.")
+def check_share(batch: int) -> Answer:
+    """Judge `answer(batch)`, the expected share of padding, exercise ex-expected-padding."""
+    mistakes = {
+        "the size of the batch is not used, or the longest length is taken to be L": 0.5,
+        "the mean length is compared with the sum of all lengths": 1 - 1 / batch,
+        "the expected maximum is taken to be 1 − 2⁻ⁿ instead of n / (n + 1)": 0.5 - 0.5**batch,
+        "this is the share that is not padding": (batch + 1) / (2 * batch),
+        "the padding is divided by the tokens, not by all places": (batch - 1) / (batch + 1),
+    }
+    return Answer(
+        (batch - 1) / (2 * batch), "Compare the mean length with the expected maximum.", mistakes, 0.001
+    )
 
 
 def _wasted(lengths: Sequence[int], batches: Batches) -> float:

@@ -14,11 +14,10 @@ from annotated_transformer.book.chapters.the_same_as_pytorch.laws import attenti
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above, step_gaps, steps
 from annotated_transformer.book.chapters.the_same_as_pytorch.suspects import SUSPECTS, suspect
 from annotated_transformer.book.chapters.the_same_as_pytorch.torch_model import TorchModel, pair
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import predicted
 from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
-    as_number,
     expect,
     expect_close,
     expect_tensor,
@@ -29,38 +28,26 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.transformer import Transformer
 
-STATEMENTS = (
-    ("0.1 + 0.2 == 0.3", "none of the three is a sum of few powers of 2, so each is rounded."),
-    ("0.5 + 0.25 == 0.75", "all three are sums of few powers of 2, so nothing is rounded."),
-    ("a + b == b + a", "the exact sum is the same, and it is rounded once."),
-    ("(a + b) + c == a + (b + c)", "the first roundings are of different sums."),
-    ("2**24 + 1 in float32", "from 2^24 on, float32 has every second whole number."),
+
+@predictions(
+    put="five times True or False",
+    shows="a sum is rounded once, and two sums in another order are rounded differently.",
 )
-
-
-def _facts() -> list[bool]:
-    """Compute whether the statements hold, for a and b with many random values."""
+def check_equal() -> Answers:
+    """Judge which statements about sums are predicted to hold, exercise ex-equal."""
     a, b, c = draw_normal(0, 3, 1000)
     big = torch.tensor(2.0**24)
-    return [
-        0.1 + 0.2 == 0.3,
-        0.5 + 0.25 == 0.75,
-        equal(a + b, b + a),
-        equal((a + b) + c, a + (b + c)),
-        bool(big + 1 != big),
-    ]
-
-
-@judge
-def check_equal(answer: object) -> str:
-    """Judge which statements about sums are predicted to hold, exercise ex-equal."""
-    put, give = "five times True or False", "five answers, one for each statement"
-    predictions = predicted(answer, len(STATEMENTS), put=put, give=give)
-    plain = all(not isinstance(entry, str) and entry in (False, True) for entry in predictions)
-    expect(plain, "give five times True or False, not a text.")
-    for got, fact, (statement, hint) in zip(predictions, _facts(), STATEMENTS, strict=True):
-        expect(bool(got) == fact, f"your prediction about {statement} is wrong: {hint}")
-    return "the sums agree with all five predictions."
+    return {
+        "0.1 + 0.2 == 0.3": Answer(0.1 + 0.2 == 0.3,
+            "None of the three is a sum of few powers of 2, so each is rounded."),
+        "0.5 + 0.25 == 0.75": Answer(0.5 + 0.25 == 0.75,
+            "All three are sums of few powers of 2, so nothing is rounded."),
+        "a + b == b + a": Answer(equal(a + b, b + a), "The exact sum is the same, and it is rounded once."),
+        "(a + b) + c == a + (b + c)": Answer(equal((a + b) + c, a + (b + c)),
+            "The first roundings are of different sums."),
+        "2**24 + 1 in float32": Answer(bool(big + 1 != big),
+            "From 2^24 on, float32 has every second whole number."),
+    }  # fmt: skip
 
 
 @judge
@@ -227,42 +214,37 @@ def _cut_rows(theirs: nn.MultiheadAttention, x: Tensor, visible: Tensor) -> Tens
     return output
 
 
-@judge
-def check_suspects(answer: object) -> str:
+@predictions(put="the label of a step", shows="up to that step, each agrees with PyTorch's model.")
+def check_suspects() -> Answers:
     """Judge where the wrong lines of suspects 2 to 4 are said to be, exercise ex-suspects."""
-    expect(isinstance(answer, Mapping), "keep the dictionary, {2: …, 3: …, 4: …}.")
-    places = answer if isinstance(answer, Mapping) else {}
+    answers = {}
     for number in range(2, len(SUSPECTS) + 1):
-        got = places.get(number, "?")
-        expect(got != "?", f"there is no prediction for suspect {number} yet.")
-        found = _gaps_of(number)
-        wanted = first_above(found, 1e-10)
-        expect(got in found, f"{got!r} is not the label of a step; take one of list(STEPS).")
-        later = found[got] > 1e-10
-        hint = "differs, too, but an earlier step does already." if later else "agrees with PyTorch's."
-        expect(got == wanted, f"suspect {number} is wrong elsewhere: the step {got} {hint}")
-    return "each of the three is wrong where you say."
-
-
-@judge
-def check_stall(answer: Callable[[int], int]) -> str:
-    """Judge `answer(digits)`, exercise ex-stall, by counting in formats of that many digits."""
-    for digits in (2, 3, 5, 8):
-        total = 0
-        while (after := _rounded(total + 1, digits)) != total:
-            total = after
-        result = as_number(answer(digits), what="the result")
+        gaps = _gaps_of(number)
+        right = first_above(gaps, 1e-10)
         mistakes = {
-            2 ** (digits - 1): "One digit more: with 2 digits, 3 is still a number (1.1 in binary, times 2).",
-            2**digits - 1: "The next sum, 1 larger, is a power of 2, which needs only one digit.",
-            2 ** (digits + 1): "One digit less: halfway between two numbers, the even one is taken.",
+            f"{step} is taken to be the first that differs; an earlier step does, too": step
+            for step, gap in gaps.items()
+            if gap > 1e-10 and step != right
         }
-        hint = mistakes.get(int(result), "")
-        expect(
-            result == total,
-            f"with {digits} binary digits, counting stops at {total}, not at {result}. {hint}".strip(),
+        answers[str(number)] = Answer(
+            right, "This step agrees with PyTorch's.", mistakes, choices=tuple(gaps)
         )
-    return "counting stops there, in bfloat16 (8 digits) and three smaller formats."
+    return answers
+
+
+@formula((8,), (2,), (3,), (5,), shows="from there on, 1 is half of a step, and the tie is rounded back.")
+def check_stall(digits: int) -> Answer:
+    """Judge `answer(digits)`, exercise ex-stall, by counting in formats of that many digits."""
+    total = 0
+    while (after := _rounded(total + 1, digits)) != total:
+        total = after
+    mistakes = {
+        "one digit is missing: with 2 digits, 3 is still a number (1.1 in binary, times 2)": 2
+        ** (digits - 1),
+        "the next sum is missing: it is a power of 2, which needs only one digit": 2**digits - 1,
+        "there is one digit too many: halfway between two numbers, the even one is taken": 2 ** (digits + 1),
+    }
+    return Answer(total, "From which number on is 1 only half of a step?", mistakes)
 
 
 def _rounded(number: int, digits: int) -> int:

@@ -1,7 +1,7 @@
 """Checks of the exercises of the chapter on training (section 5 of the paper)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from math import isclose
 
@@ -9,18 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    expect,
-    expect_close,
-    expect_no_mistake,
-    expect_number,
-    expect_tensor,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.training.schedule import learning_rate
 
 Step = Callable[..., tuple[Tensor, Tensor, Tensor]]
@@ -28,29 +19,34 @@ Update = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Tensor], Tensor]
 PEAK = 4000
 
 
-@judge
-def check_schedule(answer: Sequence[int | float] | None) -> str:
+@predictions(
+    put="four numbers",
+    shows="the rate rises with the step and falls with its root, from a peak of (d_model · w)^−0.5.",
+)
+def check_schedule() -> Answers:
     """Judge four predictions about the schedule, exercise ex-predict-peak."""
-    numbers = predicted(answer, 4, put="four numbers", give="four numbers, one for each question")
-    given = [float(number) for number in numbers]
     peak = learning_rate(PEAK)
-    for number, (name, lowest, highest) in zip(
-        given, (("before", 1, PEAK), ("after", PEAK, 100_000)), strict=False
-    ):
-        whole = number == int(number) and lowest <= number <= highest
-        half = whole and isclose(learning_rate(int(number)), peak / 2, rel_tol=1e-9)
-        clue = "It rises in a straight line." if name == "before" else "It falls with the root of the steps."
-        expect(
-            lowest <= number <= highest, f"step {number:g} is not {name} the peak, which is at step {PEAK:,}."
-        )
-        expect(half, f"at step {number:g}, {name} the peak, the rate is not half of its peak. {clue}")
+    before, after = (
+        next(step for step in steps if isclose(learning_rate(step), peak / 2, rel_tol=1e-9))
+        for steps in (range(1, PEAK), range(PEAK, 10 * PEAK))
+    )
     wider = learning_rate(PEAK, d_model=2048) / peak
-    told = f"the peak of a model four times as wide does not change by a factor of {given[2]:g}"
-    expect(isclose(given[2], wider, rel_tol=1e-6), f"{told}: how does the peak depend on d_model?")
     longer = learning_rate(4 * PEAK, warmup_steps=4 * PEAK) / peak
-    told = f"with a warm-up four times as long, the peak does not change by a factor of {given[3]:g}"
-    expect(isclose(given[3], longer, rel_tol=1e-6), f"{told}: how does it depend on the warm-up?")
-    return "the schedule agrees with all four predictions."
+    factors = {
+        "the peak falls with the root, not in proportion": 0.25,
+        "the peak is taken to grow": 2.0,
+        "the peak is taken to stay": 1.0,
+    }
+    return {
+        "half of the peak, before it": Answer(before, "It rises in a straight line.",
+            {"it is taken to rise with the root of the steps": 1000, "this step is after the peak": after}),
+        "half of the peak, after it": Answer(after, "It falls with the root of the steps.",
+            {"it is taken to fall in proportion to the steps": 8000, "it is taken to fall as it rose": 6000}),
+        "four times as wide: the peak's factor": Answer(wider, "How does the peak depend on d_model?",
+            factors, 1e-6),
+        "a warm-up four times as long: the peak's factor": Answer(longer,
+            "How does it depend on the warm-up?", factors, 1e-6),
+    }  # fmt: skip
 
 
 @judge
@@ -190,40 +186,38 @@ def check_update(answer: Update) -> str:
     return "two updates have the right losses, and each uses its own gradient."
 
 
-@judge
-def check_optimum(answer: Callable[[int, float], Sequence[float]]) -> str:
-    """Judge `answer(classes, smoothing)`, exercise ex-smoothed-optimum, by the slope at the optimum."""
-    for classes, smoothing in ((10, 0.1), (7, 0.5), (37_000, 0.1)):
-        where = f"for {classes:,} classes and ε = {smoothing}"
-        three = tuple(answer(classes, smoothing))
-        expect(len(three) == 3, "return three numbers: the probability, the lead, and the loss.")
-        probability, gap, lowest = (as_number(number, what=f"{where}, each of the three") for number in three)
-        logits = torch.zeros(1, classes, dtype=torch.float64)
-        logits[0, 3] = gap
-        logits.requires_grad_()
-        loss = F.cross_entropy(logits, torch.tensor([3]), label_smoothing=smoothing)
-        (slope,) = torch.autograd.grad(loss, logits)
-        q, rest = 1 - smoothing + smoothing / classes, smoothing / classes
-        alone = smoothing / (classes - 1)
-        leads = {
-            "the label has no part in the smoothing; it gets ε / n, too": math.log((1 - smoothing) / alone),
-            "the label's target is taken to be 1 − ε; it is 1 − ε + ε / n": math.log((1 - smoothing) / rest),
-        }
-        if slope.abs().max().item() >= 1e-6:
-            expect_no_mistake(gap, leads, what=f"{where}, the lead")
-            lean = f"the label's slope there is {slope[0, 3].item():.1g}"
-            expect(False, f"{where}, the loss is not smallest at your lead {gap:.9g}: {lean}.")
-        found = logits.softmax(-1)[0, 3].item()
-        shares = {"the label's own share ε / n is missing": 1 - smoothing, "this is one other class's": rest}
-        what = f"{where}, the probability"
-        expect_number(probability, found, what=what, tolerance=1e-6, mistakes=shares)
-        losses = {
-            "this is the perplexity": math.exp(loss.item()),
-            "only the label's part is counted": -q * math.log(q),
-            "one of the other classes is counted; there are n − 1": -q * math.log(q) - rest * math.log(rest),
-        }
-        expect_number(lowest, loss.item(), what=f"{where}, the loss", tolerance=1e-6, mistakes=losses)
-    return "at your optimum, the gradient is 0, and the probability and the loss are right."
+@formula(
+    *((10, 0.1), (7, 0.5), (37_000, 0.1)),
+    shows="the loss is smallest where the probabilities are the smoothed targets: their entropy.",
+)
+def check_optimum(classes: int, smoothing: float) -> Answer:
+    """Judge `answer(classes, smoothing)`, three numbers, exercise ex-smoothed-optimum."""
+    other, alone = smoothing / classes, smoothing / (classes - 1)
+    best = 1 - smoothing + other
+    lead, own = math.log(best / other), -best * math.log(best)
+    loss = own - (classes - 1) * other * math.log(other)
+    mistakes = {
+        "the label's own share ε / n is missing in its probability": [1 - smoothing, lead, loss],
+        "the probability is that of one other class": [other, lead, loss],
+        "the label has no part in the smoothing; it gets ε / n, too": [
+            best,
+            math.log((1 - smoothing) / alone),
+            loss,
+        ],
+        "the label's target is taken to be 1 − ε in the lead": [
+            best,
+            math.log((1 - smoothing) / other),
+            loss,
+        ],
+        "the loss is turned into a perplexity": [best, lead, math.exp(loss)],
+        "only the label's part of the loss is counted": [best, lead, own],
+        "one of the other classes is counted in the loss; there are n − 1": [
+            best,
+            lead,
+            own - other * math.log(other),
+        ],
+    }
+    return Answer([best, lead, loss], "Set the derivative with respect to z to 0.", mistakes, 1e-4)
 
 
 @judge

@@ -1,38 +1,32 @@
 """Checks of the exercises of the chapter on the Transformer (sections 3 and 6.2 of the paper)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.predictions import expect_predictions
-from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    expect,
-    expect_close,
-    expect_number,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
+from annotated_transformer.book.exercises.verdict import expect_close, expect_number, judge, plural
 
 Layer = Callable[..., Tensor]
-PREDICTED = {
-    "z": ((7, 512), "There is one row for each source token."),
-    "encoder weights": ((8, 7, 7), "Each head has a row for each query and a column for each key."),
-    "cross-attention weights": (
-        (8, 5, 7),
-        "In each head, rows are queries, from the target, and columns are keys.",
-    ),
-    "logits": ((5, 37_000), "There is one row for each target token."),
-}
 
 
-@judge
-def check_pass_shapes(answer: Mapping[str, Any]) -> str:
+@predictions(put="a shape", shows="the two lengths meet in the weights of cross-attention.")
+def check_pass_shapes() -> Answers:
     """Judge the predicted shapes, exercise ex-predict-pass."""
-    expect_predictions(answer, PREDICTED, put="a shape")
-    return "the two lengths meet in the weights of cross-attention."
+    heads, swapped = "the axis of the heads is missing", "rows and columns are swapped"
+    return {
+        "z": Answer((7, 512), "There is one row for each source token.",
+            {"there is a row for each target token": (5, 512), "it is divided among the heads": (8, 7, 64)}),
+        "encoder weights": Answer((8, 7, 7), "Each head has a row for each query and a column for each key.",
+            {heads: (7, 7), "they are those of the decoder": (8, 5, 5)}),
+        "cross-attention weights": Answer((8, 5, 7),
+            "In each head, rows are queries, from the target, and columns are keys.", {heads: (5, 7),
+            swapped: (8, 7, 5)}),
+        "logits": Answer((5, 37_000), "There is one row for each target token.",
+            {"there is a row for each source token": (7, 37_000),
+            "they are what the logits are made of": (5, 512)}),
+    }  # fmt: skip
 
 
 @judge
@@ -113,43 +107,40 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
     return "each parameter counts once, and buffers do not count."
 
 
-@judge
-def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
+@formula(
+    *((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)),
+    shows="the interval is a million parameters wide, so about a million / d tokens.",
+)
+def check_interval(rest: int, d: int, millions: int) -> Answer:
     """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also with ends that divide evenly."""
-    for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)):
-        low, high = (as_number(end, what="each end of the interval") for end in answer(rest, d, millions))
-        lowest = -(-(1_000_000 * millions - 500_000 - rest) // d)
-        hint = " A part of a token is not enough: round up." if low == lowest - 1 else ""
-        for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):
-            total = rest + size * d
-            inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
-            end = "lowest" if size in (low - 1, low) and size < high else "highest"
-            told = f"{size:,} tokens make {total:,} parameters, which"
-            rounds = f"{told} {'rounds' if inside else 'does not round'} to {millions} million"
-            asked = (
-                f"so your {end} size is {'not the ' + end if inside else 'too ' + end.removesuffix('est')}."
-            )
-            expect(inside == fits, f"{rounds}, {asked}{hint if end == 'lowest' else ''}")
-    return "the interval is a million parameters wide, so about a million / d tokens."
+    start = 1_000_000 * millions - 500_000 - rest
+    low, high = -(-start // d), -(-(start + 1_000_000) // d) - 1
+    mistakes = {
+        "a part of a token is taken to be enough; round the lower end up": [low - 1, high],
+        "the upper end rounds to the next million": [low, high + 1],
+        "the printed count is taken to be rounded down": [
+            -(-(start + 500_000) // d),
+            -(-(start + 1_500_000) // d) - 1,
+        ],
+    }
+    return Answer([low, high], "Which counts round to this one, and how much of them is rest?", mistakes)
 
 
-@judge
-def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
+@formula(
+    *((50_257, 1024, 12, 768), (11, 5, 2, 4), (7, 3, 1, 8)), shows="with GPT-2's sizes it is 124,439,808."
+)
+def check_decoder_only(vocab: int, positions: int, layers: int, d: int) -> Answer:
     """Judge `answer(vocab, positions, layers, d)`, exercise ex-extend-gpt, against PyTorch's layers."""
-    for vocab, positions, layers, d in ((11, 5, 2, 4), (50_257, 1024, 12, 768), (7, 3, 1, 8)):
-        with torch.device("meta"):
-            layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
-        per_layer = sum(parameter.numel() for parameter in layer.parameters())
-        right = (vocab + positions) * d + layers * per_layer + 2 * d
-        mistakes = {
-            "the output has a matrix of its own; it is shared with the embedding": right + vocab * d,
-            "the biases of the linear maps are missing": right - layers * 9 * d,
-            "the final norm is missing": right - 2 * d,
-            "the norms of the layers are missing": right - layers * 4 * d,
-            "the positional embeddings are missing": right - positions * d,
-            "a layer also has cross-attention": right + layers * (4 * d * d + 4 * d),
-        }
-        what = f"the count for vocab={vocab}, positions={positions}, layers={layers}, d={d}"
-        count = answer(vocab, positions, layers, d)
-        expect_number(count, right, what=what, tolerance=0.0, mistakes=mistakes)
-    return "with GPT-2's sizes it is 124,439,808."
+    with torch.device("meta"):
+        layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
+    per_layer = sum(parameter.numel() for parameter in layer.parameters())
+    right = (vocab + positions) * d + layers * per_layer + 2 * d
+    mistakes = {
+        "the output has a matrix of its own; it is shared with the embedding": right + vocab * d,
+        "the biases of the linear maps are missing": right - layers * 9 * d,
+        "the final norm is missing": right - 2 * d,
+        "the norms of the layers are missing": right - layers * 4 * d,
+        "the positional embeddings are missing": right - positions * d,
+        "a layer also has cross-attention": right + layers * (4 * d * d + 4 * d),
+    }
+    return Answer(right, "Count both embeddings, the layers with two norms, and a final norm.", mistakes)

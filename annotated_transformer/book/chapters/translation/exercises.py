@@ -4,24 +4,17 @@ import math
 import operator
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.book.exercises.predictions import predicted
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_number, judge, plural
 
 Bleu = Callable[[list[str], list[str]], float]
 WORDS = "der die das Hund Katze Mann sieht kennt heute nicht .".split()
-TRUE_OF_BLEU = {
-    "(a)": "does swapping two sentences of the test set change a count?",
-    "(b)": "how many of the four precisions change, and does the brevity penalty?",
-    "(c)": "which side does the brevity penalty look at, and which side is in the denominator?",
-    "(d)": "what is the mean of the BLEU of single sentences, compared with the sums of their counts?",
-}
 
 
 def draw_texts(seed: int, count: int = 30) -> tuple[list[str], list[str]]:
@@ -110,26 +103,30 @@ def _chrf(hypothesis: str, reference: str, beta: float | int, *, spaces: bool = 
     return 100 * (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
 
 
-@judge
-def check_statements(answer: Iterable[Any] | None) -> str:
-    """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu."""
-    put, give = "four times True or False", "four answers, one for each statement"
-    given = [bool(entry) for entry in predicted(answer, len(TRUE_OF_BLEU), put=put, give=give)]
+@predictions(
+    put="four times True or False",
+    shows="counts are added up over all sentences, so their order does not matter, but sides and lengths do.",
+)
+def check_statements() -> Answers:
+    """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu, by drawn sentences."""
     hypotheses, references = draw_texts(0)
     bleu = corpus_bleu(hypotheses, references)
     turned = corpus_bleu(hypotheses[::-1], references[::-1])
     longer = corpus_bleu([f"{text} Unsinn" for text in references], references)
     single = [BLEU(effective_order=True, tokenize="none", force=True).sentence_score(h, [r]).score
               for h, r in zip(hypotheses, references, strict=True)]  # fmt: skip
-    holds = [
-        abs(turned - bleu) < 1e-9,
-        abs(longer - 100) < 1e-9,
-        abs(corpus_bleu(references, hypotheses) - bleu) < 1e-9,
-        abs(sum(single) / len(single) - bleu) < 1e-9,
-    ]
-    for guess, truth, (name, hint) in zip(given, holds, TRUE_OF_BLEU.items(), strict=True):
-        expect(guess == truth, f"your prediction for {name} is wrong: {hint}")
-    return "30 drawn sentences agree with all four predictions."
+
+    def equal(one: float, other: float, clue: str) -> Answer:
+        return Answer(abs(one - other) < 1e-9, clue)
+
+    return {
+        "(a)": equal(turned, bleu, "Does swapping two sentences of the test set change a count?"),
+        "(b)": equal(longer, 100, "How many of the four precisions change, and does the brevity penalty?"),
+        "(c)": equal(corpus_bleu(references, hypotheses), bleu,
+            "Which side does the brevity penalty look at, and which side is in the denominator?"),
+        "(d)": equal(sum(single) / len(single), bleu,
+            "What is the mean of the BLEU of single sentences, compared with the sums of their counts?"),
+    }  # fmt: skip
 
 
 @judge
@@ -177,26 +174,27 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     return "it agrees with sacreBLEU for five pairs."
 
 
-@judge
-def check_one_word(answer: Callable[[int, int], float]) -> str:
+@formula(
+    *((12, 0), (12, 2), (8, 0), (8, 4), (8, 7), (20, 10), (9, 8), (5, 0), (7, 3)),
+    shows="a token near an end is in fewer windows, so fewer are spoiled.",
+    shown=2,
+)
+def check_one_word(tokens: int, place: int) -> Answer:
     """Judge `answer(tokens, place)`, exercise ex-one-word, by scoring such sentences."""
-    for tokens, place in ((8, 0), (8, 4), (8, 7), (12, 1), (12, 2), (20, 10), (9, 8), (5, 0), (7, 3)):
-        reference = [f"w{number}" for number in range(tokens)]
-        hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
-        wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
-        inside, edge = 1.0, 1.0
-        for n in range(1, 5):
-            inside *= max(0, tokens - n + 1 - n) / (tokens - n + 1)
-            edge *= (tokens - n) / (tokens - n + 1)
-        mistakes = {
-            "the token is taken to be in n windows, as one far from the ends is": 100 * inside**0.25,
-            "the token is taken to be in one window, as one at the edge is": 100 * edge**0.25,
-            "BLEU is not multiplied by 100": wanted / 100,
-            "the fourth root is missing": 100 * (wanted / 100) ** 4,
-        }
-        what = f"BLEU for {tokens} tokens with a wrong one at place {place}"
-        expect_number(answer(tokens, place), wanted, what=what, tolerance=1e-6, mistakes=mistakes)
-    return "it agrees with sacreBLEU for nine such sentences."
+    reference = [f"w{number}" for number in range(tokens)]
+    hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
+    wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
+    inside, edge = 1.0, 1.0
+    for n in range(1, 5):
+        inside *= max(0, tokens - n + 1 - n) / (tokens - n + 1)
+        edge *= (tokens - n) / (tokens - n + 1)
+    mistakes = {
+        "the token is taken to be in n windows, as one far from the ends is": 100 * inside**0.25,
+        "the token is taken to be in one window, as one at the edge is": 100 * edge**0.25,
+        "BLEU is not multiplied by 100": wanted / 100,
+        "the fourth root is missing": 100 * (wanted / 100) ** 4,
+    }
+    return Answer(wanted, "In how many windows of each size is this token?", mistakes, 1e-4)
 
 
 @judge

@@ -1,41 +1,41 @@
 """Checks of the exercises of the chapter on why attention is needed."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
+from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.predictions import expect_predictions
-from annotated_transformer.book.exercises.verdict import (
-    as_number,
-    expect,
-    expect_close,
-    expect_no_mistake,
-    expect_number,
-    judge,
-    plural,
-)
+from annotated_transformer.book.exercises.verdict import expect_close, judge, plural
 
-PREDICTIONS = {
-    "weight 0.5, 10 words back": (0.5**10, "Each step multiplies the gradient by the weight."),
-    "weight 1, 10 words back": (1.0, "Multiplying by 1 changes nothing, however often."),
-    "weight 2, 10 words back": (
-        2.0**10,
-        "Each step multiplies the gradient by the weight, and this one is above 1.",
-    ),
-    "average of 10 words, each": (0.1, "The distance does not occur in the formula of an average."),
-}
 Function = Callable[..., Any]
 
 
-@judge
-def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
+@predictions(
+    put="a number",
+    shows="a chain multiplies the gradient by the same weight at each step, an average does not.",
+)
+def check_gradient_predictions() -> Answers:
     """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
-    expect_predictions(answer, PREDICTIONS, put="a number", off=0.05)  # 0.001 and 1000 are right, too
-    return "a chain multiplies the gradient by the same weight at each step, an average does not."
+    chain, added = (
+        "Each step multiplies the gradient by the weight",
+        "the ten weights are added, not multiplied",
+    )
+    fewer, more = "one step is missing; there are ten", "there is one step too many"
+    return {  # 0.001 and 1000 are right, too
+        "weight 0.5, 10 words back": Answer(0.5**10, f"{chain}.", {added: 5.0, fewer: 0.5**9, more: 0.5**11},
+            tolerance=5e-5),
+        "weight 1, 10 words back": Answer(1.0, "Multiplying by 1 changes nothing, however often.",
+            {added: 10.0, "the gradient is shared by the ten words, as in an average": 0.1}, tolerance=0.05),
+        "weight 2, 10 words back": Answer(2.0**10, f"{chain}, and this one is above 1.", {added: 20.0,
+            fewer: 2.0**9, more: 2.0**11}, tolerance=0.05),
+        "average of 10 words, each": Answer(0.1, "The distance does not occur in the formula of an average.",
+            {"the gradients of all ten words are added": 1.0,
+            "the weight is multiplied ten times, as in a chain": 0.1**10}, tolerance=5e-3),
+    }  # fmt: skip
 
 
 @judge
@@ -101,41 +101,36 @@ def check_last_state(answer: Function) -> str:
     return "one state for each sentence, that after its last word."
 
 
-@judge
-def check_half_life(answer: Function) -> str:
+@formula((10,), (1,), (2,), (60,), shows="the weight approaches 1 as the distance grows.")
+def check_half_life(distance: int) -> Answer:
     """Judge `answer(distance)`, the weight that halves a gradient, exercise ex-derive-weight."""
-    for distance in (1, 2, 10, 60):
-        what = f"the weight for a distance of {plural(distance, 'step')}"
-        weight = as_number(answer(distance), what=what)
-        if not (0 < weight < 1 and abs(weight**distance - 0.5) < 1e-6):
-            mistakes = {
-                "the losses of the steps are added; each step multiplies what is left": 1 - 0.5 / distance,
-                "1/e of the gradient is left instead of one half": math.exp(-1 / distance),
-                "the distance is not used": 0.5,
-            }
-            expect_no_mistake(weight, mistakes, what=what)
-            left = f"{weight:.4f} leaves a share of {weight**distance:.4f}"
-            expect(False, f"after {plural(distance, 'step')}, your weight {left}, not one half.")
-    return "the weight approaches 1 as the distance grows."
+    mistakes = {
+        "the losses of the steps are added; each step multiplies what is left": 1 - 0.5 / distance,
+        "1/e of the gradient is left instead of one half": math.exp(-1 / distance),
+        "the distance is not used": 0.5,
+    }
+    return Answer(
+        0.5 ** (1 / distance), "This weight, to the power of the distance, is not one half.", mistakes, 1e-6
+    )
 
 
-@judge
-def check_capacity(answer: Function) -> str:
-    """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
-    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # with a rounded logarithm, these are off by one, up or down
-    for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
-        length, wanted, sentences = answer(vocab, numbers, bits), 0, vocab
-        while sentences <= 2 ** (numbers * bits):
-            wanted, sentences = wanted + 1, sentences * vocab
-        expect(isinstance(length, int), f"the length is a whole number, not {type(length).__name__}.")
-        mistakes = {
-            "logarithms are compared, which are rounded; compare integers": int(
-                numbers * bits * math.log(2) / math.log(vocab)
-            ),
-            "the length is rounded up; for one more word there are too few states": wanted + 1,
-            "the vocabulary is not used": numbers * bits,
-        }
-        held = f"{plural(numbers, 'number')} of {plural(bits, 'bit')}"
-        what = f"the length of a sentence of {vocab:,} words that {held} can hold"
-        expect_number(length, wanted, what=what, tolerance=0.0, mistakes=mistakes)
-    return "no code can do better: with one more word, there are more sentences than states."
+@formula(
+    *((10, 1, 53), (2, 1, 8), (8, 4, 16), (37_000, 512, 32), (3, 1, 1), (32, 5, 53), (2**50 + 1, 1000, 64)),
+    shows="no code can do better: with one more word, there are more sentences than states.",
+)
+def check_capacity(vocab: int, numbers: int, bits: int) -> Answer:
+    """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity.
+
+    In the last two cases, a rounded logarithm is off by one, up or down.
+    """
+    length, sentences = 0, vocab
+    while sentences <= 2 ** (numbers * bits):
+        length, sentences = length + 1, sentences * vocab
+    mistakes = {
+        "logarithms are compared, which are rounded; compare integers": int(
+            numbers * bits * math.log(2) / math.log(vocab)
+        ),
+        "the length is rounded up; for one more word there are too few states": length + 1,
+        "the vocabulary is not used": numbers * bits,
+    }
+    return Answer(length, "How many states are there, and how many sentences of n words?", mistakes)

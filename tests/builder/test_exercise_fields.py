@@ -1,0 +1,127 @@
+"""A page judges an exercise's answers as its notebook does, and keeps them in the browser."""
+
+from itertools import zip_longest
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator
+
+from annotated_transformer.book.exercises.answers import Answer, Judged
+from builder.site.fields import judged
+from tests.declared import as_given
+from tests.targets import SOURCES
+
+pytestmark = pytest.mark.page
+
+CHECKS = {path.stem: judged(path) for path in SOURCES.values()}
+FIRST = "01_why_attention"
+GRADIENTS = "#ex-predict-gradient"
+
+
+READ = {  # ways to write an answer, by its exercise and name
+    ("ex-predict-gradient", "average of 10 words, each"): "0.1 | 0,1 | .1 | 1/10 | 10 % | 1e-1 | +0.10",
+    ("ex-predict-gradient", "weight 2, 10 words back"): "1024 | 1,024 | 1_024 | 2^10 | 2 ** 10 | 1000",
+    ("ex-predict-shapes", "queries"): "(2, 3, 4, 5) | [2,3,4,5] | 2 x 3 x 4 x 5 | 2×3×4×5 | 2 3 4 5",
+    ("ex-predict-weights", "query 1"):
+        "1/2 1/2 0 0 | .5, .5, 0, 0 | [1 / 2, 1 / 2, 0, 0] | 0,5 0,5 0 0 | 50% 50 % 0 0 | 1/2,1/2,0,0",
+    ("ex-predict-change", "the feed-forward network"): "False False True False | f, f, t, f",
+    ("ex-predict-shift", "inputs"): "1 7 8 9; 1 5 2 0 | [[1, 7, 8, 9], [1, 5, 2, 0]]",
+    ("ex-predict-pass", "logits"): "(5, 37000) | 5 x 37,000 | (5, 37,000)",
+    ("ex-predict-search", "greedy"): 'Go on | "go  on"',
+}  # fmt: skip
+
+
+def typed(value: Any) -> str:
+    """Return a value as a reader may write it."""
+    rows = value if isinstance(value, list) else []
+    return ("; " if any(isinstance(row, list) for row in rows) else " ").join(map(typed, rows)) or str(value)
+
+
+def unnamed(answer: Answer) -> Any:
+    """Return an answer of the same kind that is neither right nor a mistake with a name."""
+    if isinstance(answer.value, bool):
+        return not answer.value
+    named = {str(answer.value), *map(str, answer.mistakes.values())}
+    if isinstance(answer.value, str):
+        return next(text for text in (*answer.choices, "zebra") if text not in named)
+    return {tuple: (1, 2, 3, 4, 5, 6), list: [7, 7]}.get(type(answer.value), 123_456.5)
+
+
+def fill(box: Locator, name: str, value: Any) -> Locator:
+    field = box.get_by_label(name, exact=True)
+    write = field.select_option if field.evaluate("field => field.options") else field.fill
+    write(typed(value))
+    return field
+
+
+def told(check: Judged, name: str, fault: Any) -> str:
+    """Return what a page should say beside a field: what the notebook says of this fault, if there is one."""
+    if fault is None:
+        return "✓ Right."
+    return f"✗ {as_given(check, {name: fault}).message.partition(f'the answer is not {fault}. ')[2]}"
+
+
+@pytest.mark.parametrize("page", CHECKS)
+def test_law_a_page_judges_as_the_notebook_does(visitor, page):
+    visitor.goto(f"chapters/{page}.html")
+    for label, check in CHECKS[page].items():
+        box, answers = visitor.locator(f"#{label} form"), check.asked()
+        faults = [[unnamed(one), *(gives for gives, _ in one.named())] for one in answers.values()]
+        for given in zip_longest(*faults):  # a fault in each field, as long as there are any
+            for (name, answer), fault in zip(answers.items(), given, strict=True):
+                field = fill(box, name, answer.value if fault is None else fault)
+            field.press("Enter")
+            wanted = [told(check, name, fault) for name, fault in zip(answers, given, strict=True)]
+            assert box.locator("> output").all_text_contents() == wanted
+        for name, answer in answers.items():
+            fill(box, name, answer.value)
+        box.get_by_role("button", name="Check").click()
+        result = box.locator(".at-bar output")
+        assert result.text_content() == f"✓ All right: {as_given(check, {}).message}"
+        for name in (name for exercise, name in READ if exercise == label):
+            for text in READ[label, name].split(" | "):
+                fill(box, name, text).press("Enter")
+                assert result.text_content().startswith("✓ All right"), text
+
+
+DENIED = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied'); } })"
+
+
+@pytest.mark.parametrize("storage", ["", DENIED], ids=["kept", "denied"])
+def test_law_answers_stay_in_the_browser_until_they_are_cleared(visitor, storage):
+    visitor.add_init_script(storage)
+    visitor.goto(f"chapters/{FIRST}.html")
+    visitor.focus(f"{GRADIENTS} input")
+    for text in ("1/1024", "1", "1024", "0.1"):  # by keyboard only
+        visitor.keyboard.type(text)
+        visitor.keyboard.press("Tab")
+    visitor.keyboard.press("Enter")  # on the button
+    fill(visitor.locator(GRADIENTS), "weight 1, 10 words back", "one").press("Enter")
+    assert visitor.text_content(f"{GRADIENTS} form > .at-wrong").startswith("✗ Write a number, such as")
+    fill(visitor.locator(GRADIENTS), "weight 1, 10 words back", "1").press("Enter")
+    for _ in ("at once", "when it is opened again"):
+        assert visitor.text_content(f"{GRADIENTS} .at-bar output").startswith("✓ All right: a chain")
+        assert visitor.locator(f"{GRADIENTS} input").nth(2).input_value() == "1024"
+        counts = visitor.locator(".at-progress").all_text_contents()
+        assert counts == [f"1 of {len(CHECKS[FIRST])}"]
+        visitor.reload()
+    visitor.goto("chapters/exercises.html")
+    assert visitor.text_content("article .at-bar output").startswith(
+        f"1 of the {sum(map(len, CHECKS.values()))} "
+    )
+    assert visitor.locator("article p.rubric .at-progress").first.text_content() == counts[0]
+    assert visitor.locator("td .at-judged > *").count() == 1
+    visitor.get_by_role("button", name="Clear my answers").click()
+    assert visitor.locator(".bd-sidebar-primary .at-progress").count() == 0
+    visitor.goto(f"chapters/{FIRST}.html")
+    assert visitor.locator(f"{GRADIENTS} input").first.input_value() == ""
+
+
+def test_law_without_scripts_and_on_paper_there_is_no_field(open_page):
+    page = open_page(f"chapters/{FIRST}.html", java_script_enabled=False)
+    assert page.locator("form.at-fields").count() == 0
+    assert "It looks as if" not in page.locator("article").inner_text()
+    page = open_page(f"chapters/{FIRST}.html")
+    assert page.locator(f"{GRADIENTS} form").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator(f"{GRADIENTS} form").is_visible()
