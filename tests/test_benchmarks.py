@@ -16,7 +16,7 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.corpus_terms import TATOEBA
+from annotated_transformer.text.published_corpora import TATOEBA
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.recipe import Recipe
 from benchmarks import record, tables, turns

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus_terms import MULTI30K, TATOEBA, Source, refuse_other_files
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.pair_files import PairFiles, TwoFiles
+from annotated_transformer.text.published_corpora import MULTI30K, TATOEBA, Source, refuse_other_files
 from annotated_transformer.text.sentence_pairs import (
     Languages,
     SentencePair,

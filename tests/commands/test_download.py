@@ -10,7 +10,7 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.text.corpus import CORPORA, load_corpus
-from annotated_transformer.text.corpus_terms import TATOEBA
+from annotated_transformer.text.published_corpora import TATOEBA
 
 
 class Answer(io.BytesIO):

@@ -14,7 +14,7 @@ import pytest
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, Corpus, load_corpus
-from annotated_transformer.text.corpus_terms import MULTI30K, TATOEBA
+from annotated_transformer.text.published_corpora import MULTI30K, TATOEBA
 from annotated_transformer.text.sentence_pairs import Splits, read_pairs, split_names
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]

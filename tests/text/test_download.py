@@ -13,8 +13,8 @@ import pytest
 
 from annotated_transformer.text import download as module
 from annotated_transformer.text.corpus import CORPORA
-from annotated_transformer.text.corpus_terms import Source
 from annotated_transformer.text.download import download, fetch
+from annotated_transformer.text.published_corpora import Source
 
 DATA = bytes(i * i % 251 for i in range(200_003))
 SHA256 = hashlib.sha256(DATA).hexdigest()

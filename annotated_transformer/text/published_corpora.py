@@ -1,4 +1,4 @@
-"""The terms of published corpora, and their files: the chapter on training.
+"""Published corpora: their files, where they are downloaded from, and their terms: the chapter on training.
 
 The package contains none of their text. How they are read is in `text.corpus.CORPORA`.
 """
