@@ -9,6 +9,7 @@ import base64
 import json
 import re
 import zlib
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def read_script(path: Path) -> str:
     return re.sub(left_out, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
+@cache
 def weights_script(direction: str) -> str:
     """Return the script that hands a shipped model to the page: settings, tokenizer, packed weights."""
     folder = pretrained_folder(direction)

@@ -37,11 +37,6 @@ def add_folders(app: Sphinx, config: Any) -> None:
     config.templates_path.append(str(HERE / "templates"))
 
 
-def count_nothing(app: Sphinx, config: Any) -> None:
-    """Let Sphinx number nothing: `numbers.py` does, and to walk all pages takes a tenth of the time."""
-    config.numfig = False
-
-
 DIRECTIVES = {
     "attention-picture": directives.Picture,
     "chapter-cards": directives.Cards,
@@ -75,7 +70,6 @@ POST_TRANSFORMS = (
 EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "config-inited": (
         add_folders,
-        count_nothing,
         cover_page.read_list,
         handbook.write_stubs,
         footer.add_footer,
@@ -123,6 +117,7 @@ def in_order(steps: tuple[Callable[..., None], ...]) -> Callable[..., None]:
 
 def start(app: Sphinx) -> None:
     """Write what does not wait for the pages."""
+    app.config.numfig = False  # `numbers.py` numbers all; for this, Sphinx would walk every page
     if app.builder.format == "html":
         in_order(FIRST)(app)
 

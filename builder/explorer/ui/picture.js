@@ -50,6 +50,8 @@ export class Picture {
         h("div", { class: "at-x-tensor" }, open),
       ),
     );
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.player.pause());
+    seen.observe(this.element); // what is below must not change while it is read
     /** @type {Typed | null} */
     this.shown = null; // the sentence that is drawn
     /** @type {number | null} */

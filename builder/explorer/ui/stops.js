@@ -96,8 +96,8 @@ export const STOPS = [
   {
     title: "Self-attention",
     chapter: 4,
-    words: ({ read, own }) =>
-      `Now numbers move sideways, as only attention lets them: the strip gathers from the words written so far: ${gathers(read, own)}.`,
+    words: ({ layer, read, own }) =>
+      `Each of the ${BOOK.shape.layers} layers does what follows; layer ${layer + 1} is shown. Numbers move sideways, as only attention lets them: the strip gathers from the words written so far: ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
@@ -109,7 +109,7 @@ export const STOPS = [
     title: "Cross-attention",
     chapter: 12,
     words: ({ source, cross }) =>
-      `Sideways again, now from the encoder’s vectors of the other sentence: ${gathers(source, cross)}; then Add & Norm.`,
+      `Sideways again, now from the other sentence, which the encoder has read in the same way before: ${gathers(source, cross)}; then Add & Norm.`,
   },
   {
     title: "Feed-forward",
