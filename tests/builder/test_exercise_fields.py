@@ -27,6 +27,7 @@ READ = {  # ways to write an answer, by its exercise and name
     ("ex-predict-change", "the feed-forward network"): "False False True False | f, f, t, f",
     ("ex-predict-shift", "inputs"): "1 7 8 9; 1 5 2 0 | [[1, 7, 8, 9], [1, 5, 2, 0]]",
     ("ex-predict-pass", "logits"): "(5, 37000) | 5 x 37,000 | (5, 37,000)",
+    ("ex-smoothed-optimum", "classes=10, smoothing=0.1"): "0.91 4.51 0.50 | 0,91 4,511 0,500",
     ("ex-predict-search", "greedy"): 'Go on | "go  on"',
 }  # fmt: skip
 

@@ -238,6 +238,7 @@ export class Drawing {
     const name = fullName(part.cells ?? part.tensor, stack, this.scene.layer);
     const { narrow } = this.layout;
     const active = this.scene.stop === part.stop && stack === "decoder" ? "at-active" : "";
+    const opened = this.scene.opened === name;
     const open = () => this.open(name);
     return h(
       "g",
@@ -246,6 +247,7 @@ export class Drawing {
         style: `--role: var(--at-${part.role})`,
         role: "button",
         tabindex: -1,
+        "aria-expanded": String(opened),
         "data-key": `box ${name}`,
         "aria-label": `${part.box}. ${tensorTitle(name)}: open its numbers`,
         onclick: open,

@@ -327,9 +327,10 @@ export class Explorer {
     return answer;
   }
 
-  // Keeps what is beside and below the translation in place when the same sentence changes.
+  // Keeps what is beside and below the translation in place when the same sentence changes; the top stays the top.
   /** @type {(render: () => void) => void} */
   holdPlace(render) {
+    if (!scrollY) return render();
     const place = () => this.why.element.getBoundingClientRect().top;
     const before = place();
     render();

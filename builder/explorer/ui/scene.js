@@ -13,6 +13,7 @@ import { probabilityOf } from "./why.js";
  * @property {number} layer
  * @property {number} step  the place of the token that is made
  * @property {number | null} stop  null: all of them
+ * @property {string} opened  the tensor that is shown beside the picture, or ""
  * @property {string[]} source
  * @property {string[]} read  the tokens that the decoder has read, that at `step` the last
  * @property {string} written  the token that is made
@@ -38,6 +39,7 @@ export function sceneOf({ result, state }, layer, strips) {
     layer,
     step,
     stop,
+    opened: state.tensor,
     source: result.source.tokens,
     read: ["<bos>", ...tokens].slice(0, step + 1),
     written: tokens[step],

@@ -53,6 +53,22 @@
     return Math.abs(Number(given) - Number(other)) <= tolerance * (1 + Math.abs(Number(other)));
   };
 
+  // Whether each number of a text is that of a value, rounded to the digits that are written, which are at least so many: 0.91 for 0.9057.
+  /** @type {(text: string, value: Value, least: number) => boolean} */
+  const rounded = (text, value, least) => {
+    const points = text.includes(".") ? text : text.replace(/(\d),(\d)/g, "$1.$2");
+    const words = points.replace(/[−–]/g, "-").match(/[^\s,;()[\]]+/g) ?? [];
+    const wanted = [value].flat(2).map(Number);
+    /** @type {(word: string, number: number) => boolean} */
+    const close = (word, number) => {
+      const [, whole, decimals] = /^-?(\d*)\.(\d+)$/.exec(word) ?? [];
+      if (decimals === undefined) return Number(word) === number;
+      const enough = `${whole}${decimals}`.replace(/^0+/, "").length >= least;
+      return enough && Math.abs(Number(word) - number) <= 0.500001 * 10 ** -decimals.length;
+    };
+    return words.length === wanted.length && words.every((word, i) => close(word, wanted[i]));
+  };
+
   // 2. What is wrong with a text, or nothing: "".
   const EXAMPLES = new Map(
     Object.entries({
@@ -69,7 +85,11 @@
     /** @type {(value: Value) => boolean} */
     const gives = (value) => read.some((given) => same(given, value, tolerance));
     if (!read.length) return `Write ${EXAMPLES.get(kind)}.`;
-    return gives(value) ? "" : (mistakes.find(([mistake]) => gives(mistake))?.[1] ?? clue);
+    if (gives(value)) return "";
+    const exact = mistakes.find(([mistake]) => gives(mistake));
+    if (exact) return exact[1];
+    if (rounded(text, value, 1)) return rounded(text, value, 2) ? "" : "It is near: write more digits.";
+    return mistakes.find(([mistake]) => rounded(text, mistake, 2))?.[1] ?? clue;
   };
 
   // 3. Progress, by chapter and exercise. Where storage is denied or full, it lasts for the visit.
