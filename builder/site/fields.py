@@ -18,7 +18,7 @@ CHECK = re.compile(r"^```\{solution-start\} (ex-\S+)\n(?s:.*?)\bchecks\.(check_\
 MARK = "at-judged"  # a class in the body of each page that needs `exercises.js`
 
 
-def judged(source: Path) -> dict[str, Judged]:
+def declared_checks(source: Path) -> dict[str, Judged]:
     """Return the checks that can judge a page, by the labels of a chapter's exercises."""
     if not room_of(source).is_file():
         return {}
@@ -39,7 +39,7 @@ def add_fields(app: Sphinx, doctree: nodes.document) -> None:
         return
     source = source_of(Path(app.srcdir), Path(app.env.docname).name)
     app.env.note_dependency(str(room_of(source)))
-    for label, check in judged(source).items():
+    for label, check in declared_checks(source).items():
         data = json.dumps(check.exported(), ensure_ascii=False).replace("<", r"\u003c")
         script = f'<script type="application/json" class="{MARK}">{data}</script>'
         exercises[label] += nodes.raw("", script, format="html")

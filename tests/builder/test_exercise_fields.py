@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import Locator
 
 from annotated_transformer.book.exercises.answers import Answer, Judged
-from builder.site.fields import judged
+from builder.site.fields import declared_checks
 from tests.declared import as_given
 from tests.targets import SOURCES
 
 pytestmark = pytest.mark.page
 
-CHECKS = {path.stem: judged(path) for path in SOURCES.values()}
+CHECKS = {path.stem: declared_checks(path) for path in SOURCES.values()}
 FIRST = "01_why_attention"
 GRADIENTS = "#ex-predict-gradient"
 

@@ -105,7 +105,7 @@ def strips(
     names = [f"{layer}.{name}" for name in SUBLAYERS]
     names += [f"decoder.layers.{last - 1}.add_norm_3", f"encoder.layers.{last}.add_norm_2"]
     seen: dict[str, Tensor] = {}
-    with ExitStack() as hooks, torch.no_grad():
+    with torch.no_grad(), ExitStack() as hooks:
         for context in (calling_hooks(), evaluating(model)):
             hooks.enter_context(context)
         for name in names:

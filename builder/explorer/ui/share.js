@@ -72,6 +72,7 @@ ${written(copy)}
 function dress(copy, part) {
   const style = getComputedStyle(part);
   const outer = copy.parentElement && getComputedStyle(/** @type {Element} */ (part.parentElement));
+  copy.removeAttribute("style"); // its variables have done their work
   for (const name of LOOK.split(" ")) {
     const value = style.getPropertyValue(name);
     const usual = OWN[name] ?? outer?.getPropertyValue(name);

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.chapters import Chapter, source_of
-from builder.site.fields import MARK, judged, room_of
+from builder.site.fields import MARK, declared_checks, room_of
 from builder.site.front.targets import TargetTable
 from builder.site.rendering.numbers import KINDS, STARS, kind_and_stars
 
@@ -84,7 +84,7 @@ class ExerciseList(TargetTable):
             chapter = chapters[number]
             source = source_of(root, chapter.name)
             self.env.note_dependency(str(room_of(source)))
-            fields = judged(source)
+            fields = declared_checks(source)
             lines += [
                 f"```{{rubric}} [Chapter {number}: {chapter.title}](/{chapter.file}.ipynb)",
                 ":heading-level: 3",

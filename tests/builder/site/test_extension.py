@@ -22,7 +22,7 @@ def test_law_files_are_written_for_a_site_whose_pages_are_complete(monkeypatch, 
     monkeypatch.setattr(extension, "FIRST", (lambda app: found.append("first"),))
     last = [lambda app, name=name: found.append(name) for name in ("last", "icons")]
     monkeypatch.setattr(extension, "LAST", tuple(last))
-    app = Mock(spec=Sphinx, builder=SimpleNamespace(format=format))
+    app = Mock(spec=Sphinx, builder=SimpleNamespace(format=format), config=SimpleNamespace())
     extension.start(app)
     extension.finish(app, error)
     assert found == written

@@ -121,7 +121,7 @@ def check_statements() -> Answers:
 
     return {
         "(a)": equal(turned, bleu, "Does swapping two sentences of the test set change a count?"),
-        "(b)": equal(longer, 100, "How many of the four precisions change, and does the brevity penalty?"),
+        "(b)": equal(longer, 100.0, "How many of the four precisions change, and does the brevity penalty?"),
         "(c)": equal(corpus_bleu(references, hypotheses), bleu,
             "Which side does the brevity penalty look at, and which side is in the denominator?"),
         "(d)": equal(sum(single) / len(single), bleu,
