@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.search.en import js_porter_stemmer
 
+from builder.handbook import FOLDER
 from builder.site.rendering.plain_math import formula_text
 
 # Not searched: code of cells and what it printed, results for the tests, and hints and solutions.
@@ -26,6 +27,7 @@ MODULE = re.compile(r"^(?:[a-z_]\w*\.)+(?=\w)")  # of Class.method
 WEIGHTS = {"section": 1.0, "details": 0.9, "div": 0.6, "dt": 0.8}  # of a question, an exercise, a term
 REPLACED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")  # Sphinx's search
 EXPLAINS = re.compile(r"/\d\d_|train_and_translate|glossary")
+ANSWERS = 300  # characters of an entry in a handbook, which is found by its title
 Section = tuple[str, str, str, float]  # anchor, title, text, weight
 
 
@@ -87,9 +89,12 @@ def write_index(app: Sphinx) -> None:
         chapter = chapters.get(page)
         title = f"{chapter.number}. {chapter.title}" if chapter else app.env.titles[page].astext()
         html = Path(builder.get_outfilename(page)).read_text(encoding="utf-8")
-        share = 1 if EXPLAINS.search(page) else 0.6  # other pages list, or are looked up
-        sections += [(len(pages), *rest, share * weight) for *rest, weight in sections_of(html)]
-        pages.append((builder.get_target_uri(page), title, " ".join(chapter.terms) if chapter else ""))
+        is_handbook = page.startswith(f"{FOLDER}/")
+        share = 0.7 if is_handbook else 1 if EXPLAINS.search(page) else 0.6  # others list, or are looked up
+        for anchor, name, text, weight in sections_of(html):
+            body = text[:ANSWERS] if is_handbook else text
+            sections.append((len(pages), anchor, name, body, share * weight))
+        pages.append((builder.get_target_uri(page), title, " · ".join(chapter.terms) if chapter else ""))
     index = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False, separators=(",", ":"))
     script = f"{js_porter_stemmer}\nconst INDEX = {index};\n"
     Path(app.outdir, "searchindex.js").write_text(script, encoding="utf-8")

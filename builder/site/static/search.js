@@ -6,7 +6,8 @@
   const QUOTED = 240; // characters
   const TITLE = 4; // a word of a title counts like so many of a text
   const [PAIR, TITLE_PAIR] = [0.6, 0.9]; // what two words gain side by side
-  const NAMED = 1.6; // the weight of exactly this name in the reference of the package
+  const INTRODUCES = 1.5; // of the beginning of the chapter that introduces what is asked for
+  const NAMED = 1.6; // the weight of a section of exactly this name
   const [K, LONG, LONG_TITLE] = [1.2, 0.6, 0.4]; // BM25's k, and its b for texts and for titles
   const STOP = new Set(
     (
@@ -38,7 +39,13 @@
       const [address, where, terms] = INDEX.pages[page];
       const isFirst = INDEX.sections[number - 1]?.[0] !== page; // the terms of a chapter lead to its beginning
       const head = wordsOf(isFirst ? `${title} ${terms}` : title);
-      return { address, anchor, where, title, text, weight, head, body: wordsOf(text) };
+      const each = isFirst ? terms.split(" · ") : [];
+      const introduced = each.map((term) =>
+        wordsOf(term)
+          .map(({ stem }) => stem)
+          .join(" "),
+      );
+      return { address, anchor, where, title, text, weight, introduced, head, body: wordsOf(text) };
     });
 
   /** Returns a function that finds the words of a query among others.
@@ -90,7 +97,7 @@
     /** @type {(stems: string[]) => number} */
     const worth = (stems) => total(stems.map((stem) => rarity.get(stem) ?? 0));
     const results = found.map(({ head, body, ...section }) => {
-      const { address, title, text } = section;
+      const { title, text, introduced } = section;
       const often = Object.fromEntries(wanted.map((stem) => [stem, 0]));
       const inTitle = TITLE / (1 - LONG_TITLE + (LONG_TITLE * title.length) / meanTitle);
       const inText = 1 / (1 - LONG + (LONG * text.length) / meanText);
@@ -102,7 +109,9 @@
         const gain = hasPair(head, asked[i], stem) ? TITLE_PAIR : hasPair(body, asked[i], stem) ? PAIR : 0;
         return gain * worth([asked[i], stem]);
       });
-      const weight = address.includes("/api/") && title === query ? NAMED : section.weight;
+      const introduces = introduced.includes(wanted.join(" ")) ? INTRODUCES : 1;
+      const named = title.toLowerCase() === query.toLowerCase();
+      const weight = named ? NAMED : introduces * section.weight;
       const score = (weight * (single + total(pairs)) * worth(has)) / worth(wanted);
       const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => wanted.includes(stem));
       return { ...section, head: marked(head), body: marked(body), score: has.length > 0 ? score : 0 };
