@@ -135,6 +135,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("built", (formulas.visit_inline, None), (formulas.visit_display, None))
     register_plugin("sphinxcontrib.bibtex.style.referencing", "round", typesetting.RoundCitations)
     register_backend("pybtex.backends", "plaintext", Backend)  # or each citation looks through all packages
+    app.add_autodocumenter(docstrings.CheckDocumenter)
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
     for node, functions in NODES.items():

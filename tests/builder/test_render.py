@@ -51,11 +51,9 @@ def test_law_the_reference_has_each_check_of_the_rooms():
     checks = {
         ".".join([*path.relative_to(ROOT).with_suffix("").parts, name])
         for path in paths
-        for name in re.findall(
-            r"^def (check_\w+)(?:[^\n]|\n(?!def))*? -> str:", path.read_text("utf-8"), re.M
-        )
+        for name in re.findall(r"^def (check_\w+)", path.read_text("utf-8"), re.MULTILINE)
     }
-    assert len(checks) > 80  # the others declare answers, which a page asks for
+    assert len(checks) > 100
     assert checks - set(seen("chapters/api/book")["id"]) == set()
 
 

@@ -93,12 +93,13 @@ def found(page, query: str) -> list[str]:
 WHY_SQRT = "03_scaled_dot_product_attention.html#an-experiment-why-divide-by-sqrt-d-k"
 MODEL = "api/model.html#annotated_transformer.model"
 BEST = {
-    "why divide by the square root": WHY_SQRT,
+    "why divide by the square root": "handbook/03_scaled_dot_product_attention.html#asked-why-divide-by-the",
     "√d_k": WHY_SQRT,
     "sqrt(d_k)": WHY_SQRT,
     "what is a query": "02_queries_keys_values.html#",
     "beam search length penalty": "18_decoding.html#",
     "label smoothing": "16_training.html#label-smoothing",
+    "loss becomes nan": "handbook/16_training.html#asked-the-loss-becomes-nan",
     "how do I train on my own data": "train_and_translate.html#your-own-sentences-in-ten-minutes",
     "softmax(QKᵀ/√d_k)V": "03_scaled_dot_product_attention.html#the-equation",
     "attention_weights": f"{MODEL}.attention.attention_weights",
@@ -106,7 +107,6 @@ BEST = {
     "warmup": "16_training.html#",  # the book writes warm-up
 }
 AMONG_THREE = {
-    "loss becomes nan": "handbook/16_training.html#asked-the-loss-becomes-nan",  # the guide has one, too
     "causal mask": "06_masking.html#a-causal-mask-brings-order",
     "sinusoidal vs learned positions": "08_positional_encoding.html#an-experiment-reverse-a-sequence",
     "layer norm before or after": "09_add_and_norm.html#",  # two of its sections, and one of chapter 22

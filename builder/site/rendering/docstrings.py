@@ -6,6 +6,22 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.ext.autodoc import FunctionDocumenter
+
+from annotated_transformer.book.exercises.answers import Judged
+
+
+class CheckDocumenter(FunctionDocumenter):
+    """Documents a check that declares its answers as the function that it was written as."""
+
+    objtype = "check"
+    directivetype = "function"
+    priority = FunctionDocumenter.priority + 1
+
+    @classmethod
+    def can_document_member(cls, member: Any, membername: str, isattr: bool, parent: Any) -> bool:
+        """Return whether this class documents a member of a module."""
+        return isinstance(member, Judged)
 
 
 def keep_colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -27,7 +27,10 @@ MODULE = re.compile(r"^(?:[a-z_]\w*\.)+(?=\w)")  # of Class.method
 WEIGHTS = {"section": 1.0, "details": 0.9, "div": 0.6, "dt": 0.8}  # of a question, an exercise, a term
 REPLACED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")  # Sphinx's search
 EXPLAINS = re.compile(r"/\d\d_|train_and_translate|glossary")
-ANSWERS = 300  # characters of an entry in a handbook, which is found by its title
+KEPT = {  # characters of a section's text, on pages by the beginning of their names
+    f"{FOLDER}/": 500,  # of an entry, which is found by its title
+    "chapters/symptoms": 0,  # the entries again
+}
 Section = tuple[str, str, str, float]  # anchor, title, text, weight
 
 
@@ -89,11 +92,10 @@ def write_index(app: Sphinx) -> None:
         chapter = chapters.get(page)
         title = f"{chapter.number}. {chapter.title}" if chapter else app.env.titles[page].astext()
         html = Path(builder.get_outfilename(page)).read_text(encoding="utf-8")
-        is_handbook = page.startswith(f"{FOLDER}/")
-        share = 0.7 if is_handbook else 1 if EXPLAINS.search(page) else 0.6  # others list, or are looked up
+        share = 1 if EXPLAINS.search(page) else 0.6  # other pages list, or are looked up
+        kept = next((kept for begins, kept in KEPT.items() if page.startswith(begins)), None)
         for anchor, name, text, weight in sections_of(html):
-            body = text[:ANSWERS] if is_handbook else text
-            sections.append((len(pages), anchor, name, body, share * weight))
+            sections.append((len(pages), anchor, name, text[:kept], share * weight))
         pages.append((builder.get_target_uri(page), title, " · ".join(chapter.terms) if chapter else ""))
     index = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False, separators=(",", ":"))
     script = f"{js_porter_stemmer}\nconst INDEX = {index};\n"

@@ -106,12 +106,13 @@
       const has = wanted.filter((stem) => often[stem] > 0);
       const single = total(has.map((stem) => (worth([stem]) * often[stem] * (K + 1)) / (often[stem] + K)));
       const pairs = asked.slice(1).map((stem, i) => {
+        if (![asked[i], stem].some((one) => wanted.includes(one))) return 0; // "what is"
         const gain = hasPair(head, asked[i], stem) ? TITLE_PAIR : hasPair(body, asked[i], stem) ? PAIR : 0;
         return gain * worth([asked[i], stem]);
       });
       const introduces = introduced.includes(wanted.join(" ")) ? INTRODUCES : 1;
-      const named = title.toLowerCase() === query.toLowerCase();
-      const weight = named ? NAMED : introduces * section.weight;
+      const exact = title.toLowerCase() === query.toLowerCase();
+      const weight = exact ? NAMED : introduces * section.weight;
       const score = (weight * (single + total(pairs)) * worth(has)) / worth(wanted);
       const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => wanted.includes(stem));
       return { ...section, head: marked(head), body: marked(body), score: has.length > 0 ? score : 0 };
