@@ -256,6 +256,25 @@ def test_law_the_page_of_all_symptoms_finds_words_and_messages(open_page):
     assert found("") == everything
 
 
+def test_law_a_handbook_finds_its_entries_and_closes_the_groups_of_a_long_one(open_page):
+    page = open_page()
+    page.goto("handbook/16_training.html")
+    seen = "all => all.filter(one => one.checkVisibility()).map(one => one.textContent)"
+    groups = page.locator("details.at-group")
+    assert groups.count() > 5
+    assert page.eval_on_selector_all("details.at-asked", seen) == []
+    page.fill(".at-filter input", "bfloat16")
+    found = page.eval_on_selector_all("details.at-asked", seen)
+    assert found
+    assert all("bfloat16" in entry.lower() for entry in found)
+    page.fill(".at-filter input", "")
+    assert page.eval_on_selector_all("details.at-asked", seen) == []
+    name = page.get_attribute("details.at-asked", "id")
+    page.goto(f"handbook/16_training.html#{name}")
+    page.reload()
+    assert page.locator(f"#{name} > summary").is_visible()
+
+
 def test_law_the_book_can_be_read_without_scripts(open_page):
     page = open_page(java_script_enabled=False)
     page.goto("chapters/notation.html")

@@ -9,15 +9,12 @@ from nbformat import NotebookNode
 from builder.chapters import Chapter, source_of
 from builder.handbook import FOLDER, KINDS, SYMPTOMS, Entry, divided, entries
 from builder.site.front.targets import TargetTable
+from builder.site.rendering.questions import FIELD
 from builder.words import with_outputs
 
 LINK = re.compile(r" ?\(?\[[^\]]*\]\([^)\s]*\)\)?")
 CAUSE = re.compile(r"^- \*Cause\.\* (.+?)(?=^- |\Z)", re.MULTILINE | re.DOTALL)
-FIELD = (
-    '<p class="at-filter" hidden><label>What do you see? '
-    '<input type="search" placeholder="expected all tensors to be on the same device" autocomplete="off">'
-    '</label> <output aria-live="polite"></output></p>'
-)
+EXAMPLE = "expected all tensors to be on the same device"
 
 
 class Symptoms(TargetTable):
@@ -34,7 +31,7 @@ class Symptoms(TargetTable):
             if entry.section == SYMPTOMS
         ]
         lists = [f"## {kind}\n\n" + "\n".join(line for of, line in found if of == kind) for kind in KINDS]
-        return "\n\n".join([FIELD, *lists])
+        return "\n\n".join([FIELD.format(asks="What do you see?", example=EXAMPLE), *lists])
 
 
 def handbook(chapter: Chapter, root: Path) -> list[NotebookNode]:

@@ -1,4 +1,7 @@
-"""Fold the entries of a handbook: they are looked up, not read from beginning to end."""
+"""Fold the entries of a handbook: they are looked up, not read from beginning to end.
+
+A field above them filters them as one types. Of a long handbook, the groups are closed as well.
+"""
 
 from typing import Any
 
@@ -9,20 +12,43 @@ from builder.handbook import ENTRIES, entry_id
 from builder.site.rendering.folds import fold, fold_line
 
 ASKED = "at-asked"  # the class of a question with its answer
+LONG = 60  # entries, whose titles alone fill several screens
+FIELD = (
+    '<p class="at-filter" hidden><label>{asks} <input type="search" placeholder="{example}" '
+    'autocomplete="off"></label> <output aria-live="polite"></output></p>'
+)
 
 
 class FoldQuestions(SphinxPostTransform):
-    """Turn each entry, a paragraph that begins in bold, into a fold with what follows it."""
+    """Turn each entry, a paragraph that begins in bold, into a fold with what follows it, and add a field."""
 
     default_priority = 900  # when all references are resolved
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
         """Fold the questions of one page."""
+        groups = []
         for section in self.document.findall(nodes.section):
             named = [section, *([section.parent] if isinstance(section.parent, nodes.section) else [])]
             if any(each[0].astext().startswith(ENTRIES) for each in named):
                 section[:] = folded(list(section))
+                groups.append([block for block in section if is_question(block)])
+        if entries := sum(map(len, groups)):
+            field = FIELD.format(asks="What do you look for?", example=f"words, among {entries} entries")
+            self.document[0].insert(1, nodes.raw("", field, format="html"))
+        for group in groups if entries > LONG else []:
+            close(group)
+
+
+def close(group: list[nodes.Element]) -> None:
+    """Put the questions of a section into a fold whose line counts them."""
+    if group:
+        section = group[0].parent
+        line = fold_line("", f"{len(group)} entr{'ies' if len(group) > 1 else 'y'}")
+        section.insert(section.index(group[0]), closed := fold("", line, classes=["at-group"]))
+        for question in group:
+            section.remove(question)
+            closed += question
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:

@@ -1,4 +1,4 @@
-/* Six small improvements; the page can be read without them. */
+/* Seven small improvements; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -76,11 +76,11 @@
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
   // 5. Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
-  const FOLDS = "details:is(.at-asked, .at-evidence, .at-page-code)";
+  const FOLDS = "details:is(.at-asked, .at-group, .at-evidence, .at-page-code)";
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details.at-asked:not([open])"));
+    opened = Array.from(document.querySelectorAll("details:is(.at-asked, .at-group):not([open])"));
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
@@ -120,8 +120,8 @@
     );
   };
 
-  // 7. Filter the page of all symptoms: by words, or by a message, whose numbers and names may differ.
-  const filterSymptoms = () => {
+  // 7. Filter the entries of a handbook, or all symptoms: by words, or by a message, whose numbers and names may differ.
+  const filterEntries = () => {
     const bar = document.querySelector(".at-filter");
     const [field, shown] = [bar?.querySelector("input"), bar?.querySelector("output")];
     if (!(bar instanceof HTMLElement) || !field || !shown) return;
@@ -140,10 +140,11 @@
       return differs < 0 ? some.length : differs;
     };
     const WORDS = 3; // that a message begins with
-    const rows = Array.from(document.querySelectorAll("article section section > ul > li"), (row) => ({
+    const entry = document.querySelector(".at-asked") ? ".at-asked" : "article section section > ul > li";
+    const rows = Array.from(document.querySelectorAll(entry), (row) => ({
       row: /** @type {HTMLElement} */ (row),
       text: simple(row.textContent),
-      messages: Array.from(row.querySelectorAll("a code"), (code) =>
+      messages: Array.from(row.querySelectorAll(":is(a, summary) code"), (code) =>
         bare(simple(code.textContent)).split("…"),
       ),
     }));
@@ -168,8 +169,10 @@
       const count = rows.filter(({ row }) => !row.hidden).length;
       shown.textContent =
         asked && (count ? `${count} of ${rows.length}` : "none: try fewer words, or the search");
+      for (const group of document.querySelectorAll("details.at-group"))
+        group.toggleAttribute("open", asked !== "");
       for (const part of document.querySelectorAll("article section section"))
-        part.toggleAttribute("hidden", !part.querySelector("li:not([hidden])"));
+        part.toggleAttribute("hidden", asked !== "" && !part.querySelector(`:is(${entry}):not([hidden])`));
     };
     bar.hidden = false;
     field.addEventListener("input", filter);
@@ -185,9 +188,9 @@
     idle(() => inlineAll(images.filter((image) => !near.includes(image))));
     window.addEventListener("beforeprint", () => drawings().forEach(inline));
     named();
+    filterEntries();
     reveal();
     markFound();
-    filterSymptoms();
     window.addEventListener("hashchange", reveal);
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
     if (article) new ResizeObserver(() => idle(reachable)).observe(article);
