@@ -1,0 +1,1 @@
+"""What is slow to import: the work of `translate`, `train` and `evaluate`, and helpers of `run`."""
