@@ -1,4 +1,4 @@
-"""The command `curves`: its options, and `run`, which plots the metrics of a training run."""
+"""`curves`: its options, and `run`, which plots the metrics of a training run."""
 
 import argparse
 from html import escape

@@ -1,4 +1,4 @@
-"""The command `download`: its options, and `run`, which downloads a corpus and prints its terms of use."""
+"""`download`: its options, and `run`, which downloads a corpus and prints its terms of use."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `evaluate`: its options, and `run`, whose work is in `running/evaluate.py`."""
+"""`evaluate`: its options, and `run`, whose work is in `running/evaluate.py`."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `export`: its options, and `run`, which writes a model in the format of another library."""
+"""`export`: its options, and `run`, which writes a model in the format of another library."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command `grade`: its options, and `run`, which grades the exercises in readers' notebooks."""
+"""`grade`: its options, and `run`, which grades the exercises in readers' notebooks."""
 
 import argparse
 import asyncio

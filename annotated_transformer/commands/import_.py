@@ -1,4 +1,4 @@
-"""The command `import`: its options, and `run`, which saves a model of another library as one of ours."""
+"""`import`: its options, and `run`, which saves a model of another library as one of ours."""
 
 import argparse
 from pathlib import Path

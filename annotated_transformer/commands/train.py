@@ -1,4 +1,4 @@
-"""The command `train`: its options, and `run`, whose work is in `running/train.py`."""
+"""`train`: its options, and `run`, whose work is in `running/train.py`."""
 
 import argparse
 import dataclasses

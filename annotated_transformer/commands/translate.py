@@ -1,4 +1,4 @@
-"""The command `translate`: its options, and `run`, whose work is in `running/translate.py`."""
+"""`translate`: its options, and `run`, whose work is in `running/translate.py` and `running/decoding.py`."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a corpus is, in which languages, and how it is read."""
+"""Where a corpus is, and in which languages; the functions below read it."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which model translates, and where; `running/loading.py` loads it."""
+"""Which model translates, and where; `running/decoding.py` loads it."""
 
 from pathlib import Path
 from typing import Annotated, Literal

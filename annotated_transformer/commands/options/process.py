@@ -1,4 +1,4 @@
-"""What each command does before it runs: see `annotated_transformer/__main__.py`."""
+"""The process of a command; `main` in `annotated_transformer/__main__.py` uses these options."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""How a translation is searched for; `running/decoding.py` makes it the arguments of a translator."""
+"""How translations are searched for; `running/decoding.py` makes arguments of these options."""
 
 from typing import Annotated, Literal
 

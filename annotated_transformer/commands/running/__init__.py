@@ -1,1 +1,1 @@
-"""What is slow to import: the work of `translate`, `train` and `evaluate`, and helpers of `run`."""
+"""The work of `translate`, `train` and `evaluate`: long, and slow to import, so `--help` goes without it."""

@@ -40,8 +40,9 @@ def known_languages(options: argparse.Namespace, *, default: str | None = None) 
     """
     name = options.pretrained or default
     folder = options.model or (pretrained_folder(name) if name else None)
-    known = read_languages(folder) if folder and folder.is_dir() else None
-    for side, language in known._asdict().items() if known else ():
+    if not (folder and folder.is_dir() and (known := read_languages(folder))):
+        return None
+    for side, language in known._asdict().items():
         if (given := getattr(options, side, None)) not in (None, language):
             raise ValueError(
                 f"--{side} {given}, but the model {options.model or name} translates from {known.source} to "
