@@ -28,7 +28,6 @@ MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
 ONE_THREAD = ("translate", "evaluate", "grade")
-SHOWN = ("translate", "train")  # whose first example the help of the program shows
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -130,7 +129,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="annotated-transformer",
         description="Download a corpus, train a model, evaluate it, translate with it, and carry it over.",
-        epilog=_examples(*((name, COMMANDS[name].EXAMPLES[0]) for name in SHOWN)),
+        epilog=_examples(*((name, COMMANDS[name].EXAMPLES[0]) for name in ("translate", "train"))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")

@@ -1,7 +1,6 @@
 """`grade`: its options, and `run`, which grades the exercises in readers' notebooks."""
 
 import argparse
-import asyncio
 import csv
 import math
 import os
@@ -46,6 +45,8 @@ GROUPS = (Group(GradeOptions), THREADS)
 
 def run(options: argparse.Namespace) -> None:
     """Execute readers' notebooks, and print which of their answers to the exercises are right."""
+    import asyncio  # slow to import
+
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise ValueError(f"timeout={options.timeout:g} is not a time; give a number of seconds above 0")
     if options.jobs < 1:
@@ -62,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
 
 async def _grade_all(options: argparse.Namespace) -> list[str]:
     """Print the rows of all notebooks in their order, and return which could not be graded, or not wholly."""
+    import asyncio
+
     with extra("grade", "grading"):
         from annotated_transformer.book.grading import grade
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # of what a signal cancels
@@ -83,8 +86,7 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
         for name, task in zip(["notebook", *names], [None, *tasks], strict=True):
             rows = await task if task else [("exercise", "passed", "message")]
             for exercise, passed, message in rows:
-                said = "".join(c if c.isprintable() else " " for c in message)
-                said = shorten(said, 300, placeholder=" …")
+                said = shorten("".join(c if c.isprintable() else " " for c in message), 300, placeholder=" …")
                 if table:
                     table.writerow((name, exercise, passed, said))
                 if not to_stdout:

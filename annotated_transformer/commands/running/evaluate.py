@@ -98,8 +98,7 @@ def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     problems = translator.encode(texts).problems
     if problems:
-        split = options.split or "test"
-        listed = [f"pair {index + 1} of {split} {problems[index]}" for index in sorted(problems)]
+        listed = [f"pair {at + 1} of {options.split or 'test'} {problems[at]}" for at in sorted(problems)]
         raise ValueError(list_problems(listed, "or remove these pairs"))
     log(f"Translating on {describe_device(translator.device)}.")
     together = TOGETHER * max(options.batch_size, 1)
