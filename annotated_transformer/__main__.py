@@ -1,7 +1,7 @@
 """The command line: parsing the arguments, running a command, and reporting its errors.
 
-What a command does is in the file of its name in `commands`, which is imported only when it runs; its options
-are in `commands.table`. Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch.
+A command is the file of its name in `commands`: its options, its text and examples for the help, and `run`.
+Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch; `run` does.
 """
 
 import argparse
@@ -20,14 +20,14 @@ from annotated_transformer import __version__
 from annotated_transformer.commands.arguments import add_options, check_options
 from annotated_transformer.commands.output import drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
-from annotated_transformer.commands.table import COMMANDS
 
+FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade")
+COMMANDS = {name.strip("_"): import_module(f"annotated_transformer.commands.{name}") for name in FILES}
 MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
 ONE_THREAD = ("translate", "evaluate", "grade")
-EXAMPLES = ("translate", '"The weather is nice today."'), ("train", "--corpus toy --minutes 5 --out my_model")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,12 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
         options = _parser(arguments).parse_args(arguments)
         options.arguments = arguments
         with _log_warnings(), handle_signals(raise_signal):
-            check_options(options, COMMANDS[options.command].groups)
+            check_options(options, COMMANDS[options.command].GROUPS)
             _set_threads(options)
             if getattr(options, "own_code", None) is not None:
                 sys.path.append(str(Path.cwd()))
                 import_module(options.own_code)
-            _run(options)
+            COMMANDS[options.command].run(options)
         return 0
     except BrokenPipeError:  # the reader has closed the standard output
         return 0
@@ -55,27 +55,18 @@ def main(arguments: list[str] | None = None) -> int:
         message = str(error)
         if isinstance(error, OSError) and error.strerror:  # without the operating system's error number
             message = error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
-        return _report(message)
+        log(f"error: {message}")
+        return 2
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-        return _report(f"out of memory ({error}); give smaller sizes, batches or beams")
+        log(f"error: out of memory ({error}); give smaller sizes, batches or beams")
+        return 2
     except (KeyboardInterrupt, Terminated) as error:
         log("terminated" if isinstance(error, Terminated) else "interrupted")
         return exit_status(error)
     finally:
         drop_unwritable()
-
-
-def _run(options: argparse.Namespace) -> None:
-    name = options.command
-    module = import_module(f"annotated_transformer.commands.{'import_' if name == 'import' else name}")
-    getattr(module, f"{name}_command")(options)
-
-
-def _report(error: str) -> int:
-    log(f"error: {error}")
-    return 2
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -138,22 +129,22 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="annotated-transformer",
         description="Download a corpus, train a model, evaluate it, translate with it, and carry it over.",
-        epilog=_examples(*EXAMPLES),
+        epilog=_examples(*((name, COMMANDS[name].EXAMPLES[0]) for name in ("translate", "train"))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", dest="command")
-    for name, (text, groups, examples) in COMMANDS.items():
-        command = commands.add_parser(
+    for name, command in COMMANDS.items():
+        its_parser = commands.add_parser(
             name,
-            help=text.partition(". ")[0].rstrip("."),
-            description=fill(text, 79),
-            epilog=_examples(*((name, example) for example in examples)),
+            help=command.DESCRIPTION.partition(". ")[0].rstrip("."),
+            description=fill(command.DESCRIPTION, 79),
+            epilog=_examples(*((name, example) for example in command.EXAMPLES)),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name in arguments:  # a debugger that steps through a command shows no options of the others
-            for group in groups:
-                add_options(command, group)
+            for group in command.GROUPS:
+                add_options(its_parser, group)
     return parser
 
 

@@ -27,3 +27,8 @@ def take_device(device: torch.device | str | None = None) -> torch.device:
         found = torch.device("cuda", rank)
         torch.cuda.set_device(rank)
     return found
+
+
+def describe_device(device: torch.device) -> str:
+    """Return the name of a device for the log."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)

@@ -22,8 +22,7 @@ from annotated_transformer import registry
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_names
 from annotated_transformer.checkpointing.training_state_file import read_progress
-from annotated_transformer.commands import table
-from annotated_transformer.commands.decoding import LENGTH_PENALTIES, search_settings
+from annotated_transformer.commands.running.decoding import LENGTH_PENALTIES, search_settings
 from annotated_transformer.training import trainer
 from tests.fixtures import unchecked_shapes
 
@@ -283,11 +282,11 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     "error", [MemoryError("m"), torch.OutOfMemoryError("m"), RuntimeError("m: can't allocate memory")]
 )
 def test_message_too_little_memory(error: Exception, capsys, monkeypatch):
-    monkeypatch.setattr(command_line, "_run", raising(error))
+    monkeypatch.setattr(command_line.COMMANDS["translate"], "run", raising(error))
     assert command_line.main(["translate", "A"]) == 2
     sentence = r"error: out of memory \(m.*\); give smaller sizes, batches or beams\n"
     assert re.fullmatch(sentence, capsys.readouterr().err)
-    monkeypatch.setattr(command_line, "_run", raising(RuntimeError("a mistake of ours")))
+    monkeypatch.setattr(command_line.COMMANDS["translate"], "run", raising(RuntimeError("a mistake of ours")))
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         command_line.main(["translate", "A"])
 
@@ -304,7 +303,7 @@ def test_law_a_warning_is_one_line(monkeypatch, capsys):
     def warn(options: object) -> None:
         warnings.warn("the folder is full", stacklevel=1)
 
-    monkeypatch.setattr(command_line, "_run", warn)
+    monkeypatch.setattr(command_line.COMMANDS["train"], "run", warn)
     assert command_line.main(["train", "--out", "out"]) == 0
     assert capsys.readouterr().err == "warning: the folder is full\n"
 
@@ -312,7 +311,8 @@ def test_law_a_warning_is_one_line(monkeypatch, capsys):
 def test_law_translation_uses_one_thread_by_default(monkeypatch):
     threads: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
-    monkeypatch.setattr(command_line, "_run", lambda options: None)
+    for command in command_line.COMMANDS.values():
+        monkeypatch.setattr(command, "run", lambda options: None)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     for command in ("train --out out", "translate A", "evaluate", "translate A --threads 2"):
         assert command_line.main(command.split()) == 0
@@ -360,7 +360,7 @@ COMPARE = "evaluate --hypotheses text --references text --metric bleu,chrf,chrf+
     ("command", "said"),
     [
         ("--help", "usage: annotated-transformer "),
-        *((f"{name} --help", rf"usage: annotated-transformer {name} ") for name in table.COMMANDS),
+        *((f"{name} --help", rf"usage: annotated-transformer {name} ") for name in command_line.COMMANDS),
         ("--version", r"annotated-transformer \d"),
         (COMPARE, r"BLEU = 100\.00(?s:.)*TER = 0\.00"),
     ],
@@ -374,7 +374,7 @@ def test_law_the_help_and_comparing_files_need_no_pytorch(command: str, said: st
     assert re.match(said, done.stdout)
 
 
-@pytest.mark.parametrize("command", table.COMMANDS)
+@pytest.mark.parametrize("command", command_line.COMMANDS)
 def test_law_the_help_states_defaults_and_examples_that_the_command_accepts(command, capsys, monkeypatch):
     with pytest.raises(SystemExit, match="0"):
         command_line.main([command, "--help"])
@@ -382,9 +382,9 @@ def test_law_the_help_states_defaults_and_examples_that_the_command_accepts(comm
     for part in re.split(r"\n  (?=--)", text.partition("\nexamples:")[0].partition("\n\n")[2])[1:]:
         assert "(default:" in part or part.split()[0] in ("--out", "--to", "--from"), part
     monkeypatch.setattr(command_line, "check_options", lambda *_: None)  # the files are not there
-    monkeypatch.setattr(command_line, "_run", lambda options: None)
+    monkeypatch.setattr(command_line.COMMANDS[command], "run", lambda options: None)
     lines = re.findall(r"^ *annotated-transformer (.+)", text.replace("\\\n", ""), re.MULTILINE)
-    assert len(lines) == len(table.COMMANDS[command].examples)
+    assert len(lines) == len(command_line.COMMANDS[command].EXAMPLES)
     for line in lines:
         assert command_line.main(shlex.split(line)) == 0
 

@@ -1,1 +1,1 @@
-"""The commands of the command line, one file per command."""
+"""The commands, a file for each: its options, text, examples, and `run`; long work is in `running/`."""

@@ -1,12 +1,11 @@
-"""Options of the command line, made from the fields of dataclasses. Nothing here imports PyTorch.
+"""Options of the command line, made from the fields of classes. Nothing here imports PyTorch.
 
 A field is an option: its type says how a value is read, its default is that of the option, and the help is
 the first sentence about it in the docstring, where "`None` means …" describes the default. What else there is
-to say about an option stands in its type, as `Annotated[…, Option(…)]`.
+to say about an option stands in its type, as `Annotated[…, Option(…)]`. Such a class needs no instance.
 """
 
 import argparse
-import dataclasses
 import inspect
 import re
 from collections.abc import Iterable, Mapping
@@ -40,11 +39,12 @@ class Option(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of options: the fields of a dataclass, whose docstring begins with the heading in the help.
+    """A group of options: the fields of a class, whose docstring begins with the heading in the help.
 
     Attributes:
-        config: The dataclass.
+        config: The class.
         names: The fields that are options; none means all.
+        without: Fields that are no options.
         title: The heading, if it is another one.
         defaults: The defaults where options override another source, such as a file: an option that is not
             given is then `None`. Without them, options have the defaults of the fields.
@@ -52,18 +52,17 @@ class Group(NamedTuple):
 
     config: type
     names: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     title: str | None = None
     defaults: Mapping[str, object] | None = None
 
     def options(self) -> dict[str, tuple[Option, Any, object]]:
         """Return the details, the type, and the default of each option."""
-        kinds, found = get_type_hints(self.config, include_extras=True), {}
-        for field in dataclasses.fields(self.config):
-            if field.name in (self.names or [field.name]):
-                kind, details = kinds[field.name], Option()
-                if get_origin(kind) is Annotated:
-                    kind, details = get_args(kind)
-                found[field.name] = details, kind, field.default
+        found = {}
+        for name, kind in get_type_hints(self.config, include_extras=True).items():
+            if name in (self.names or [name]) and name not in self.without:
+                kind, details = get_args(kind) if get_origin(kind) is Annotated else (kind, Option())
+                found[name] = details, kind, getattr(self.config, name, MISSING)
         return found
 
 

@@ -1,31 +1,51 @@
-"""`curves`: plot the metrics of a training run to a file, and describe the plot in words."""
+"""`curves`: its options, and `run`, which plots the metrics of a training run."""
 
 import argparse
 from html import escape
 from io import BytesIO
+from pathlib import Path
+from typing import Annotated
 
+from annotated_transformer.commands.arguments import Group, Option
+from annotated_transformer.commands.options.process import THREADS
 from annotated_transformer.commands.output import log, print_line, write_file
-from annotated_transformer.plotting.palette import PAPER
 
 
-def curves_command(options: argparse.Namespace) -> None:
+class CurvesOptions:
+    """Plot.
+
+    Attributes:
+        folder: Folder of a training run, finished or not.
+        to: Image to write, .svg, .png or .pdf; without an extension, an SVG image.
+    """
+
+    folder: Annotated[Path, Option(flag="")]
+    to: Annotated[Path, Option(file="write")]
+
+
+DESCRIPTION = "Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."
+EXAMPLES = ("my_model --to curves.svg",)
+GROUPS = (Group(CurvesOptions), THREADS)
+
+
+def run(options: argparse.Namespace) -> None:
     """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
-    from annotated_transformer.plotting import (  # slow to import
-        describe_curves,
-        draw_curves,
-        read_reports,
-        read_schedule,
-        to_svg,
-    )
+    from annotated_transformer import plotting  # slow to import
+    from annotated_transformer.plotting.palette import PAPER
 
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
     if ending not in ("svg", "png", "pdf"):
         raise ValueError(f"--to {options.to} ends in .{ending}; choose .svg, .png or .pdf")
-    reports, schedule = read_reports(options.folder, warn=log), read_schedule(options.folder)
-    figure, words = draw_curves(reports, schedule), describe_curves(reports, schedule)
+    reports, schedule = (
+        plotting.read_reports(options.folder, warn=log),
+        plotting.read_schedule(options.folder),
+    )
+    figure, words = plotting.draw_curves(reports, schedule), plotting.describe_curves(reports, schedule)
     image = BytesIO()
     if ending == "svg":
-        drawing = to_svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+        drawing = plotting.to_svg(figure).replace(
+            "<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1
+        )
         image.write(drawing.encode())
     else:
         figure.savefig(image, format=ending, facecolor=PAPER)

@@ -1,160 +1,65 @@
-"""`evaluate`: compute BLEU and other metrics of a model on a split, or of translations in a file."""
+"""`evaluate`: its options, and `run`, whose work is in `running/evaluate.py`."""
 
 import argparse
-import gzip
-from collections.abc import Callable
-from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
 
-from tqdm import tqdm
+from annotated_transformer.commands.arguments import Group, Option
+from annotated_transformer.commands.options.corpus import TABLES, CorpusOptions, OwnFileOptions
+from annotated_transformer.commands.options.model import ModelOptions
+from annotated_transformer.commands.options.process import ProcessOptions
+from annotated_transformer.commands.options.search import SearchOptions
 
-from annotated_transformer.commands.output import log, one_line, print_line, write_file
-from annotated_transformer.evaluation import bleu
-from annotated_transformer.evaluation.metrics import METRICS, Measure, Score
-from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
-from annotated_transformer.text.lines import list_problems, read_lines
-from annotated_transformer.text.moses import check_language
-from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
-
-TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
+UNUSED = (  # by translations that exist
+    *("model", "pretrained", "device", "fast", "beam", "corpus", "data", "split", "output"),
+    *("train_source", "valid_source", "test_source", *TABLES),
+)
 
 
-def evaluate_command(options: argparse.Namespace) -> None:
-    """Print the metrics of a model's translations of a split, or of translations in a file.
+class MetricOptions:
+    """Metrics and files.
 
-    Each metric is followed by the signature of its computation.
+    Attributes:
+        metric: What to compute, separated by commas: bleu, chrf, chrf++, ter; less is better for ter, which
+            is slower than the others.
+        protocol: How to compute BLEU; multi30k: lowercased and tokenized by Moses.
+        bleu_tokenizer: Tokenizer of sacreBLEU, such as 13a, zh, ja-mecab, ko-mecab, or char; `None` means the
+            one for the target language.
+        split: Split to translate, such as test_2016_flickr; `None` means test.
+        output: File to write the translations to, one per line, for other metrics; compressed by gzip if its
+            name ends in .gz; an older one is replaced; `None` means none.
+        hypotheses: File with translations to evaluate, one per line; `None` means to translate a split with a
+            model.
+        references: File with a reference for each hypothesis, one per line, or several such files; `None`
+            means those of the split.
     """
-    evaluate = _evaluate_split if options.hypotheses is None else _evaluate_files
-    measures, hypotheses, references = evaluate(options)
-    for measure in measures:
-        score = measure(hypotheses, *references)
-        print_line(f"{score.name} = {score.value:.2f}")
-        print_line(score.signature)
+
+    metric: str = "bleu"
+    protocol: Literal["sacrebleu", "multi30k"] = "sacrebleu"
+    bleu_tokenizer: str | None = None
+    split: str | None = None
+    output: Annotated[Path | None, Option(file="write")] = None
+    hypotheses: Annotated[Path | None, Option(file="read", only_with=("references",), not_with=UNUSED)] = None
+    references: Annotated[tuple[Path, ...] | None, Option(file="read", only_with=("hypotheses",))] = None
 
 
-def _evaluate_files(options: argparse.Namespace) -> tuple[list[Measure], list[str], list[list[str]]]:
-    measures = _measures(options, options.target or "de")
-    hypotheses, *references = [
-        [line.strip() for line in read_lines(file)] for file in (options.hypotheses, *options.references)
-    ]
-    for file, lines in zip(options.references, references, strict=True):
-        if len(lines) != len(hypotheses):
-            raise ValueError(
-                f"{options.hypotheses} has {len(hypotheses)} lines and {file} has {len(lines)}; line i of "
-                f"one must be a reference for line i of the other"
-            )
-    return measures, hypotheses, references
+DESCRIPTION = (
+    "Translate a split of a corpus and compare the translations with the references, or compare files "
+    "that exist. Each metric is printed with the signature of its computation."
+)
+EXAMPLES = (
+    "--model my_model --data data --split test",
+    "--model my_model --test-source a.txt --test-target b.txt \\\n"
+    "      --metric bleu,chrf,ter --output found.txt",
+    "--hypotheses found.txt --references b.txt --metric chrf",
+)
+GROUPS = tuple(
+    map(Group, (MetricOptions, CorpusOptions, OwnFileOptions, ModelOptions, SearchOptions, ProcessOptions))
+)
 
 
-def _evaluate_split(options: argparse.Namespace) -> tuple[list[Measure], list[str], list[list[str]]]:
-    # It imports PyTorch, which takes seconds, and comparing files needs none.
-    from annotated_transformer.commands.loading import LANGUAGES, known_languages
+def run(options: argparse.Namespace) -> None:
+    """Print the metrics of a model's translations of a split, or of translations in a file."""
+    from annotated_transformer.commands.running import evaluate  # slow to import
 
-    known = known_languages(options) or LANGUAGES
-    options.source, options.target = options.source or known.source, options.target or known.target
-    _refuse_to_replace(options)
-    measures = _measures(options, options.target)
-    texts, references = map(list, zip(*_read_split(options), strict=True))
-    hypotheses = _translate_split(options, texts)
-    if options.output is not None:
-        data = "".join(f"{line}\n" for line in hypotheses).encode()
-        write_file(options.output, gzip.compress(data, mtime=0) if options.output.suffix == ".gz" else data)
-    return measures, hypotheses, [references]
-
-
-def _refuse_to_replace(options: argparse.Namespace) -> None:
-    """Refuse an `--output` that would replace a file of the corpus."""
-    from annotated_transformer.commands.loading import own_files
-
-    if options.output is None or not options.output.exists():
-        return
-    files = [file for place in own_files(options).values() for file in place.files]
-    name = options.corpus or OWN_FILES
-    if not files and CORPORA[name].needs_folder:
-        folder = corpus_folder(name, options.data)
-        files = split_files(folder, options.source, options.target)
-        files += [folder / file for file in CORPORA[name].files]
-    if any(file.exists() and options.output.samefile(file) for file in files):
-        raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
-
-
-def _read_split(options: argparse.Namespace) -> list[SentencePair]:
-    """Return the sentence pairs of the split that the options name, `test` by default."""
-    from annotated_transformer.commands.loading import own_files, read_corpus
-
-    split, files, name = options.split or "test", own_files(options), options.corpus or OWN_FILES
-    if split in files and list(files) != ["train"]:
-        return files[split].read()
-    if not files and CORPORA[name].languages is None:  # the user's files, of which `train` may be missing
-        folder, languages = (
-            corpus_folder(name, options.data),
-            {"source": options.source, "target": options.target},
-        )
-        if split_names(folder, **languages) != ["train"]:
-            return read_pairs(folder, split, **languages)
-    corpus = read_corpus(options)
-    if split not in corpus.splits:
-        raise ValueError(f"{corpus.name} has no split {split!r}; choose from {', '.join(corpus.splits)}")
-    log(corpus.summary())
-    return corpus.splits[split]
-
-
-def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]:
-    from annotated_transformer.commands.decoding import search_settings
-    from annotated_transformer.commands.loading import describe_device, load_translator
-
-    search = search_settings(options)
-    translator = load_translator(options, default=f"{options.source}-{options.target}")
-    problems = translator.encode(texts).problems
-    if problems:
-        split = options.split or "test"
-        listed = [f"pair {index + 1} of {split} {problems[index]}" for index in sorted(problems)]
-        raise ValueError(list_problems(listed, "or remove these pairs"))
-    log(f"Translating on {describe_device(translator.device)}.")
-    together = TOGETHER * max(options.batch_size, 1)
-    hypotheses: list[str] = []
-    with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
-        for start in range(0, len(texts), together):
-            translated = translator.translate(texts[start : start + together], **search)
-            hypotheses += map(one_line, translated)
-            bar.update(len(hypotheses) - bar.n)
-    return hypotheses
-
-
-def _measures(options: argparse.Namespace, language: str) -> list[Measure]:
-    """Return the functions that compute the metrics, before anything is translated."""
-    measures: dict[str, Callable[[str], Measure]] = {"bleu": partial(_bleu, options), **METRICS}
-    names = [name.strip().lower() for name in options.metric.split(",")]
-    if unknown := [name for name in names if name not in measures]:
-        raise ValueError(
-            f"{unknown[0]!r} is not a metric; choose from {', '.join(measures)}, separated by commas"
-        )
-    if "bleu" not in names and (options.bleu_tokenizer is not None or options.protocol != "sacrebleu"):
-        raise ValueError(
-            "--bleu-tokenizer and --protocol have an effect only on BLEU; add bleu to --metric, or leave "
-            "them out"
-        )
-    return [measures[name](language) for name in dict.fromkeys(names)]
-
-
-def _bleu(options: argparse.Namespace, language: str) -> Measure:
-    tokenizer = options.bleu_tokenizer
-    if options.protocol == "sacrebleu":
-        tokenizer = bleu.tokenizer_for(language) if tokenizer is None else tokenizer
-        bleu.bleu_metric(tokenizer)  # it refuses a tokenizer that cannot be used
-        return _named(partial(bleu.sacrebleu, tokenizer=tokenizer))
-    if tokenizer is not None:
-        raise ValueError(
-            f"--protocol multi30k tokenizes by Moses, not by --bleu-tokenizer {tokenizer}; leave one out"
-        )
-    if len(options.references or ()) > 1:
-        raise ValueError("--protocol multi30k takes one reference; give one file")
-    check_language(language)
-    return _named(partial(bleu.multi30k_bleu, language=language))
-
-
-def _named(compute: Callable[..., bleu.BleuScore]) -> Measure:
-    def measure(hypotheses: list[str], *references: list[str]) -> Score:
-        score = compute(hypotheses, *references)
-        return Score("BLEU", score.bleu, score.signature)
-
-    return measure
+    evaluate.run(options)

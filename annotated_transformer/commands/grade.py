@@ -1,7 +1,6 @@
-"""`grade`: grade the exercises in readers' notebooks, as a table or as CSV."""
+"""`grade`: its options, and `run`, which grades the exercises in readers' notebooks."""
 
 import argparse
-import asyncio
 import csv
 import math
 import os
@@ -9,15 +8,45 @@ from contextlib import nullcontext
 from pathlib import Path
 from textwrap import shorten
 from types import SimpleNamespace
+from typing import Annotated
 
+from annotated_transformer.commands.arguments import Group, Option
+from annotated_transformer.commands.options.process import THREADS
 from annotated_transformer.commands.output import check_file, open_lines, print_line
 from annotated_transformer.extras import extra
 
 STDOUT = Path("-")
 
 
-def grade_command(options: argparse.Namespace) -> None:
+class GradeOptions:
+    """Notebooks.
+
+    Attributes:
+        notebooks: A reader's chapter.
+        csv: Write the table as CSV to this file (-: to stdout); `None` means no file.
+        jobs: Notebooks at once.
+        timeout: Seconds for a cell, which is then interrupted.
+    """
+
+    notebooks: Annotated[tuple[Path, ...], Option(flag="")]
+    csv: Path | None = None
+    jobs: int = 1
+    timeout: float = 120.0
+
+
+DESCRIPTION = (
+    "Execute readers' notebooks, each in a copy of its folder, and print which of their answers to the "
+    "exercises are right. The status is 0 if all could be graded, whether or not the answers are right. "
+    "All cells run, with your rights: grade the work of people you do not trust in a container."
+)
+EXAMPLES = ("_lab/04_self_attention.ipynb", "*.ipynb --jobs 2 --csv grades.csv")
+GROUPS = (Group(GradeOptions), THREADS)
+
+
+def run(options: argparse.Namespace) -> None:
     """Execute readers' notebooks, and print which of their answers to the exercises are right."""
+    import asyncio  # slow to import
+
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise ValueError(f"timeout={options.timeout:g} is not a time; give a number of seconds above 0")
     if options.jobs < 1:
@@ -34,6 +63,8 @@ def grade_command(options: argparse.Namespace) -> None:
 
 async def _grade_all(options: argparse.Namespace) -> list[str]:
     """Print the rows of all notebooks in their order, and return which could not be graded, or not wholly."""
+    import asyncio
+
     with extra("grade", "grading"):
         from annotated_transformer.book.grading import grade
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # of what a signal cancels
@@ -55,8 +86,7 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
         for name, task in zip(["notebook", *names], [None, *tasks], strict=True):
             rows = await task if task else [("exercise", "passed", "message")]
             for exercise, passed, message in rows:
-                said = "".join(c if c.isprintable() else " " for c in message)
-                said = shorten(said, 300, placeholder=" …")
+                said = shorten("".join(c if c.isprintable() else " " for c in message), 300, placeholder=" …")
                 if table:
                     table.writerow((name, exercise, passed, said))
                 if not to_stdout:

@@ -1,15 +1,41 @@
-"""`import`: save a model of another library as one of this package."""
+"""`import`: its options, and `run`, which saves a model of another library as one of ours."""
 
 import argparse
+from pathlib import Path
+from typing import Annotated
 
-from annotated_transformer.checkpointing.checkpoint import save
-from annotated_transformer.commands.output import print_line
-from annotated_transformer.commands.result_folder import copy_model_card, refuse_used_folder
-from annotated_transformer.interop.formats import FORMATS
+from annotated_transformer.commands.arguments import Group, Option
+from annotated_transformer.commands.options.process import THREADS
+from annotated_transformer.commands.output import copy_model_card, print_line, refuse_used_folder
+from annotated_transformer.interop.formats import FORMATS, READ
 
 
-def import_command(options: argparse.Namespace) -> None:
+class ImportOptions:
+    """Import.
+
+    Attributes:
+        path: The folder of the model.
+        format: Format.
+        out: Folder to write to, new or empty.
+    """
+
+    path: Annotated[Path, Option(flag="")]
+    format: Annotated[str, Option(flag="from", choices={name: FORMATS[name] for name in READ})]
+    out: Path
+
+
+DESCRIPTION = (
+    "Read a model of another library, and save it as a model of this package, with its tokenizer and its "
+    "model card. A model with a part that ours does not have is refused. Nothing is downloaded."
+)
+EXAMPLES = ("--from marian opus-mt-en-de --out en-de",)
+GROUPS = (Group(ImportOptions), THREADS)
+
+
+def run(options: argparse.Namespace) -> None:
     """Read a model of another library, and save it with its tokenizer and its model card."""
+    from annotated_transformer.checkpointing.checkpoint import save
+
     refuse_used_folder(options.out)
     known = FORMATS[options.format]
     model, tokenizer, languages = known.function(known.from_)(options.path)

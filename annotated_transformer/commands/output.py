@@ -94,6 +94,23 @@ def check_file(option: str, file: Path, *, written: bool) -> None:
         raise ValueError(f"{option} {file} is not a regular file; give another name")
 
 
+def refuse_used_folder(folder: Path) -> None:
+    """Refuse a folder that holds something, which would be replaced or mixed up with the model."""
+    if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
+        raise ValueError(f"--out {folder} is not a folder; give another")
+    if folder.is_dir() and (names := sorted(path.name for path in folder.iterdir())):
+        raise ValueError(f"--out {folder} already holds {names[0]}; give a new or an empty folder")
+
+
+def copy_model_card(source: Path, folder: Path, command: str) -> None:
+    """Copy the model card, which has attribution and license, and add which command changed the format."""
+    from annotated_transformer.checkpointing.files import write_together  # slow to import
+
+    if (card := source / "README.md").is_file():
+        note = f"\n\nThis copy was converted to another format by {command}.\n"
+        write_together(folder, {card.name: card.read_bytes().rstrip() + note.encode()})
+
+
 def log(message: object, *, end: str = "\n") -> None:
     """Write a line to stderr, above a progress bar; do nothing if the stream is closed."""
     if sys.stderr is not None:

@@ -1,131 +1,77 @@
-"""`train`: train a tokenizer and a model on a corpus, and save both."""
+"""`train`: its options, and `run`, whose work is in `running/train.py`."""
 
 import argparse
-import os
-import shlex
-import signal
-import sys
+import dataclasses
 from pathlib import Path
+from typing import Annotated, Literal
 
-import torch
-
-from annotated_transformer.checkpointing.averaging import epoch_checkpoints
-from annotated_transformer.checkpointing.checkpoint import read_languages
-from annotated_transformer.checkpointing.rank_0 import from_rank_0
-from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
-from annotated_transformer.commands.config_file import model_config, start_folder, training_config
-from annotated_transformer.commands.loading import chosen_languages, describe_device, read_corpus
-from annotated_transformer.commands.output import log
-from annotated_transformer.commands.signals import StopRequest, Terminated, handle_signals, raise_signal
-from annotated_transformer.devices import take_device
-from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.training.config import Recipe
-from annotated_transformer.training.distributed import ProcessGroup, is_lost_connection, join_process_group
-from annotated_transformer.training.recipe import train_from_recipe
-from annotated_transformer.training.trainer import TrainingStopped
+from annotated_transformer.commands.arguments import Group, Option
+from annotated_transformer.commands.options.corpus import CorpusOptions, OwnFileOptions
+from annotated_transformer.commands.options.process import ProcessOptions
+from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.training.config import LIMITS, Recipe, TrainingConfig
 
 
-def train_command(options: argparse.Namespace) -> None:
+class RunOptions:
+    """Training run.
+
+    Where it starts, and what it saves.
+
+    Attributes:
+        out: Folder of the training run: it gets the model, and the state to resume from.
+        start: Folder of a trained model, or name of one in this package, to start from: with its shape,
+            tokenizer and weights; `None` means new weights.
+        save_minutes: Longest time between two checkpoints, in minutes.
+        seed: Random seed, from 0 to 2**32 - 1.
+        config: JSON file with fields of TransformerConfig and TrainingConfig, such as
+            {"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it; `None`
+            means no file.
+        device: Device to train on; `None` means cuda if available, otherwise cpu.
+    """
+
+    out: Path
+    start: Path | None = None
+    save_minutes: float = 3.0
+    seed: int = 0
+    config: Annotated[Path | None, Option(file="read")] = None
+    device: Literal["cpu", "cuda"] | None = None
+
+
+DESCRIPTION = (
+    "Train a tokenizer and a small model, and save both. SIGINT (Ctrl-C) and SIGTERM save a checkpoint "
+    "before they end the run; a second signal ends it at once. An interrupted run resumes when the same "
+    "command is given again. Under torchrun, several processes share each batch."
+)
+EXAMPLES = (
+    "--corpus toy --minutes 5 --out my_model",
+    "--train-source a.txt --train-target b.txt \\\n      --source en --target es --minutes 30 --out my_model",
+)
+DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
+DEFAULT_TRAINING = {  # where it differs from the paper's
+    "steps": None,  # the user gives a limit
+    "batch_tokens": 2048,
+    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
+    "max_lr": 3e-3,
+}
+GROUPS = (
+    Group(CorpusOptions),
+    Group(OwnFileOptions, without=("test_source", "test_target", "test_tsv")),
+    Group(RunOptions),
+    Group(
+        TransformerConfig,
+        without=("pad_id", "bos_id", "eos_id"),  # those of the tokenizer
+        title="model (with --start, the defaults are those of its model, except for --dropout)",
+        defaults=dataclasses.asdict(DEFAULT_SHAPE),
+    ),
+    Group(TrainingConfig, LIMITS, title="limits (give --minutes or --steps)", defaults=DEFAULT_TRAINING),
+    Group(TrainingConfig, without=LIMITS, title="training", defaults=DEFAULT_TRAINING),
+    Group(Recipe, without=("shape", "training"), title="recipe"),
+    Group(ProcessOptions),
+)
+
+
+def run(options: argparse.Namespace) -> None:
     """Train a tokenizer and a small model, and save both."""
-    if not options.save_minutes >= 0:
-        raise ValueError(f"save_minutes={options.save_minutes} is not a duration; give 0 or more")
-    device = take_device(options.device)
-    with join_process_group() as group:  # before files are read: if that fails, the others then end, too
-        options.start = start_folder(options.start)
-        _warn_of_languages(options)
-        recipe = Recipe(
-            shape=model_config(options, options.start),
-            training=training_config(options),
-            bpe_dropout=options.bpe_dropout,
-            bidirectional=options.bidirectional,
-            average=options.average,
-            keep=options.keep,
-        )
-        corpus = read_corpus(options)
-        from_rank_0(_refuse_unwritable, options.out)
-        if group.rank == 0:
-            log(corpus.summary())
-            log(f"Training on {describe_device(device)}.")
-        step = _train(options, recipe, corpus, device, group)
-        if group.rank == 0:
-            _log_result(options.out, step, recipe)
+    from annotated_transformer.commands.running import train  # slow to import
 
-
-def _warn_of_languages(options: argparse.Namespace) -> None:
-    """Log a warning if the languages are not known, or if `--start` names a model for others."""
-    languages = chosen_languages(options)
-    if languages is None:
-        log(
-            "warning: without --source and --target, the model does not store its languages; give the codes "
-            "of both, such as --source en --target es"
-        )
-    known = read_languages(options.start) if options.start and options.start.is_dir() else None
-    if known and languages and known != languages:
-        log(
-            f"warning: --start {options.start} was trained from {known.source} to {known.target}, and this "
-            f"run translates from {languages.source} to {languages.target}"
-        )
-
-
-def _train(
-    options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, group: ProcessGroup
-) -> int:
-    """Return the last step; after a signal, save the state, and raise the signal's exception."""
-    stop = StopRequest()
-    try:
-        with handle_signals(stop.note):
-            return train_from_recipe(
-                recipe,
-                corpus,
-                options.out,
-                seed=options.seed,
-                start=options.start,
-                device=device,
-                save_seconds=60 * options.save_minutes,
-                stop=stop,
-                log=log,
-            )
-    except (TrainingStopped, KeyboardInterrupt, Terminated, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not is_lost_connection(error):
-            raise
-        if group.rank == 0 and (options.out / STATE_FILE).exists():
-            log(_how_to_resume(options, group))
-        if isinstance(error, TrainingStopped):
-            raise_signal(stop.signal or signal.SIGINT)  # None: another process received it
-        raise
-
-
-def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
-    """Return a command that resumes the run from any folder, with the Python that runs now."""
-    saved = f"step {read_progress(options.out).step} is saved in {options.out}; to resume"
-    if group.world_size != int(os.environ.get("LOCAL_WORLD_SIZE", group.world_size)):
-        return f"{saved}, start torchrun again on each machine, as before"
-    program = [sys.executable, "-m", "annotated_transformer"]
-    if group.world_size > 1:
-        several = ["torch.distributed.run", "--standalone", f"--nproc-per-node={group.world_size}"]
-        # without --, torchrun takes our --start for an option of its own
-        program = [sys.executable, "-m", *several, "-m", "--", "annotated_transformer"]
-    elif Path(sys.argv[0]).stem == "annotated-transformer":  # the installed script
-        program = [str(Path(sys.argv[0]).absolute())]
-    command = shlex.join([*program, *options.arguments])
-    return f"{saved}, run\ncd {shlex.quote(str(Path.cwd()))} && {command}"
-
-
-def _log_result(folder: Path, step: int, recipe: Recipe) -> None:
-    result = f"{folder} has the model of step {step}"
-    if recipe.keep == "best":
-        mean = "" if recipe.average == 1 else ", averaged with the epochs before"
-        log(f"{result}, whose validation loss is the lowest{mean}")
-        return
-    epochs = min(recipe.average, len(epoch_checkpoints(folder)))
-    log(result + ("" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"))
-
-
-def _refuse_unwritable(folder: Path) -> None:
-    """Check that the folder can be written to before training, not after."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"--out {folder} cannot be made ({error.strerror}); give another folder") from error
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"--out {folder} cannot be written to; give another folder")
+    train.run(options)

@@ -57,7 +57,7 @@ def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     return Score(score.name, score.score, str(metric.get_signature()))
 
 
-# The metrics of `evaluate` besides BLEU, given the target language; `evaluate_options` has their names.
+# The metrics of `evaluate` besides BLEU, given the target language; `MetricOptions` names them.
 METRICS: dict[str, Callable[[str], Measure]] = {
     "chrf": lambda language: chrf,
     "chrf++": lambda language: partial(chrf, word_order=2),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.commands.arguments import add_options
-from annotated_transformer.commands.table import COMMANDS
 from annotated_transformer.interop.formats import READ, WRITTEN
 from builder.chapters import written
 
@@ -59,7 +59,7 @@ def test_law_the_names_of_axes_are_those_of_the_signatures():
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(exit_on_error=False)
-    for group in COMMANDS[name].groups:
+    for group in COMMANDS[name].GROUPS:
         add_options(parser, group)
     return parser
 

@@ -17,7 +17,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.commands import loading
+from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.fast import kv_cache
@@ -203,7 +203,7 @@ def test_oracle_the_accelerated_steps_are_used_and_print_the_same(say, monkeypat
 
 @pytest.mark.message
 def test_message_the_accelerated_steps_on_another_device(say, monkeypatch):
-    monkeypatch.setattr(loading, "take_device", lambda name: torch.device("meta"))  # as if it were a card
+    monkeypatch.setattr(decoding, "take_device", lambda name: torch.device("meta"))  # as if it were a card
     said = "^error: fast=True is made for CPUs, and the model is on meta; leave it out\n$"
     say("A child", "--fast", status=2, err=said)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
-from annotated_transformer.commands.table import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.commands.train import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
@@ -45,8 +45,7 @@ def training_config(options: argparse.Namespace) -> TrainingConfig:
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
     """Return the fields of a config that are set by the file or the options, which override it."""
-    names = [field.name for field in dataclasses.fields(CONFIGS[section])]
-    own = {name: getattr(options, name, None) for name in names}
+    own = {field.name: getattr(options, field.name, None) for field in dataclasses.fields(CONFIGS[section])}
     of_file = {} if options.config is None else _read(options.config).get(section, {})
     return of_file | {name: value for name, value in own.items() if value is not None}
 

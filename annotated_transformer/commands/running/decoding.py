@@ -1,4 +1,4 @@
-"""The search and the sampling that the options describe."""
+"""The model that the options name, and the search and the sampling that they describe."""
 
 import argparse
 import secrets
@@ -8,10 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder, read_languages
 from annotated_transformer.commands.output import log
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.devices import take_device
+from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.training.config import refuse_seed
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
@@ -20,6 +23,32 @@ PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the o
     "top_k": TopK,
     "top_p": TopP,
 }
+
+
+def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
+    """Return a translator on its device, with the model that the options name or the package's `default`."""
+    device = take_device("cpu" if getattr(options, "engine", None) else options.device)
+    if options.model is not None:
+        return Translator.from_folder(options.model, device=device, fast=options.fast)
+    return Translator.from_pretrained(options.pretrained or default, device=device, fast=options.fast)
+
+
+def known_languages(options: argparse.Namespace, *, default: str | None = None) -> Languages | None:
+    """Return the languages of the model that the options name, or None if it is not there or has none.
+
+    Without such options, it is the package's model `default`, if there is one.
+    """
+    name = options.pretrained or default
+    folder = options.model or (pretrained_folder(name) if name else None)
+    if not (folder and folder.is_dir() and (known := read_languages(folder))):
+        return None
+    for side, language in known._asdict().items():
+        if (given := getattr(options, side, None)) not in (None, language):
+            raise ValueError(
+                f"--{side} {given}, but the model {options.model or name} translates from {known.source} to "
+                f"{known.target}; leave --{side} out, or give another model"
+            )
+    return known
 
 
 def search_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -39,13 +68,11 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
     """
     values = {name: getattr(options, name) for name in PROCESSORS}
     processors = [PROCESSORS[name](value) for name, value in values.items() if value is not None]
-    generator = torch.Generator(translator.device)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    refuse_seed(seed)
     if options.seed is None:
-        generator.manual_seed(secrets.randbits(32))
-        log(f"these samples are drawn with --seed {generator.initial_seed()}")
-    else:
-        refuse_seed(options.seed)
-        generator.manual_seed(options.seed)
+        log(f"these samples are drawn with --seed {seed}")
+    generator = torch.Generator(translator.device).manual_seed(seed)
     return lambda texts: translator.sample(
         texts, generator=generator, logits_processors=processors, batch_size=options.batch_size
     )

@@ -1,0 +1,25 @@
+"""How translations are searched for; `running/decoding.py` makes arguments of these options."""
+
+from typing import Annotated, Literal
+
+from annotated_transformer.commands.arguments import Option
+
+
+class SearchOptions:
+    """Search.
+
+    Attributes:
+        batch_size: Number of texts that are translated together.
+        beam: Number of hypotheses in the beam; `None` means 1, which is greedy search.
+        length_penalty: With --beam, the divisor of a log-probability: gnmt, the penalty of the paper,
+            ((5 + length) / 6) ** alpha; plain, length ** alpha; `None` means gnmt.
+        alpha: With --beam, exponent of the length penalty; `None` means 0.6 for gnmt, as in the paper, and 1
+            for plain.
+    """
+
+    batch_size: int = 64
+    beam: Annotated[int | None, Option(not_with=("sample",))] = None
+    length_penalty: Annotated[
+        Literal["gnmt", "plain"] | None, Option(only_with=("beam", "nbest"), not_with=("sample",))
+    ] = None
+    alpha: Annotated[float | None, Option(only_with=("beam", "nbest"), not_with=("sample",))] = None
