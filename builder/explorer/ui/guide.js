@@ -7,6 +7,7 @@ import { sentenceOf } from "./words.js";
 /** @import { Scene } from "./scene.js" */
 
 const WHOLE = 14; // the chapter that puts all parts together
+const PLAY = ` Press Play to follow it in ${STOPS.length} stops.`;
 
 export class Guide {
   /** @param {Player} player */
@@ -24,7 +25,7 @@ export class Guide {
     fill(
       this.words,
       h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
-      h("p", {}, at ? at.words(scene) : overview(scene)),
+      h("p", {}, at ? at.words(scene) : [overview(scene), h("span", { class: "at-x-action" }, PLAY)]),
       h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : WHOLE)),
     );
   }

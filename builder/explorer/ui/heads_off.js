@@ -182,11 +182,7 @@ export class HeadsOff {
       h(
         "p",
         {},
-        same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ",
-        button("Switch all heads on", () => this.explorer.store.allOn(), {
-          class: "at-x-action",
-          "data-key": "all on",
-        }),
+        same ? `The translation stays the same; the model is ${sure}.` : "Underlined words are new.",
       ),
     ];
   }

@@ -91,7 +91,6 @@ export class Heat {
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
-      this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
       changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
       this.isOff(at[0]) &&
@@ -147,7 +146,8 @@ export class Heat {
     const [left, top] = [column * CELL.width, row * CELL.height];
     const [width, height] = [grid.clientWidth - CELL.side, grid.clientHeight - CELL.height];
     if (fresh || left < grid.scrollLeft || left + CELL.width > grid.scrollLeft + width) {
-      grid.scrollLeft = fresh ? left - width / 2 : left < grid.scrollLeft ? left : left + CELL.width - width;
+      const middle = CELL.width * Math.round((left - width / 2) / CELL.width); // between two columns
+      grid.scrollLeft = fresh ? middle : left < grid.scrollLeft ? left : left + CELL.width - width;
     }
     if (fresh || top < grid.scrollTop || top + CELL.height > grid.scrollTop + height) {
       grid.scrollTop = fresh ? top - height / 2 : top < grid.scrollTop ? top : top + CELL.height - height;

@@ -32,7 +32,6 @@ export class Sentence {
     this.examples = h("div", { class: "at-x-examples" });
     this.directions = h("div");
     this.loading = h("p", { class: "at-x-loading" });
-    this.note = h("p", { class: "at-x-note" });
     this.element = h(
       "form",
       { class: "at-x-form", onsubmit: (event) => this.send(event) },
@@ -41,7 +40,6 @@ export class Sentence {
       this.error,
       this.loading,
       this.examples,
-      this.note,
       explorer.whole && help("What the model can do", ABOUT),
     );
     this.render();
@@ -57,7 +55,7 @@ export class Sentence {
   }
 
   render() {
-    const { session, busy, slow: takesLong } = this.explorer.store;
+    const { session, busy } = this.explorer.store;
     const { size } = BOOK.models[this.direction];
     this.input.lang = languages(this.direction)[0];
     fill(
@@ -82,12 +80,6 @@ export class Sentence {
         button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text }),
       ),
     );
-    const slow = translating &&
-      takesLong && [
-        "This may take a while: long sentences need many steps. ",
-        button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
-      ];
-    fill(this.note, slow);
   }
 
   // How much of the model has arrived; nothing is known of one that is loaded from a file.
