@@ -61,9 +61,9 @@ def read_script(path: Path) -> str:
 
 @cache
 def model_script(direction: str) -> bytes:
-    """Return the script that hands a shipped model to the page, as a string of which each character is a byte.
+    """Return the script that hands a shipped model to the page, as a string with a character for each byte.
 
-    A quarter shorter than base64, it is read as `x-user-defined`: in each other encoding of a script, bytes get lost.
+    This is a quarter shorter than base64. The page reads it as `x-user-defined`, which keeps all bytes apart.
     """
     escaped = {b"\\": rb"\\", b'"': rb"\"", b"\n": rb"\n", b"\r": rb"\r"}
     text = re.sub(rb'[\\"\n\r]', lambda found: escaped[found[0]], packed_model(pretrained_folder(direction)))
