@@ -2,10 +2,8 @@
 import { cellAfter, choices, fill, focusOn, h } from "./dom.js";
 import { axes, chapterLink, parsed, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
-import { holdsHead } from "./state.js";
 import { number, sentenceOf, shapeWords, tokenElement } from "./words.js";
 /** @import { Matrix } from "../engine/tensors.js" */
-/** @import { Kind } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Axes } from "./names.js" */
 /** @import { Translated } from "./session.js" */
@@ -93,12 +91,6 @@ export class Heat {
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
       changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
-      this.isOff(at[0]) &&
-        h(
-          "p",
-          { class: "at-x-off-note" },
-          `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`,
-        ),
       h(
         "p",
         { class: "at-x-label" },
@@ -120,15 +112,6 @@ export class Heat {
     this.grid.setAttribute("aria-colcount", String(slice[0].length + 1));
     this.bring(fresh);
     this.drawCells();
-  }
-
-  // Whether these are numbers of a head that is switched off.
-  /** @type {(head: number) => boolean} */
-  isOff(head) {
-    const { stack, layer, module } = parsed(this.name);
-    if (!Array.isArray(this.tensor[0])) return false;
-    const kind = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
-    return holdsHead(this.explorer.store.state.ablated, [kind, Number(layer), head]);
   }
 
   legend() {
