@@ -1,4 +1,4 @@
-import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
+import { button, choices, fill, h, help, nextGroup } from "./dom.js";
 import { LONGEST, sameSentence } from "./state.js";
 import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
@@ -70,9 +70,8 @@ export class Sentence {
     );
     this.renderLoading();
     const loaded = session.loaded.has(this.direction);
-    const translating = busy && loaded; // until a model is loaded, another sentence may still be asked for
-    fill(this.submit, translating ? "Translating…" : loaded || busy ? "Translate" : `Translate (${size})`);
-    disable(this.submit, translating);
+    const idle = loaded || busy ? "Translate" : `Translate (${size})`;
+    fill(this.submit, busy && loaded ? "Translating…" : idle);
     fill(
       this.examples,
       h("span", {}, "Try: "),
@@ -125,7 +124,6 @@ export class Sentence {
   /** @type {(event: SubmitEvent) => Promise<void>} */
   async send(event) {
     event.preventDefault();
-    if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
     const { length } = this.input.value;
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));
