@@ -224,7 +224,8 @@ export class Picture {
     const { panel, svg } = this;
     if (panel.scrollHeight <= panel.clientHeight) return show(part, "nearest");
     const { top } = panel.getBoundingClientRect();
-    panel.scrollTop += part.getBoundingClientRect().top - top - this.back.offsetHeight;
+    const down = part.getBoundingClientRect().top - top - this.back.offsetHeight;
+    panel.scrollTop = part === this.explorer.heat.element ? 0 : panel.scrollTop + down;
     const hidden = Number(find(svg, "[aria-expanded='true']")?.getBoundingClientRect().bottom) - top;
     if (hidden > 0) scrollBy({ top: hidden + 8 });
   }
