@@ -38,7 +38,7 @@ type TensorKind = {
 declare function transformerEngine(): typeof import("./explorer/engine/worker.js");
 declare const EngineClient: typeof import("./explorer/client.js").EngineClient;
 type EngineClient = import("./explorer/client.js").EngineClient;
-declare var receiveTransformer: (model: import("./explorer/engine/worker.js").Packed) => void;
+declare var receiveTransformer: (direction: string, file: string) => void;
 
 // The index of the search, which `site/rendering/search.py` writes, and the stemmer that it takes from Sphinx.
 

@@ -8,7 +8,7 @@ from typing import Any
 from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from builder.chapters import Chapter
-from builder.explorer.pack import join_scripts, weights_script
+from builder.explorer.pack import join_scripts, model_script
 
 HERE = Path(__file__).parent
 EXAMPLES = {  # with the translations that the page shows: a test computes them
@@ -32,7 +32,7 @@ def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
 
     `models` maps each direction to the size of its script, which the button shows.
     """
-    data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
+    data = json.dumps(book_data(models, chapters), ensure_ascii=False)
     body = join_scripts(HERE / "ui" / "main.js")
     return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
 
@@ -82,5 +82,5 @@ def reference_page(function: str) -> str:
 
 
 def model_size(direction: str) -> str:
-    """Return the download size of a model, as a button shows it: 9.6 MB."""
-    return f"{len(weights_script(direction).encode()) / 1e6:.1f} MB"
+    """Return the download size of a model, as a button shows it: 3.5 MB."""
+    return f"{len(model_script(direction)) / 1e6:.1f} MB"

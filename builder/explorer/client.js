@@ -9,10 +9,10 @@
 // Receivers of the models' scripts, by direction.
 /** @type {Map<string, (model: Packed) => void>} */
 const receivers = new Map();
-window.receiveTransformer = (model) => {
-  const receive = receivers.get(model.direction);
-  receivers.delete(model.direction); // otherwise the model's text would stay in memory
-  receive?.(model);
+window.receiveTransformer = (direction, file) => {
+  const receive = receivers.get(direction);
+  receivers.delete(direction); // otherwise the model's text would stay in memory
+  receive?.({ direction, file });
 };
 
 const REFUSED =
@@ -102,14 +102,14 @@ export class EngineClient {
 async function fetchModel(folder, direction, received) {
   const { href, protocol } = new URL(`${folder}/${direction}.js`, document.baseURI);
   try {
-    return await (protocol === "file:" ? runScript(href, direction) : readScript(href, received));
+    return await runScript(protocol === "file:" ? href : await readScript(href, received), direction);
   } catch (error) {
     throw new Error(`the model could not be loaded from ${href}; try again`, { cause: error });
   }
 }
 
-// Reads a model's script instead of running it, since only so can a page tell how much of it has arrived.
-/** @type {(address: string, received?: (bytes: number) => void) => Promise<Packed>} */
+// Reads a script before it is run, since only so can a page tell how much of it has arrived; returns its new address.
+/** @type {(address: string, received?: (bytes: number) => void) => Promise<string>} */
 async function readScript(address, received = () => {}) {
   const { body } = await fetch(address);
   const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (body).getReader();
@@ -119,20 +119,21 @@ async function readScript(address, received = () => {}) {
     parts.push(part.value);
     received((bytes += part.value.length));
   }
-  const text = await new Blob(parts).text();
-  return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+  return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
 }
 
-// A page that is opened from a file can load scripts, but it cannot fetch.
+// A page that is opened from a file can load scripts, but it cannot fetch. Each byte of a model's is a character.
 /** @type {(address: string, direction: string) => Promise<Packed>} */
 function runScript(address, direction) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     receivers.set(direction, resolve);
+    script.charset = "x-user-defined";
     script.src = address;
     script.onerror = reject;
     script.onload = () => {
       script.remove();
+      URL.revokeObjectURL(address);
       reject(); // the script held no model; no effect if it has resolved
     };
     document.head.append(script);

@@ -187,7 +187,7 @@ def change_what_the_model_does(page: BookPage) -> str:
     page.wait_for_selector("[data-key=undo]")
     page.ready()
     assert f"prefix={forced.split()[1]}&forced=0" in page.url
-    press(page, "break")
+    press(page, "summary")
     press(page, "head cross 3 1")
     page.wait_for_function("location.hash.includes('ablated=cross.3.1')")
     page.ready()

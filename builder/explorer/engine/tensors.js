@@ -99,13 +99,13 @@ const TYPES = {
 const scaleRows = (rows, steps) =>
   rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
 
-// The tensors of a safetensors file by name: a length, a header in JSON, and the numbers. A matrix `x` of whole
-// numbers has a step for each row in `x.step`.
-/** @type {(buffer: ArrayBuffer) => Map<string, Vector | Matrix>} */
+// The metadata of a safetensors file and its tensors by name: a length, a header in JSON, and the numbers. A matrix `x`
+// of whole numbers has a step for each row in `x.step`.
+/** @type {(buffer: ArrayBuffer) => { metadata: Record<string, string>, tensors: Map<string, any> }} */
 export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  delete header.__metadata__;
+  const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
+  const { __metadata__: metadata, ...header } = JSON.parse(text);
   const tensors = new Map();
   for (const [
     name,
@@ -130,5 +130,5 @@ export function readSafetensors(buffer) {
     scaleRows(tensors.get(name.replace(/\.step$/, "")), steps);
     tensors.delete(name);
   }
-  return tensors;
+  return { metadata, tensors };
 }

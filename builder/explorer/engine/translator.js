@@ -5,8 +5,6 @@ import { logSoftmax, readSafetensors, softmax, sum, topk } from "./tensors.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
 /** @import { Vector } from "./tensors.js" */
-/** @import { TokenizerFile } from "./tokenizer.js" */
-/** @import { Config } from "./transformer.js" */
 
 /** @typedef {{ id: number, token: string, probability: number }} Likely */
 /**
@@ -19,10 +17,11 @@ import { Transformer } from "./transformer.js";
  */
 
 export class Translator {
-  /** @param {{ config: Config, tokenizer: TokenizerFile, weights: ArrayBuffer }} model */
-  constructor({ config, tokenizer, weights }) {
-    this.model = new Transformer(config, readSafetensors(weights));
-    this.tokenizer = new Tokenizer(tokenizer);
+  /** @param {ArrayBuffer} file  a safetensors file with configuration and tokenizer */
+  constructor(file) {
+    const { metadata, tensors } = readSafetensors(file);
+    this.model = new Transformer(JSON.parse(metadata.config), tensors);
+    this.tokenizer = new Tokenizer(JSON.parse(metadata.tokenizer));
   }
 
   // The ids of a text, or an error with Python's message about why it cannot be translated.

@@ -3,11 +3,10 @@ import { provenance } from "./provenance.js";
 import { Translator } from "./translator.js";
 /** @import { Provenance } from "./provenance.js" */
 /** @import { Matrix } from "./tensors.js" */
-/** @import { TokenizerFile } from "./tokenizer.js" */
 /** @import { Config, Head, Kind } from "./transformer.js" */
 /** @import { Likely, Observation } from "./translator.js" */
 
-/** @typedef {{ direction: string, config: Config, tokenizer: TokenizerFile, weights: string }} Packed  a model */
+/** @typedef {{ direction: string, file: string }} Packed  a model, as pack.py has packed it */
 /** @typedef {{ direction: string, text: string, prefix?: number[], ablated?: Head[] }} Request */
 /** @typedef {(partial: { tokens: string[] }) => void} Report */
 /**
@@ -33,9 +32,10 @@ export function serve(scope) {
   /** @type {Record<string, (argument: any, report: Report) => unknown>} */
   const calls = {
     /** @type {(packed: Packed) => Promise<{ config: Config, vocabulary: string[] }>} */
-    async load({ direction, config, tokenizer, weights }) {
-      const translator = new Translator({ config, tokenizer, weights: await inflate(weights) });
+    async load({ direction, file }) {
+      const translator = new Translator(await inflate(file));
       translators.set(direction, translator);
+      const { config } = translator.model;
       return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
 
@@ -102,10 +102,10 @@ export function serve(scope) {
 /** @type {(tensor: any) => number[]} */
 const shapeOf = (tensor) => (typeof tensor === "number" ? [] : [tensor.length, ...shapeOf(tensor[0])]);
 
-// The weights come as text, since a page opened from a file cannot fetch another file: compressed, in base64.
-/** @type {(base64: string) => Promise<ArrayBuffer>} */
-export function inflate(base64) {
-  const text = atob(base64);
+// A model comes as text, since a page opened from a file cannot fetch another file: compressed, a byte in the last eight
+// bits of each character.
+/** @type {(text: string) => Promise<ArrayBuffer>} */
+export function inflate(text) {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return new Response(

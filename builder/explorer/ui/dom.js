@@ -123,5 +123,6 @@ export const idle = (element) => element.getAttribute("aria-disabled") === "true
 export const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
 
 export const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-/** @type {(element: Element) => void} */
-export const show = (element) => element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth" });
+/** @type {(element: Element, block?: ScrollLogicalPosition) => void} */
+export const show = (element, block = "start") =>
+  element.scrollIntoView({ block, behavior: STILL.matches ? "auto" : "smooth" });

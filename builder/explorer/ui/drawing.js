@@ -34,6 +34,8 @@ export class Drawing {
       this.panel("encoder", layout.encoder),
       this.panel("decoder", layout.decoder),
       this.rails(),
+      this.title("encoder", layout.encoder),
+      this.title("decoder", layout.decoder),
       this.lists().map((list) => [this.fan(list), list.draw()]),
       layout.encoder.parts.map((placed) => this.box("encoder", placed)),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
@@ -88,17 +90,22 @@ export class Drawing {
   /** @type {(name: "encoder" | "decoder", stack: Stack) => Element} */
   panel(name, { panel }) {
     const { layers } = BOOK.shape;
-    const { layout, scene } = this;
     const sheets = Array.from({ length: layers - 1 }, (_, i) => 3 * (layers - 1 - i));
-    const title = `layer ${scene.layer + 1} of ${layers}`;
-    const words = layout.narrow && name === "encoder" ? capital(name) : `${capital(name)}, ${title}`;
     return h(
       "g",
       { class: `at-x-panel at-x-${name}`, "aria-hidden": "true" },
       sheets.map((by) => rect({ ...panel, x: panel.x + by, y: panel.y - by }, { rx: 8 })),
       rect(panel, { rx: 8 }),
-      h("text", { x: panel.x + 10, y: panel.y + 15, class: "at-x-title" }, words),
     );
+  }
+
+  // Which layer it is, over the rail, which stops at its letters.
+  /** @type {(name: "encoder" | "decoder", stack: Stack) => Element} */
+  title(name, { panel }) {
+    const { layout, scene } = this;
+    const layer = `, layer ${scene.layer + 1} of ${BOOK.shape.layers}`;
+    const words = capital(name) + (layout.narrow && name === "encoder" ? "" : layer);
+    return h("text", { x: panel.x + 10, y: panel.y + 15, class: "at-x-title", "aria-hidden": "true" }, words);
   }
 
   // The lines along which everything moves up, and from the encoder to its vectors.
@@ -156,7 +163,8 @@ export class Drawing {
     const below = tensor === "decoder.embedded" && through(1, layer);
     const above = tensor === "output" && through(layer + 2, layers);
     const words = below || above;
-    return words ? heading(this.layout.lane.x - 10, y + height - 3, words) : false;
+    const { lane } = this.layout;
+    return words ? heading(lane.x + lane.width, y + height - 3, words, "end") : false;
   }
 
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.

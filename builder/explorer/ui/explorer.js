@@ -33,14 +33,12 @@ export class Explorer {
   heads;
   /** @type {Picture} */
   picture;
-  /** @type {Record<string, HTMLDetailsElement>} */
-  sections;
+  /** @type {HTMLDetailsElement} */
+  section;
 
   // Made by compose().
   /** @type {HTMLElement} */
   translation;
-  /** @type {HTMLElement} */
-  modes;
   /** @type {HTMLElement} */
   main;
   /** @type {HTMLElement} */
@@ -89,13 +87,17 @@ export class Explorer {
     this.picture = new Picture(this);
     this.heads = new HeadsOff(this);
     this.parts.push(this.picture, this.heads, this.heat, this.number);
-    this.sections = { heads: section("Switch heads off", this.heads.element) };
+    this.section = h(
+      "details",
+      { class: "at-x-section" },
+      h("summary", { "data-key": "summary" }, h("h3", {}, "Switch heads off")),
+      this.heads.element,
+    );
   }
 
   compose() {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
-    this.modes = h("div", { class: "at-x-modes at-x-action" });
     this.main = h(
       "div",
       { class: "at-x-main" },
@@ -107,7 +109,6 @@ export class Explorer {
         stage.element,
         this.whole && help("How to read this", HELP.token, HELP.logProb),
         this.whole && sharing(this),
-        this.modes,
       ),
       why.element,
       choose.element,
@@ -120,8 +121,7 @@ export class Explorer {
       this.picture?.element,
       this.stale,
       this.main,
-      Object.values(this.sections ?? {}),
-      this.whole ? null : this.more,
+      this.whole ? this.section : this.more,
       this.live,
     );
   }
@@ -130,13 +130,7 @@ export class Explorer {
     const { result, state } = this.store;
     const language = languages(result.direction)[1];
     fill(this.translation, h("q", { lang: language }, result.text));
-    fill(
-      this.modes,
-      this.whole &&
-        !result.frame &&
-        button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
-    );
-    for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
+    if (this.whole) this.section.hidden = Boolean(result.frame);
     fill(
       this.more,
       h("a", { href: `${ROOT}explorer.html${toFragment(state)}` }, "Open this in the explorer"),
@@ -161,9 +155,9 @@ export class Explorer {
       : "";
     if (words && !busy && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);
-    for (const part of [this.main, ...Object.values(this.sections ?? {})]) {
-      part.classList.toggle("at-x-stale", stale);
-      part.inert = stale;
+    for (const part of [this.main, this.section]) {
+      part?.classList.toggle("at-x-stale", stale);
+      part?.toggleAttribute("inert", stale);
     }
   }
 
@@ -173,7 +167,7 @@ export class Explorer {
     const activeElement = /** @type {HTMLElement | null} */ (document.activeElement);
     if (!activeElement || !this.host.contains(activeElement)) return () => {};
     const { key } = activeElement.dataset;
-    const home = this.sections?.heads.contains(activeElement) ? this.heads.element : this.stage.element;
+    const home = this.section?.contains(activeElement) ? this.heads.element : this.stage.element;
     return () => {
       if (document.activeElement !== document.body) return; // the focus stayed, or the reader moved it
       if (key) focusOn(this.host, key);
@@ -183,31 +177,23 @@ export class Explorer {
   }
 
   // Opens a tensor at one of its numbers.
-  /** @type {(name: string, index?: number[], part?: string) => void} */
-  openTensor(name, index = this.store.firstIndex(name), part = "heat") {
+  /** @type {(name: string, index?: number[], part?: "tensor" | "number") => void} */
+  openTensor(name, index = this.store.firstIndex(name), part = "tensor") {
     const { store } = this;
     if (`${name} ${index}` !== `${store.state.tensor} ${store.state.at}`) this.leaveTrace();
     this.change({ tensor: name, at: index });
-    const wanted = () => store.state.tensor === name;
-    this.reveal(part, wanted).then(
-      () => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"),
-    );
+    this.reveal(part);
     this.say(`${tensorTitle(name)}, ${shapeWords(store.shapeOf(name) ?? [])}.`);
   }
 
-  // Scrolls a part of the page into view once it is drawn.
-  /** @type {(part: string, wanted?: () => boolean) => Promise<void>} */
-  async reveal(part, wanted = () => true) {
-    /** @type {Record<string, HTMLElement>} */
-    const places = {
-      picture: this.picture?.element,
-      heat: this.heat?.element,
-      number: this.number?.element,
-      ...this.sections,
-    };
-    if (this.sections && part in this.sections) this.sections[part].open = true;
-    if (["heat", "number"].includes(part)) await Promise.all([this.heat.drawn, this.number.drawn]);
-    if (wanted()) show(places[part]);
+  // Scrolls to the numbers that are open, or to the calculation of one, once they are drawn.
+  /** @type {(part: "tensor" | "number") => Promise<void>} */
+  async reveal(part) {
+    const { tensor } = this.store.state;
+    await Promise.all([this.heat.drawn, this.number.drawn]);
+    if (this.store.state.tensor !== tensor) return;
+    this.picture.bringPart((part === "number" ? this.number : this.heat).element);
+    focusOn(this.host, part);
   }
 
   // What the token in focus reads, in words.
@@ -252,21 +238,7 @@ export class Explorer {
   open(direction, text) {
     const { linked } = this.store;
     const typed = { direction, text };
-    return linked && sameSentence(linked, typed) ? this.openLink(linked) : this.store.translate(typed);
-  }
-
-  // Returns false if a tensor is shown instead of the translation.
-  /** @type {(linked: State) => Promise<boolean>} */
-  async openLink(linked) {
-    const { tensor } = linked;
-    const shown = await this.store.compute(linked);
-    if (shown && tensor) await this.reveal("heat", () => this.store.state.tensor === tensor);
-    return shown && !tensor;
-  }
-
-  openHeads() {
-    this.reveal("heads");
-    focusOn(this.sections.heads, "summary");
+    return linked && sameSentence(linked, typed) ? this.store.compute(linked) : this.store.translate(typed);
   }
 
   // What the store calls: see `View`.
@@ -337,18 +309,6 @@ export class Explorer {
     scrollBy({ top: place() - before, behavior: "instant" });
   }
 
-  // Stops a slow translation. The engine cannot be interrupted, so a new one is started.
-  async cancel() {
-    const { direction } = this.sentence;
-    this.store.abandon();
-    this.store.session.stop();
-    this.render();
-    this.sentence.submit.focus();
-    this.say("Canceled.");
-    await this.store.session.load(direction).catch(() => {});
-    this.render();
-  }
-
   /** @type {(typed: { text: string }) => string[]} */
   sourceShown({ text }) {
     const { state, result } = this.store;
@@ -368,9 +328,7 @@ export class Explorer {
   leaveTrace() {
     const { state } = this.store;
     const { tensor, at } = state;
-    const from = tensor
-      ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` }
-      : { words: PICTURE };
+    const from = tensor ? `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` : PICTURE;
     try {
       history.pushState({ from }, "", toFragment(state));
     } catch {
@@ -378,34 +336,18 @@ export class Explorer {
     }
   }
 
-  // Buttons that lead back to where a tensor was opened from, and to the translation.
-  /** @type {(key: string) => Element} */
-  wayBack(key) {
+  // The button that leads back to where a tensor was opened from; a link has opened it from nowhere.
+  wayBack() {
     const from = history.state?.from;
-    const back =
-      from &&
-      button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key });
-    const home =
-      from?.words !== PICTURE &&
-      button(`← Back to ${PICTURE}`, () => this.closeTensor(), {
-        class: "at-x-link",
-        "data-key": `${key} home`,
-      });
-    return h("p", { class: "at-x-action at-x-backs" }, back, home);
+    const back = () => (from ? history.back() : this.closeTensor());
+    return button(`← Back to ${from ?? PICTURE}`, back, { class: "at-x-link", "data-key": "back" });
   }
 
   // Closes the tensor that is open.
   closeTensor() {
     const { tensor } = this.store.state;
     this.change({ tensor: "", at: [] });
-    this.backToPicture(tensor);
-  }
-
-  /** @type {(opened: string) => void} */
-  backToPicture(opened) {
-    this.reveal("picture");
-    focusOn(this.host, "play");
-    focusOn(this.host, `box ${opened}`); // if it has one
+    this.picture.focusBox(tensor);
   }
 
   follow() {
@@ -427,21 +369,9 @@ export class Explorer {
     this.sentence.refuse("");
     store.state = store.fitted(linked);
     this.changed();
-    const { tensor } = store.state;
-    if (!tensor && !opened) return;
-    if (!tensor) return this.backToPicture(opened);
-    const wanted = () => store.state.tensor === tensor;
-    this.reveal("number", wanted).then(() => wanted() && focusOn(this.host, "number"));
+    if (store.state.tensor) this.reveal("number");
+    else if (opened) this.picture.focusBox(opened);
   }
 }
 
 const PICTURE = "the picture";
-
-/** @type {(title: string, ...children: Element[]) => HTMLDetailsElement} */
-const section = (title, ...children) =>
-  h(
-    "details",
-    { class: "at-x-section" },
-    h("summary", { "data-key": "summary" }, h("h3", {}, title)),
-    children,
-  );

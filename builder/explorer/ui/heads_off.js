@@ -1,6 +1,6 @@
 // Switching heads off, and how the translation changes.
 import { button, cellAfter, fill, focusOn, h } from "./dom.js";
-import { KINDS_OF_ATTENTION } from "./names.js";
+import { capital, KINDS_OF_ATTENTION } from "./names.js";
 import { changes, headsOff } from "./notices.js";
 import { holdsHead } from "./state.js";
 import { probabilityOf, whyName } from "./why.js";
@@ -138,56 +138,21 @@ export class HeadsOff {
     const language = languages(direction)[1];
     const off = headsOff(ablated.length);
     const same = whole.text === text;
-    const sure =
-      logProb === whole.logProb
-        ? "as sure of it as before"
-        : `${logProb < whole.logProb ? "less" : "more"} sure of it`;
     /** @type {(words: string, sentence: Child, value: number) => Element} */
     const line = (words, sentence, value) =>
       h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, words),
-        h("td", { lang: language }, sentence),
-        h("td", {}, number(value, 3)),
-      );
-    return [
-      h(
-        "table",
-        { class: "at-x-table" },
-        h("caption", { class: "at-hidden" }, "The translation with and without the heads that are off"),
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "heads"),
-            h("th", { scope: "col" }, "translation"),
-            h("th", { scope: "col" }, "log-probability"),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          line(
-            forced.length ? `all on (${changes({ ablated: [], forced })})` : "all on",
-            whole.text,
-            whole.logProb,
-          ),
-          line(off, same ? text : marked(whole.text, text), logProb),
-          !same && line(`first translation, scored with ${off}`, whole.text, kept.logProb),
-        ),
-      ),
-      h(
         "p",
         {},
-        same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ",
-        button("Switch all heads on", () => this.explorer.store.allOn(), {
-          class: "at-x-action",
-          "data-key": "all on",
-        }),
-      ),
+        `${words}: `,
+        h("q", { lang: language }, sentence),
+        ` (log-probability ${number(value, 3)})`,
+      );
+    const on = forced.length ? `All heads on, ${changes({ ablated: [], forced })}` : "All heads on";
+    return [
+      line(on, whole.text, whole.logProb),
+      line(capital(off), same ? text : marked(whole.text, text), logProb),
+      !same && line(`The first, scored with ${off}`, whole.text, kept.logProb),
+      h("p", { class: "at-x-label" }, same ? "The translation stays the same." : "Underlined words are new."),
     ];
   }
 }
@@ -201,5 +166,5 @@ const headKey = (kind, layer, column) =>
 /** @type {(before: string, after: string) => Children} */
 function marked(before, after) {
   const known = before.split(" ");
-  return after.split(" ").map((word) => [known.includes(word) ? word : h("ins", {}, word), " "]);
+  return after.split(" ").map((word, i) => [i > 0 && " ", known.includes(word) ? word : h("ins", {}, word)]);
 }

@@ -2,10 +2,8 @@
 import { cellAfter, choices, fill, focusOn, h } from "./dom.js";
 import { axes, chapterLink, parsed, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
-import { holdsHead } from "./state.js";
 import { number, sentenceOf, shapeWords, tokenElement } from "./words.js";
 /** @import { Matrix } from "../engine/tensors.js" */
-/** @import { Kind } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Axes } from "./names.js" */
 /** @import { Translated } from "./session.js" */
@@ -91,15 +89,8 @@ export class Heat {
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
-      this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
       changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
-      this.isOff(at[0]) &&
-        h(
-          "p",
-          { class: "at-x-off-note" },
-          `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`,
-        ),
       h(
         "p",
         { class: "at-x-label" },
@@ -123,15 +114,6 @@ export class Heat {
     this.drawCells();
   }
 
-  // Whether these are numbers of a head that is switched off.
-  /** @type {(head: number) => boolean} */
-  isOff(head) {
-    const { stack, layer, module } = parsed(this.name);
-    if (!Array.isArray(this.tensor[0])) return false;
-    const kind = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
-    return holdsHead(this.explorer.store.state.ablated, [kind, Number(layer), head]);
-  }
-
   legend() {
     if (this.sequential) return "Numbers in the map are rounded to three digits.";
     return `Violet is positive, amber negative; full color is ±${number(this.scale, 3)}.`;
@@ -147,7 +129,8 @@ export class Heat {
     const [left, top] = [column * CELL.width, row * CELL.height];
     const [width, height] = [grid.clientWidth - CELL.side, grid.clientHeight - CELL.height];
     if (fresh || left < grid.scrollLeft || left + CELL.width > grid.scrollLeft + width) {
-      grid.scrollLeft = fresh ? left - width / 2 : left < grid.scrollLeft ? left : left + CELL.width - width;
+      const middle = CELL.width * Math.round((left - width / 2) / CELL.width); // between two columns
+      grid.scrollLeft = fresh ? middle : left < grid.scrollLeft ? left : left + CELL.width - width;
     }
     if (fresh || top < grid.scrollTop || top + CELL.height > grid.scrollTop + height) {
       grid.scrollTop = fresh ? top - height / 2 : top < grid.scrollTop ? top : top + CELL.height - height;

@@ -70,8 +70,9 @@ export function chip({ x, y, width: room, height }, words, look = "", move = {})
   );
 }
 
-/** @type {(x: number, y: number, text: string) => Element} */
-export const heading = (x, y, text) => h("text", { x, y, class: "at-x-minor" }, text);
+/** @type {(x: number, y: number, text: string, anchor?: string) => Element} */
+export const heading = (x, y, text, anchor = "start") =>
+  h("text", { x, y, class: "at-x-minor", "text-anchor": anchor }, text);
 
 /** @type {(words: string, room: number) => string} */
 export const short = (words, room) => {

@@ -24,7 +24,6 @@ export class NumberPanel {
     this.wanted = null;
     /** @type {unknown} */
     this.drawn = null;
-    this.back = h("div", { class: "at-x-back" });
   }
 
   async render() {
@@ -32,7 +31,6 @@ export class NumberPanel {
     const { state, result, session } = this.explorer.store;
     this.element.hidden = !state.tensor;
     if (!state.tensor || result.frame) return (this.wanted = null); // an answer that is still pending comes too late
-    fill(this.back, this.explorer.wayBack("back")); // again, since readers can come to the same number from elsewhere
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return this.drawn; // it may still be pending
     this.wanted = wanted;
@@ -61,7 +59,6 @@ export class NumberPanel {
         h("b", {}, number(found.value)),
         " come from?",
       ),
-      this.back,
       h(
         "p",
         { class: "at-x-label" },

@@ -1,17 +1,7 @@
-// Where the page and its scripts lie, and what a browser may remember or forbid.
+// Where the page and its scripts lie, and whether data are saved.
 
 export const FOLDER = /** @type {HTMLScriptElement} */ (document.currentScript).src.replace(/\/[^/]*$/, "");
 export const ROOT = FOLDER.replace(/_static\/explorer$/, "");
-
-// Calls what a browser may forbid on a page from a file.
-/** @type {<T>(call: () => T) => T | null} */
-export const attempt = (call) => {
-  try {
-    return call();
-  } catch {
-    return null;
-  }
-};
 
 // Whether a model may be loaded before anybody asks for it: not where data are saved.
 export const mayLoad = () =>

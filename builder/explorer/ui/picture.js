@@ -1,6 +1,6 @@
 // The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
 import { Drawing, namesShown } from "./drawing.js";
-import { choices, fill, focusOn, h, STILL } from "./dom.js";
+import { choices, fill, find, focusOn, h, show, STILL } from "./dom.js";
 import { Guide, sentenceAt } from "./guide.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
@@ -35,20 +35,16 @@ export class Picture {
     this.svg = h("svg", { role: "group", onkeydown: (event) => this.arrow(event) });
     this.choose = h("div", { class: "at-x-picture-choose" });
     this.siblings = h("div", { class: "at-x-siblings" });
-    const open = [this.siblings, explorer.heat.element, explorer.number.element];
+    this.back = h("p", { class: "at-x-back at-x-action" });
+    const open = [this.back, this.siblings, explorer.heat.element, explorer.number.element];
+    this.panel = h("div", { class: "at-x-tensor" }, open);
     const drawn = h("div", { class: "at-x-drawn" }, this.svg);
     new ResizeObserver(() => this.draw()).observe(drawn);
     this.element = h(
       "section",
       { class: "at-x-picture", "aria-label": "The model as a picture" },
       drawn,
-      h(
-        "div",
-        { class: "at-x-told" },
-        this.guide.element,
-        this.choose,
-        h("div", { class: "at-x-tensor" }, open),
-      ),
+      h("div", { class: "at-x-told" }, this.guide.element, this.choose, this.panel),
     );
     const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.player.pause());
     seen.observe(this.element); // what is below must not change while it is read
@@ -74,6 +70,7 @@ export class Picture {
     this.guide.drawControls();
     this.drawChoices();
     this.drawSiblings();
+    fill(this.back, state.tensor && this.explorer.wayBack());
     this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
     const names = namesShown(layer);
     if (result.frame && !areStored(names)) return;
@@ -165,7 +162,9 @@ export class Picture {
   /** @type {(name: string) => Promise<void>} */
   async open(name) {
     this.player.pause();
-    if (await this.live()) this.explorer.openTensor(name);
+    if (!(await this.live())) return;
+    if (this.explorer.store.state.tensor === name) this.explorer.closeTensor();
+    else this.explorer.openTensor(name);
   }
 
   // The tensors of the box whose tensor is open, to choose from.
@@ -201,7 +200,7 @@ export class Picture {
   // Scrolls to the picture if it is not all in view: when the reader steps or plays, not while it plays.
   bring() {
     const { top, bottom } = this.svg.getBoundingClientRect();
-    if (top < HEADER || bottom > innerHeight) this.explorer.reveal("picture");
+    if (top < HEADER || bottom > innerHeight) show(this.element);
   }
 
   // Shows a stop, and says it.
@@ -211,7 +210,23 @@ export class Picture {
     this.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 
-  focusBox(/** @type {string} */ name) {
+  // The box whose tensor was open; if it has none, the first button.
+  /** @type {(name: string) => void} */
+  focusBox(name) {
+    focusOn(this.element, "play");
     focusOn(this.svg, `box ${name}`);
+  }
+
+  // Scrolls to a part of the panel. A narrow screen shows the panel in front of the picture, and it scrolls by itself; the
+  // page does so only if the panel hides the box that is open.
+  /** @type {(part: Element) => void} */
+  bringPart(part) {
+    const { panel, svg } = this;
+    if (panel.scrollHeight <= panel.clientHeight) return show(part, "nearest");
+    const { top } = panel.getBoundingClientRect();
+    const down = part.getBoundingClientRect().top - top - this.back.offsetHeight;
+    panel.scrollTop = part === this.explorer.heat.element ? 0 : panel.scrollTop + down;
+    const hidden = Number(find(svg, "[aria-expanded='true']")?.getBoundingClientRect().bottom) - top;
+    if (hidden > 0) scrollBy({ top: hidden + 8 });
   }
 }

@@ -1,4 +1,4 @@
-import { button, choices, disable, fill, h, help, idle, nextGroup } from "./dom.js";
+import { button, choices, fill, h, help, nextGroup } from "./dom.js";
 import { LONGEST, sameSentence } from "./state.js";
 import { directionName, EMPTY, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
@@ -32,7 +32,6 @@ export class Sentence {
     this.examples = h("div", { class: "at-x-examples" });
     this.directions = h("div");
     this.loading = h("p", { class: "at-x-loading" });
-    this.note = h("p", { class: "at-x-note" });
     this.element = h(
       "form",
       { class: "at-x-form", onsubmit: (event) => this.send(event) },
@@ -41,7 +40,6 @@ export class Sentence {
       this.error,
       this.loading,
       this.examples,
-      this.note,
       explorer.whole && help("What the model can do", ABOUT),
     );
     this.render();
@@ -57,7 +55,7 @@ export class Sentence {
   }
 
   render() {
-    const { session, busy, slow: takesLong } = this.explorer.store;
+    const { session, busy } = this.explorer.store;
     const { size } = BOOK.models[this.direction];
     this.input.lang = languages(this.direction)[0];
     fill(
@@ -72,9 +70,8 @@ export class Sentence {
     );
     this.renderLoading();
     const loaded = session.loaded.has(this.direction);
-    const translating = busy && loaded; // until a model is loaded, another sentence may still be asked for
-    fill(this.submit, translating ? "Translating…" : loaded || busy ? "Translate" : `Translate (${size})`);
-    disable(this.submit, translating);
+    const idle = loaded || busy ? "Translate" : `Translate (${size})`;
+    fill(this.submit, busy && loaded ? "Translating…" : idle);
     fill(
       this.examples,
       h("span", {}, "Try: "),
@@ -82,12 +79,6 @@ export class Sentence {
         button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text }),
       ),
     );
-    const slow = translating &&
-      takesLong && [
-        "This may take a while: long sentences need many steps. ",
-        button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
-      ];
-    fill(this.note, slow);
   }
 
   // How much of the model has arrived; nothing is known of one that is loaded from a file.
@@ -133,7 +124,6 @@ export class Sentence {
   /** @type {(event: SubmitEvent) => Promise<void>} */
   async send(event) {
     event.preventDefault();
-    if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
     const { length } = this.input.value;
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));

@@ -65,15 +65,6 @@ export class Session {
     this.loaded.clear();
   }
 
-  // Stops the engine, whatever it is doing; all pending calls get an error.
-  stop() {
-    this.client?.then((client) => {
-      client.worker.terminate();
-      client.fail("the translation was canceled");
-    });
-    this.forget();
-  }
-
   /** @type {() => Promise<EngineClient>} */
   async start() {
     this.scripts ??= this.script("engine.js"); // once: a second run would declare its classes again

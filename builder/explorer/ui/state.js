@@ -2,7 +2,7 @@
 import { STOPS } from "./stops.js";
 /** @import { Head, Kind } from "../engine/transformer.js" */
 
-export const LONGEST = 1000; // characters of a sentence
+export const LONGEST = 400; // characters of a sentence: more would take a phone too long
 
 export const START = {
   direction: "en-de",
@@ -83,7 +83,6 @@ export function fromFragment(fragment) {
   const state = { ...START };
   for (const name of Object.keys(START))
     if (name in fields) Object.assign(state, { [name]: (READ[name] ?? String)(fields[name]) });
-  if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last one is certain
   return possible(state) ? state : null;
 }
 

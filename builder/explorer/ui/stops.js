@@ -90,14 +90,14 @@ export const STOPS = [
   {
     title: "+ position",
     chapter: 8,
-    words: ({ step }) =>
-      `A second strip, of sines and cosines, is added: it says that this is place ${step + 1} of the sentence.`,
+    words: ({ layer, step }) =>
+      `A second strip, of sines and cosines, is added: it marks place ${step + 1}. The ${BOOK.shape.layers} layers that follow have the same parts, with weights of their own; layer ${layer + 1} is drawn.`,
   },
   {
     title: "Self-attention",
     chapter: 4,
-    words: ({ layer, read, own }) =>
-      `Each of the ${BOOK.shape.layers} layers does what follows; layer ${layer + 1} is shown. Numbers move sideways, as only attention lets them: the strip gathers from the words written so far: ${gathers(read, own)}.`,
+    words: ({ read, own }) =>
+      `Only attention moves numbers sideways: the strip gathers from each word so far. Its query times that word’s key, divided by √${BOOK.shape.width / BOOK.shape.heads}, through softmax, is the percentage (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
@@ -115,13 +115,13 @@ export const STOPS = [
     title: "Feed-forward",
     chapter: 10,
     words: ({ hidden }) =>
-      `A small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on, the others blank; then Add & Norm.`,
+      `Attention only averages. To combine what it collected, such as “not” and “bad”, a small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on; then Add & Norm.`,
   },
   {
     title: "Softmax",
     chapter: 13,
-    words: ({ written, step, probability }) =>
-      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens, which gives each a probability: ${name(written, step)} ${exactPercent(probability)}.`,
+    words: ({ written, step, probability, top }) =>
+      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens, and softmax gives each a probability: ${name(written, step)} ${exactPercent(probability)}. The bars are the ${top.length} likeliest; the others share the rest.`,
   },
   {
     title: "The next word",
@@ -135,4 +135,4 @@ export const STOPS = [
 
 /** @type {(scene: Scene) => string} */
 export const overview = ({ read, written, step }) =>
-  `Each word is made on this way, from the bottom up: here ${name(written, step)}, from ${name(read[step], step)} and all that it reads. Press Play to follow it in eight stops.`;
+  `Each word is made this way, from the bottom up: here ${name(written, step)}, from ${name(read[step], step)} and all that it reads.`;

@@ -5,9 +5,6 @@ import { forcing, sameSentence, START } from "./state.js";
 /** @import { Options, Result, Session, Translated, Translation } from "./session.js" */
 /** @import { State, Typed } from "./state.js" */
 
-const LONG = 250; // characters; for a longer sentence, the page says at once that it may take a while
-const PATIENCE = 1500; // milliseconds after which it says so for any other sentence
-
 /** @typedef {{ state: State, result: Result, linked: State | null }} Shown */
 /**
  * What the page does when the store changes.
@@ -34,7 +31,6 @@ export class Store {
     this.view = view;
     this.busy = false;
     this.arrived = 0; // bytes of the model that is being loaded
-    this.slow = false; // whether the running translation may take a while
     this.turn = 0; // counts requests: only the result of the last one is shown
     /** @type {State | null} */
     this.asked = null;
@@ -88,20 +84,18 @@ export class Store {
     const turn = (this.turn += 1);
     const wanted = () => turn === this.turn;
     if (!this.busy) view.begin();
-    Object.assign(this, { busy: true, asked: state, slow: state.text.length > LONG });
+    Object.assign(this, { busy: true, asked: state });
     view.waiting();
     const { direction, text, prefix, ablated } = state;
     const options = { direction, text, prefix, ablated };
     const same = sameSentence(state, this.state);
     let shown = false;
-    let patience;
     try {
       await session.load(direction, (bytes) => {
         this.arrived = bytes;
         view.arriving();
       });
       view.waiting();
-      patience = setTimeout(() => wanted() && this.wait(), PATIENCE);
       /** @type {Progress} */
       const progress = { options, known: prefix.length, tokens: [], wanted };
       const answer = session.translate(options, ({ tokens }) => (progress.tokens = tokens), wanted);
@@ -118,24 +112,11 @@ export class Store {
       view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
     } finally {
       this.arrived = 0;
-      clearTimeout(patience);
     }
     this.busy = false;
     this.asked = null;
     view.ended(same);
     return shown;
-  }
-
-  wait() {
-    this.slow = true;
-    this.view.waiting();
-  }
-
-  // Drops the pending request: its result will not be shown, even if the engine still computes it.
-  abandon() {
-    this.turn += 1;
-    this.busy = false;
-    this.asked = null;
   }
 
   // Whether a link leads to another place in the translation that is shown.
