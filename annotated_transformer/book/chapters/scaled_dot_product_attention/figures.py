@@ -204,7 +204,7 @@ def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
 
 def draw_spread(products: Mapping[int, Tensor]) -> Figure:
     """Draw how the dot products of each width are distributed, not divided and divided by the root of it."""
-    fig, panels = new_figure(len(products), 2, width=WIDE, height=0.9 + 0.85 * len(products))
+    fig, panels = new_figure(len(products), 2, height=0.9 + 0.85 * len(products))
     panels = panels.reshape(len(products), 2)
     widest = max(products)
     for line, (d_k, dots) in zip(panels, products.items(), strict=True):
@@ -230,7 +230,7 @@ def draw_spread(products: Mapping[int, Tensor]) -> Figure:
 
 def draw_trained(maps: Mapping[str, Tensor]) -> Figure:
     """Draw maps of queries that should each find their own key, and how many have the most weight on it."""
-    fig, panels = new_figure(1, len(maps), width=WIDE, height=3.3)
+    fig, panels = new_figure(1, len(maps), height=2.8)
     for ax, (name, weights) in zip(panels, maps.items(), strict=True):
         count = len(weights)
         queries, keys = ([f"{kind} {n}" for n in range(1, count + 1)] for kind in ("query", "key"))
