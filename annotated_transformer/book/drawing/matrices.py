@@ -11,10 +11,9 @@ from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box
 from annotated_transformer.book.drawing.words import write, write_beside
-from annotated_transformer.plotting.palette import INK, KEY_TEXT, MASKED, MUTED, PAPER, QUERY_TEXT, VALUE_TEXT
+from annotated_transformer.plotting.palette import INK, KEY_TEXT, MASKED, MUTED, PAPER, QUERY_TEXT
 
-AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
-AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
+AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT}
 LETTER = 0.33  # of the house font, in units of a canvas 14 units wide
 POINTS = 7.6  # the same in points
 CROWDED = 1.2  # times the width of a cell: from here on, numbers touch their neighbors
@@ -151,6 +150,4 @@ def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int,
     ):
         if name:
             color = AXIS_COLORS.get(name, MUTED)
-            write_beside(
-                ax, point, offset, AXIS_NAMES.get(name, name), ha, va, rotation=rotation, color=color
-            )
+            write_beside(ax, point, offset, name, ha, va, rotation=rotation, color=color)

@@ -42,20 +42,18 @@ def draw_model_map(
     *,
     masks: Masks | None = None,
     notes: Mapping[str, str] | None = None,
-    focus: str = "",
 ) -> Figure:
     """Draw encoder and decoder with their three attentions, and return the figure.
 
     `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
     a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are
-    flat, and the tokens stand below with their names. `focus` names one attention to emphasize, `notes` puts
-    a few words below a mask.
+    flat, and the tokens stand below with their names. `notes` puts a few words below a mask.
 
     Raises:
         ValueError: A name is none of the three.
     """
     masks, notes = masks or {}, notes or {}
-    unknown = sorted(({*masks, *notes, focus} - {""}) - set(PLACES))
+    unknown = sorted({*masks, *notes} - set(PLACES))
     if unknown:
         raise ValueError(f"the map has no {unknown[0]!r}; it has {', '.join(PLACES)}")
     places = PLACES if masks else _flat(PLACES)
@@ -71,9 +69,7 @@ def draw_model_map(
         write(ax, x + 0.3, top - 0.5, title, "left", weight="bold")
     tokens = {"source": source, "target": target}
     boxes = {
-        name: _draw_attention_box(
-            ax, name, place, tokens, masks.get(name), notes.get(name, ""), lit=name == focus
-        )
+        name: _draw_attention_box(ax, name, place, tokens, masks.get(name), notes.get(name, ""))
         for name, place in places.items()
     }
     encoder, decoder, cross = boxes.values()
@@ -109,17 +105,13 @@ def _draw_attention_box(
     tokens: Mapping[str, Sequence[str]],
     mask: Bool[Tensor, "queries keys"] | None,
     note: str,
-    *,
-    lit: bool,
 ) -> Box:
     """Draw one attention with its mask inside, and return its box."""
     box = place.box
     draw_box(ax, *box, "", color=place.color)
     title = name.split()[-1]  # the panel's title is the rest
     spot = (box.center[0], box.y + box.height - 0.5) if mask is not None else box.center
-    write(ax, *spot, title, color=INK, weight="bold" if lit else "normal")
-    if lit:
-        ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=INK, linewidth=3))
+    write(ax, *spot, title, color=INK)
     if mask is not None:
         queries, keys = tokens[place.queries], tokens[place.keys]
         blank = [[""] * len(keys) for _ in queries]

@@ -10,7 +10,7 @@ from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLa
 from annotated_transformer.book.drawing.boxes import draw_area
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends, write, write_beside
-from annotated_transformer.plotting.figures import WIDE, WIDTH
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 
 Number = float | int
@@ -40,7 +40,7 @@ def roof_of(result: Mapping[str, Any]) -> Roof:
 
 def draw_roofline(result: Mapping[str, Any]) -> Figure:
     """Draw the operations per second of each point over its operations per byte, below the two limits."""
-    fig, ax = new_figure(width=WIDE, height=3.9)
+    fig, ax = new_figure(width=WIDE, height=4.6)
     roof, slope = (limit / 1e9 for limit in roof_of(result))
     ends = (0.05, 400.0)
     ax.plot(
@@ -56,7 +56,7 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
         right, up, side = PLACES.get(name, (6, -12, "left"))
         words = f"linear, {size} row" if name == "linear, 1" else size if kind == "linear" else name
         write_beside(ax, (x, y), (right, up), words, side, "center", color=MUTED)
-    ax.set(xscale="log", yscale="log", xlim=(ends[0], 1.5 * ends[1]), ylim=(1, 3 * roof),
+    ax.set(xscale="log", yscale="log", xlim=(ends[0], 1.5 * ends[1]), ylim=(1, 1.7 * roof),
            xlabel="FLOPs per byte", ylabel="billion FLOPs per second")  # fmt: skip
     return fig
 
@@ -142,10 +142,10 @@ def draw_laws(
 
     The law is solid where it was fitted, and dashed where it extrapolates.
     """
-    fig, axes = new_figure(1, len(panels), width=WIDE if len(panels) > 1 else WIDTH, height=3.1)
+    fig, _ = new_figure(1, len(panels), height=3.1)
     every = [loss for losses, law in panels.values() for some in losses.values() for loss in some]
     every += [law(max(losses)) for losses, law in panels.values()]
-    for ax, (title, (losses, law)) in zip(axes if len(panels) > 1 else [axes], panels.items(), strict=True):
+    for ax, (title, (losses, law)) in zip(fig.axes, panels.items(), strict=True):
         sizes = list(losses)
         for place, (size, of_seeds) in enumerate(losses.items()):
             color, mark = (FIRST, "o") if place < fitted else (SECOND, "s")
@@ -154,10 +154,10 @@ def draw_laws(
         ax.plot(inside, [law(size) for size in inside], color=FIRST, ls="-", marker="", lw=2)
         ax.plot(beyond, [law(size) for size in beyond], color=MUTED, ls="--", marker="", lw=2)
         ax.set(xscale="log", yscale="log", ylim=(min(every) / 1.2, max(every) * 1.2))
-        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5) if min(every) <= tick <= max(every)]
+        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 3, 5) if min(every) <= tick <= max(every)]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_title(title, loc="left", weight="normal")
         ax.set_xlabel("weights")
         ax.minorticks_off()
-    (axes[0] if len(panels) > 1 else axes).set_ylabel("validation loss")
+    fig.axes[0].set_ylabel("validation loss")
     return fig

@@ -39,7 +39,6 @@ from annotated_transformer.plotting.palette import (
 
 Vector = tuple[float, float]
 Reading = tuple[Sequence[float], Vector]  # weights of one query, and the output
-OFFSET = {"textcoords": "offset points", "ha": "left"}
 
 
 def draw_readings(readings: Mapping[str, Reading], values: Curves, *, asking: int, features: Words) -> Figure:
@@ -56,10 +55,10 @@ def draw_readings(readings: Mapping[str, Reading], values: Curves, *, asking: in
             draw_weight(ax, (x, y), (u, v), weight)
             _write_beside(ax, (x, y), (u, v), f"{weight:.2f}")
         ax.plot(*output, color=OUTPUT, marker="D", markersize=11, markeredgecolor=INK, ls="", zorder=3)
-        ax.annotate(f"{words[asking]} in\n{sentence}", output, (9, 4), va="bottom", weight="bold", **OFFSET)
+        write_beside(ax, output, (9, 4), f"{words[asking]} in\n{sentence}", height="bottom", weight="bold")
     for word, (x, y) in values.items():
         ax.plot(x, y, color=VALUE, marker="o", markersize=9, markeredgecolor=INK, ls="", zorder=2)
-        ax.annotate(word, (x, y), (7, 7) if y else (0, -8), va="bottom" if y else "top", **OFFSET)
+        write_beside(ax, (x, y), (7, 7) if y else (0, -8), word, height="bottom" if y else "top")
     top = max(max(vector) for vector in values.values())
     limits, ticks = (-0.15 * top, 1.35 * top), (0, top / 2, top)
     ax.set(xlabel=features[0], ylabel=features[1], xlim=limits, ylim=limits, xticks=ticks, yticks=ticks)
@@ -93,7 +92,7 @@ def draw_products(
         look = {"size": wide, "name": part, **look}
         return draw_matrix(ax, x, y, matrices[part.strip("$")], color=color, **look)
 
-    draw(1.75, 9.0, "$Q$", QUERY, rows=queries, axes=("", "d_k"), highlight=[row(i)], size=narrow)
+    draw(1.75, 9.0, "$Q$", QUERY, rows=queries, axes=("", "$d_k$"), highlight=[row(i)], size=narrow)
     draw_operator(ax, 5.13, 9.9, "×")
     look: dict[str, Any] = {"columns": keys, "highlight": [column(j)], "size": wide}
     draw_matrix(ax, 5.45, 8.1, keys_as_columns, color=KEY, name=r"$K^\top$", **look)
@@ -155,9 +154,9 @@ def draw_softmax(steps: Curves, keys: Words) -> Figure:
     for number, (ax, (name, numbers)) in enumerate(zip(panels, steps.items(), strict=True)):
         ax.barh(range(len(keys)), list(numbers), 0.62, color=FIRST)
         for place, length in enumerate(numbers):
-            ax.annotate(f"{length:.3g}", (max(length, 0), place), (4, 0), va="center", **OFFSET)
+            write_beside(ax, (max(length, 0), place), (4, 0), f"{length:.3g}", height="center")
         if number:
-            ax.annotate(f"sum {sum(numbers):.3g}", (0, sums), (4, 0), va="center", color=MUTED, **OFFSET)
+            write_beside(ax, (0, sums), (4, 0), f"sum {sum(numbers):.3g}", height="center", color=MUTED)
         top = max(*numbers, 1e-9)
         ax.set(title=name, xlim=(min(*numbers, 0), 1.55 * top), ylim=(sums + 0.4, -0.6), xticks=[])
         name_rows(ax, keys, shown=number == 0)
@@ -204,7 +203,7 @@ def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
 
 def draw_spread(products: Mapping[int, Tensor]) -> Figure:
     """Draw how the dot products of each width are distributed, not divided and divided by the root of it."""
-    fig, panels = new_figure(len(products), 2, width=WIDE, height=0.9 + 0.85 * len(products))
+    fig, panels = new_figure(len(products), 2, height=0.9 + 0.85 * len(products))
     panels = panels.reshape(len(products), 2)
     widest = max(products)
     for line, (d_k, dots) in zip(panels, products.items(), strict=True):
@@ -216,8 +215,7 @@ def draw_spread(products: Mapping[int, Tensor]) -> Figure:
             heights = (counts / counts.max()).tolist()
             look: dict[str, Any] = {"color": FIRST} if divided else {"color": SECOND, "hatch": "///"}
             ax.stairs(heights, edges.tolist(), fill=True, edgecolor="#ffffff", **look)
-            spread = f"±{(dots / root).std():.2g}"
-            ax.annotate(spread, (reach, 0.6), (0, 0), **{**OFFSET, "ha": "right"})
+            write(ax, reach, 0.6, f"±{(dots / root).std():.2g}", "right", "baseline")
             ax.set(xlim=(-reach, reach), ylim=(0, 1.05), yticks=[])
             ax.spines["left"].set_visible(False)
             if ax not in panels[-1]:
@@ -230,7 +228,7 @@ def draw_spread(products: Mapping[int, Tensor]) -> Figure:
 
 def draw_trained(maps: Mapping[str, Tensor]) -> Figure:
     """Draw maps of queries that should each find their own key, and how many have the most weight on it."""
-    fig, panels = new_figure(1, len(maps), width=WIDE, height=3.3)
+    fig, panels = new_figure(1, len(maps), height=2.8)
     for ax, (name, weights) in zip(panels, maps.items(), strict=True):
         count = len(weights)
         queries, keys = ([f"{kind} {n}" for n in range(1, count + 1)] for kind in ("query", "key"))

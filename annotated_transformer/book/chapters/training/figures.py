@@ -87,22 +87,20 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
 
     On the first, a second mark shows where the rate is half as high: at four times as many steps.
     """
-    fig, ax = new_figure(width=WIDE, height=3.0)
+    fig, ax = new_figure(height=3.2)
+    (base, warmup), *_ = schedules.values()
+    half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=base, warmup_steps=warmup)
+    ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o")
+    write_beside(ax, half, (-14, 6), "4 × the step,\n½ × the peak", height="bottom", weight="bold")
     steps = range(1, last + 1, last // 200)
     for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), cycle(LOOKS), strict=False):
-        rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in steps]
-        peak = 1e4 * learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
-        ax.plot(list(steps), rates, color=color, ls=style, marker="", label=name)
-        ax.plot([warmup], [peak], color=color, ls="", marker="o", label="_peak")
-    d_model, warmup = next(iter(schedules.values()))
-    half = 4 * warmup, 1e4 * learning_rate(4 * warmup, d_model=d_model, warmup_steps=warmup)
-    if half[0] <= last:
-        ax.plot(*[[place] for place in half], color=FIRST, ls="", marker="o", label="_half")
-        write_beside(ax, (warmup, 2 * half[1]), (8, 0), "peak", weight="bold")
-        write_beside(ax, half, (8, 9), "4 × the step,\n½ × the peak", "center", "bottom", weight="bold")
+        rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in (*steps, warmup)]
+        ax.plot(list(steps), rates[:-1], color=color, ls=style, marker="")
+        ax.plot([warmup], rates[-1:], color=color, ls="", marker="o")
+        offset, height = ((6, 5), "bottom") if d_model == base else ((20, -46), "top")  # below its curve
+        write_beside(ax, (warmup, rates[-1]), offset, name, height=height)
     ax.set(xlabel="step", ylabel="learning rate × 10⁴", ylim=(0, None), xlim=(0, last))
     ax.set_xticks([0, 4000, 8000, 16_000], ["0", "4,000", "8,000", "16,000"])
-    label_ends(ax)
     return fig
 
 
@@ -178,21 +176,19 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
         v = betas[1] * v + (1 - betas[1]) * gradient**2
         means.append(m / (1 - betas[0] ** step))
         roots.append(math.sqrt(v / (1 - betas[1] ** step)))
-    fig, (top, bottom) = new_figure(2, 1, width=WIDE, height=4.2)
+    fig, (top, bottom) = new_figure(2, 1, height=4.4)
     steps = range(1, len(gradients) + 1)
-    top.plot(steps, gradients, color=NEUTRAL, ls="", marker=".", label="gradients")
+    top.plot(steps, gradients, color=NEUTRAL, ls="", marker=".", label="gradient")
     top.plot(steps, means, color=FIRST, ls="-", marker="", label="mean")
-    top.plot(steps, roots, color=SECOND, ls="--", marker="", label="root of squares")
+    top.plot(steps, roots, color=SECOND, ls="--", marker="", label="RMS")
     top.set(ylabel="gradient", xticks=[])
+    top.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     ratios = [mean / root for mean, root in zip(means, roots, strict=True)]
     bottom.bar(steps, ratios, facecolor=to_rgba(FIRST, 0.4), edgecolor=FIRST)
-    bottom.set(ylabel="step / rate", xlabel="step", ylim=(-1.1, 1.1))
-    look = {"xycoords": "axes fraction", "weight": "bold"}
-    write_beside(bottom, (1, 1), (-4, -2), "mean / root of squares", "right", "top", **look)
+    bottom.set(ylabel="mean / RMS", xlabel="step", ylim=(-1.1, 1.1))
     bottom.axhline(0, color=MUTED, lw=1, ls="-", marker="")
     for ax in (top, bottom):
         ax.set_xlim(0, len(gradients) + 1)
-    label_ends(top)
     return fig
 
 
@@ -216,7 +212,7 @@ def draw_update(parts: Mapping[str, str]) -> Figure:
 
 def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
     """Draw validation losses, and beside them the shares of exact copies, one value in `every` updates."""
-    fig, axes = new_figure(1, 2, width=WIDE, height=2.7)
+    fig, axes = new_figure(1, 2, height=2.5)
     for ax, runs, apart in zip(axes, (losses, exact), (EVERY, every), strict=True):
         for run in runs:
             places = [apart * (place + 1) for place in range(len(run))]
