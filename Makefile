@@ -85,7 +85,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(TESTED)  ## run the tests, in about sixteen minutes on two cores; with CHAPTER=16, those of that chapter alone
+test: $(TESTED)  ## run the tests, in about half an hour on two cores; with CHAPTER=16, those of that chapter alone
 	@failed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \

@@ -1,7 +1,7 @@
 """The command line: parsing the arguments, running a command, and reporting its errors.
 
-A command is the file of its name in `commands`: its options, its text and examples for the help, and `run`.
-Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch; `run` does.
+A command is the file of its name in `commands`: options, text and examples of its help, and what it runs.
+Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
             if getattr(options, "own_code", None) is not None:
                 sys.path.append(str(Path.cwd()))
                 import_module(options.own_code)
-            COMMANDS[options.command].run(options)
+            getattr(COMMANDS[options.command], f"{options.command}_command")(options)
         return 0
     except BrokenPipeError:  # the reader has closed the standard output
         return 0

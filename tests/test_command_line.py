@@ -282,11 +282,13 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     "error", [MemoryError("m"), torch.OutOfMemoryError("m"), RuntimeError("m: can't allocate memory")]
 )
 def test_message_too_little_memory(error: Exception, capsys, monkeypatch):
-    monkeypatch.setattr(command_line.COMMANDS["translate"], "run", raising(error))
+    monkeypatch.setattr(command_line.COMMANDS["translate"], "translate_command", raising(error))
     assert command_line.main(["translate", "A"]) == 2
     sentence = r"error: out of memory \(m.*\); give smaller sizes, batches or beams\n"
     assert re.fullmatch(sentence, capsys.readouterr().err)
-    monkeypatch.setattr(command_line.COMMANDS["translate"], "run", raising(RuntimeError("a mistake of ours")))
+    monkeypatch.setattr(
+        command_line.COMMANDS["translate"], "translate_command", raising(RuntimeError("a mistake of ours"))
+    )
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         command_line.main(["translate", "A"])
 
@@ -303,7 +305,7 @@ def test_law_a_warning_is_one_line(monkeypatch, capsys):
     def warn(options: object) -> None:
         warnings.warn("the folder is full", stacklevel=1)
 
-    monkeypatch.setattr(command_line.COMMANDS["train"], "run", warn)
+    monkeypatch.setattr(command_line.COMMANDS["train"], "train_command", warn)
     assert command_line.main(["train", "--out", "out"]) == 0
     assert capsys.readouterr().err == "warning: the folder is full\n"
 
@@ -311,8 +313,8 @@ def test_law_a_warning_is_one_line(monkeypatch, capsys):
 def test_law_translation_uses_one_thread_by_default(monkeypatch):
     threads: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
-    for command in command_line.COMMANDS.values():
-        monkeypatch.setattr(command, "run", lambda options: None)
+    for name, command in command_line.COMMANDS.items():
+        monkeypatch.setattr(command, f"{name}_command", lambda options: None)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     for command in ("train --out out", "translate A", "evaluate", "translate A --threads 2"):
         assert command_line.main(command.split()) == 0
@@ -382,7 +384,7 @@ def test_law_the_help_states_defaults_and_examples_that_the_command_accepts(comm
     for part in re.split(r"\n  (?=--)", text.partition("\nexamples:")[0].partition("\n\n")[2])[1:]:
         assert "(default:" in part or part.split()[0] in ("--out", "--to", "--from"), part
     monkeypatch.setattr(command_line, "check_options", lambda *_: None)  # the files are not there
-    monkeypatch.setattr(command_line.COMMANDS[command], "run", lambda options: None)
+    monkeypatch.setattr(command_line.COMMANDS[command], f"{command}_command", lambda options: None)
     lines = re.findall(r"^ *annotated-transformer (.+)", text.replace("\\\n", ""), re.MULTILINE)
     assert len(lines) == len(command_line.COMMANDS[command].EXAMPLES)
     for line in lines:

@@ -1,1 +1,1 @@
-"""The commands, a file for each: its options, text, examples, and `run`; long work is in `running/`."""
+"""The commands, a file for each: options, text, examples, and `NAME_command`; long work is in `running/`."""

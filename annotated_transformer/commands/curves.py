@@ -1,4 +1,4 @@
-"""`curves`: its options, and `run`, which plots the metrics of a training run."""
+"""`curves`: its options, and `curves_command`, which plots the metrics of a training run."""
 
 import argparse
 from html import escape
@@ -28,7 +28,7 @@ EXAMPLES = ("my_model --to curves.svg",)
 GROUPS = (Group(CurvesOptions), THREADS)
 
 
-def run(options: argparse.Namespace) -> None:
+def curves_command(options: argparse.Namespace) -> None:
     """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
     from annotated_transformer import plotting  # slow to import
     from annotated_transformer.plotting.palette import PAPER

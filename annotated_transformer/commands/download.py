@@ -1,4 +1,4 @@
-"""`download`: its options, and `run`, which downloads a corpus and prints its terms of use."""
+"""`download`: its options, and `download_command`, which downloads a corpus and prints its terms of use."""
 
 import argparse
 from pathlib import Path
@@ -27,7 +27,7 @@ EXAMPLES = ("multi30k --to data",)
 GROUPS = (Group(DownloadOptions), THREADS)
 
 
-def run(options: argparse.Namespace) -> None:
+def download_command(options: argparse.Namespace) -> None:
     """Download a public corpus to a folder, and print its terms of use."""
     from annotated_transformer.text.download import download  # slow to import
 

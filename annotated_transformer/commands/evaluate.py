@@ -1,4 +1,4 @@
-"""`evaluate`: its options, and `run`, whose work is in `running/evaluate.py`."""
+"""`evaluate`: its options, and `evaluate_command`, whose work is in `running/evaluate.py`."""
 
 import argparse
 from pathlib import Path
@@ -58,8 +58,8 @@ GROUPS = tuple(
 )
 
 
-def run(options: argparse.Namespace) -> None:
+def evaluate_command(options: argparse.Namespace) -> None:
     """Print the metrics of a model's translations of a split, or of translations in a file."""
-    from annotated_transformer.commands.running import evaluate  # slow to import
+    from annotated_transformer.commands.running.evaluate import evaluate_translations  # slow to import
 
-    evaluate.run(options)
+    evaluate_translations(options)

@@ -1,4 +1,4 @@
-"""`export`: its options, and `run`, which writes a model in the format of another library."""
+"""`export`: its options, and `export_command`, which writes a model in the format of another library."""
 
 import argparse
 from pathlib import Path
@@ -39,7 +39,7 @@ EXAMPLES = (
 GROUPS = (Group(ExportOptions), THREADS)
 
 
-def run(options: argparse.Namespace) -> None:
+def export_command(options: argparse.Namespace) -> None:
     """Write a model and its tokenizer to a folder, in the format of another library."""
     from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder, read_languages
 

@@ -1,4 +1,4 @@
-"""`grade`: its options, and `run`, which grades the exercises in readers' notebooks."""
+"""`grade`: its options, and `grade_command`, which grades the exercises in readers' notebooks."""
 
 import argparse
 import csv
@@ -43,7 +43,7 @@ EXAMPLES = ("_lab/04_self_attention.ipynb", "*.ipynb --jobs 2 --csv grades.csv")
 GROUPS = (Group(GradeOptions), THREADS)
 
 
-def run(options: argparse.Namespace) -> None:
+def grade_command(options: argparse.Namespace) -> None:
     """Execute readers' notebooks, and print which of their answers to the exercises are right."""
     import asyncio  # slow to import
 

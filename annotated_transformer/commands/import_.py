@@ -1,4 +1,4 @@
-"""`import`: its options, and `run`, which saves a model of another library as one of ours."""
+"""`import`: its options, and `import_command`, which saves a model of another library as one of ours."""
 
 import argparse
 from pathlib import Path
@@ -32,7 +32,7 @@ EXAMPLES = ("--from marian opus-mt-en-de --out en-de",)
 GROUPS = (Group(ImportOptions), THREADS)
 
 
-def run(options: argparse.Namespace) -> None:
+def import_command(options: argparse.Namespace) -> None:
     """Read a model of another library, and save it with its tokenizer and its model card."""
     from annotated_transformer.checkpointing.checkpoint import save
 

@@ -1,4 +1,4 @@
-"""`train`: its options, and `run`, whose work is in `running/train.py`."""
+"""`train`: its options, and `train_command`, whose work is in `running/train.py`."""
 
 import argparse
 import dataclasses
@@ -70,8 +70,8 @@ GROUPS = (
 )
 
 
-def run(options: argparse.Namespace) -> None:
+def train_command(options: argparse.Namespace) -> None:
     """Train a tokenizer and a small model, and save both."""
-    from annotated_transformer.commands.running import train  # slow to import
+    from annotated_transformer.commands.running.train import train_and_save  # slow to import
 
-    train.run(options)
+    train_and_save(options)

@@ -1,4 +1,4 @@
-"""`translate`: its options, and `run`, whose work is in `running/translate.py` and `running/decoding.py`."""
+"""`translate`: its options, and its command, whose work is in `running/` (`translate.py`, `decoding.py`)."""
 
 import argparse
 from pathlib import Path
@@ -79,8 +79,8 @@ GROUPS = tuple(
 )
 
 
-def run(options: argparse.Namespace) -> None:
+def translate_command(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each."""
-    from annotated_transformer.commands.running import translate  # slow to import
+    from annotated_transformer.commands.running.translate import translate_texts  # slow to import
 
-    translate.run(options)
+    translate_texts(options)

@@ -19,7 +19,7 @@ from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, 
 TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
 
 
-def run(options: argparse.Namespace) -> None:
+def evaluate_translations(options: argparse.Namespace) -> None:
     """Print the metrics of a model's translations of a split, or of translations in a file."""
     evaluate = _evaluate_split if options.hypotheses is None else _evaluate_files
     measures, hypotheses, references = evaluate(options)

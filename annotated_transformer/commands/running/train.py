@@ -25,7 +25,7 @@ from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
 
 
-def run(options: argparse.Namespace) -> None:
+def train_and_save(options: argparse.Namespace) -> None:
     """Train a tokenizer and a small model, and save both."""
     if not options.save_minutes >= 0:
         raise ValueError(f"save_minutes={options.save_minutes} is not a duration; give 0 or more")

@@ -30,7 +30,7 @@ class _Sentences(NamedTuple):
     problems: dict[int, str]
 
 
-def run(options: argparse.Namespace) -> None:
+def translate_texts(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
     A text of several sentences is translated sentence by sentence. The translation of a blank line is
