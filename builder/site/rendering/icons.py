@@ -18,7 +18,8 @@ OUR_ICON_FACE = (
 def icon_names(folder: Path) -> set[str]:
     """Return the names of the icons in the pages and scripts of a rendered book."""
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.html")]
-    texts += [path.read_text(encoding="utf-8") for path in (folder / "_static").rglob("*.js")]
+    scripts = (folder / "_static").rglob("*.js")  # some hold bytes that are not UTF-8: the models
+    texts += [path.read_text(encoding="latin-1") for path in scripts]
     return {name for text in texts for name in re.findall(r"\bfa-[a-z0-9-]+", text)}
 
 
