@@ -273,6 +273,8 @@ def test_law_a_handbook_finds_its_entries_and_closes_the_groups_of_a_long_one(op
     page.goto(f"handbook/16_training.html#{name}")
     page.reload()
     assert page.locator(f"#{name} > summary").is_visible()
+    page.goto("chapters/train_and_translate.html")  # it has questions, among sections that are read
+    assert page.locator(".at-filter").count() == 0
 
 
 def test_law_the_book_can_be_read_without_scripts(open_page):

@@ -1,6 +1,6 @@
 """Fold the entries of a handbook: they are looked up, not read from beginning to end.
 
-A field above them filters them as one types. Of a long handbook, the groups are closed as well.
+A field above those of a handbook filters them as one types. Of a long one, the groups are closed as well.
 """
 
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from builder.handbook import ENTRIES, entry_id
+from builder.handbook import ENTRIES, FOLDER, entry_id
 from builder.site.rendering.folds import fold, fold_line
 
 ASKED = "at-asked"  # the class of a question with its answer
@@ -20,7 +20,7 @@ FIELD = (
 
 
 class FoldQuestions(SphinxPostTransform):
-    """Turn each entry, a paragraph that begins in bold, into a fold with what follows it, and add a field."""
+    """Turn each entry, a paragraph that begins in bold, into a fold with what follows it."""
 
     default_priority = 900  # when all references are resolved
     formats = ("html",)
@@ -33,22 +33,21 @@ class FoldQuestions(SphinxPostTransform):
             if any(each[0].astext().startswith(ENTRIES) for each in named):
                 section[:] = folded(list(section))
                 groups.append([block for block in section if is_question(block)])
-        if entries := sum(map(len, groups)):
+        if self.env.docname.startswith(f"{FOLDER}/"):
+            entries = sum(map(len, groups))
             field = FIELD.format(asks="What do you look for?", example=f"words, among {entries} entries")
             self.document[0].insert(1, nodes.raw("", field, format="html"))
-        for group in groups if entries > LONG else []:
-            close(group)
+            for group in filter(None, groups if entries > LONG else []):
+                close(group)
 
 
 def close(group: list[nodes.Element]) -> None:
     """Put the questions of a section into a fold whose line counts them."""
-    if group:
-        section = group[0].parent
-        line = fold_line("", f"{len(group)} entr{'ies' if len(group) > 1 else 'y'}")
-        section.insert(section.index(group[0]), closed := fold("", line, classes=["at-group"]))
-        for question in group:
-            section.remove(question)
-            closed += question
+    section, line = group[0].parent, fold_line("", f"{len(group)} entr{'ies' if len(group) > 1 else 'y'}")
+    section.insert(section.index(group[0]), closed := fold("", line, classes=["at-group"]))
+    for question in group:
+        section.remove(question)
+        closed += question
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
