@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.model import ModelOptions
 from annotated_transformer.commands.options.process import ProcessOptions
-from annotated_transformer.commands.options.search import SearchOptions
+from annotated_transformer.commands.options.search import SamplingOptions, SearchOptions
 
 
 class TextOptions:
@@ -34,25 +34,6 @@ class TextOptions:
     split: bool = True
     source: str | None = None
     nbest: Annotated[int | None, Option(not_with=("sample",))] = None
-
-
-class SamplingOptions:
-    """Sampling.
-
-    Attributes:
-        sample: Sample each translation from the model's distribution.
-        temperature: Divide the logits by this; below 1, likely tokens become more likely; `None` means 1.
-        top_k: Choose among this many most likely tokens; `None` means all.
-        top_p: Choose among the most likely tokens that together have this probability; `None` means 1, all.
-        seed: Random seed, from 0 to 2**32 - 1; samples also depend on --batch-size; `None` means a new one
-            each time, which is printed on stderr.
-    """
-
-    sample: Annotated[bool, Option(not_with=("engine",))] = False
-    temperature: Annotated[float | None, Option(only_with=("sample",))] = None
-    top_k: Annotated[int | None, Option(only_with=("sample",))] = None
-    top_p: Annotated[float | None, Option(only_with=("sample",))] = None
-    seed: Annotated[int | None, Option(only_with=("sample",))] = None
 
 
 class EngineOptions:
