@@ -223,6 +223,8 @@ def follow_a_word(page: BookPage) -> None:
         page.wait_for_function(f"{STATUS}.startsWith('Stop {number} of {len(STOPS)}: {title}. ')")
         assert page.locator(".at-x-drawn > svg").get_attribute("aria-label") == page.evaluate(STATUS)
         assert page.inner_text(".at-x-stop h3").endswith(title)
+        hidden = page.locator(":checked + span > .at-x-unknown").count()
+        assert hidden == (number <= STOPS.index("Softmax"))  # the word is not known before it is predicted
         found = page.locator(".at-x-drawn [data-row]").count()
         assert found >= drawn
         drawn = found
@@ -239,7 +241,7 @@ def compare_the_picture(page: BookPage) -> None:
     page.wait_for_function("document.querySelector('[data-strip^=\"decoder.layers.1.\"]')")
     strips = page.evaluate(DRAWN)
     assert {strip["name"] for strip in strips} >= {
-        "decoder.layers.0.add_norm_3",
+        *(f"decoder.layers.{layer}.add_norm_3" for layer in range(4)),
         *(f"decoder.layers.1.{name}" for name in first_frame.SUBLAYERS),
     }
     for strip in strips:

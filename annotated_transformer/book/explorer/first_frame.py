@@ -99,11 +99,11 @@ def _rounded(weights: Float[Tensor, "queries keys"]) -> list[list[float]]:
 def strips(
     model: Transformer, src: list[int], read: list[int]
 ) -> dict[str, Float[Tensor, "tokens features"]]:
-    """Return the vectors that the picture shows, by the engine's names: those of the last decoder layer."""
+    """Return the vectors that the picture shows: those of the last decoder layer, what leaves the others."""
     last = model.config.num_layers - 1
     layer = f"decoder.layers.{last}"
     names = [f"{layer}.{name}" for name in SUBLAYERS]
-    names += [f"decoder.layers.{last - 1}.add_norm_3", f"encoder.layers.{last}.add_norm_2"]
+    names += [f"decoder.layers.{i}.add_norm_3" for i in range(last)] + [f"encoder.layers.{last}.add_norm_2"]
     seen: dict[str, Tensor] = {}
     with torch.no_grad(), ExitStack() as hooks:
         for context in (calling_hooks(), evaluating(model)):

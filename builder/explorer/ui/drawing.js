@@ -3,9 +3,10 @@ import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
 import { CHIP, chip, heading, moves, rect, share, short, strip } from "./marks.js";
 import { WordList } from "./word_list.js";
-import { CROSS_ATTENTION, DECODER, DROP, fullName, memoryName, SELF_ATTENTION, SOFTMAX } from "./stops.js";
+import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, LEAST, plain } from "./words.js";
 /** @import { Box, Layout, Placed, Stack } from "./layout.js" */
+/** @import { Child } from "./dom.js" */
 /** @import { Part } from "./stops.js" */
 /** @import { Scene } from "./scene.js" */
 
@@ -37,7 +38,7 @@ export class Drawing {
       this.title("encoder", layout.encoder),
       this.title("decoder", layout.decoder),
       this.lists().map((list) => [this.fan(list), list.draw()]),
-      layout.encoder.parts.map((placed) => this.box("encoder", placed)),
+      layout.encoder.parts.map((placed, i) => this.box("encoder", placed, moves("encoder", "glow", 0.4 * i))),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
       this.softmax(),
       this.ends(),
@@ -47,15 +48,17 @@ export class Drawing {
   // What can be read, at the left and at the right; on a phone, only at the left: one of both.
   lists() {
     const { layout, scene } = this;
-    const { source, read, cross, own, strips, stop } = scene;
+    const { source, read, cross, own, strips, stop, step } = scene;
+    const input = fullName("input", "decoder", scene.layer);
     const memory = new WordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
-      title: "the encoder’s vectors",
+      title: "made once by the encoder",
       stop: CROSS_ATTENTION,
-      strips: { name: memoryName(), rows: strips[memoryName()] },
+      strips: { name: memoryName(), rows: strips[memoryName()], move: moves("encoder", "fade", 2.4) },
     });
     const words = new WordList(read, this.shows(SELF_ATTENTION) ? own : null, layout.words, {
       title: "written so far",
       stop: SELF_ATTENTION,
+      strips: { name: input, rows: strips[input].slice(0, step + Number(this.shows(SELF_ATTENTION))) },
     });
     if (!layout.narrow) return [memory, words];
     return [stop === SELF_ATTENTION || stop === SELF_ATTENTION + 1 ? words : memory];
@@ -86,11 +89,11 @@ export class Drawing {
     );
   }
 
-  // The layers, as sheets of which the chosen one lies on top.
+  // The chosen layer; in the encoder, on top of the others.
   /** @type {(name: "encoder" | "decoder", stack: Stack) => Element} */
   panel(name, { panel }) {
-    const { layers } = BOOK.shape;
-    const sheets = Array.from({ length: layers - 1 }, (_, i) => 3 * (layers - 1 - i));
+    const below = name === "encoder" ? BOOK.shape.layers - 1 : 0;
+    const sheets = Array.from({ length: below }, (_, i) => 3 * (below - i));
     return h(
       "g",
       { class: `at-x-panel at-x-${name}`, "aria-hidden": "true" },
@@ -130,9 +133,11 @@ export class Drawing {
     const shown = this.shows(part.stop);
     const turn = this.turn(part);
     const rise = (box?.height ?? 0) + 22;
+    const added = box && part.inLayer && !part.past;
     return h(
       "g",
-      {},
+      { class: added ? "at-x-added" : null, style: `--role: var(--at-${part.role})` },
+      part.closed && this.closed(placed),
       part.past && this.past(placed),
       box && this.box("decoder", placed),
       shown && this.cells(placed, turn),
@@ -144,27 +149,27 @@ export class Drawing {
             move: moves(part.stop, "rise", turn + 1, [rise]),
           })
         : rect(place, { class: "at-x-empty", rx: 2 }),
-      this.note(part, place),
+      added && shown && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
     );
   }
 
   // The place of a part among those of its stop: what moves one after the other.
   /** @type {(part: Part) => number} */
   turn(part) {
-    const moving = DECODER.filter(({ stop, box }) => box && stop === part.stop);
+    if (part.closed) return part.closed - (part.stop === SOFTMAX.stop ? this.scene.layer + 2 : 0);
+    const parts = this.layout.decoder.parts.map((placed) => placed.part);
+    const moving = parts.filter(({ stop, box }) => box && stop === part.stop);
     return 2 * Math.max(0, moving.indexOf(part)); // a strip without a box only rises
   }
 
-  // Which layers are between the strips below and above the panel and those in it.
-  /** @type {(part: Part, place: Box) => Element | false} */
-  note({ tensor }, { y, height }) {
-    const { layer } = this.scene;
-    const { layers } = BOOK.shape;
-    const below = tensor === "decoder.embedded" && through(1, layer);
-    const above = tensor === "output" && through(layer + 2, layers);
-    const words = below || above;
-    const { lane } = this.layout;
-    return words ? heading(lane.x + lane.width, y + height - 3, words, "end") : false;
+  // A layer that is not drawn, around the strip that leaves it.
+  /** @type {(placed: Placed) => Child} */
+  closed({ part, strip: { x, y, width, height } }) {
+    const { panel } = this.layout.decoder;
+    return [
+      rect({ ...panel, y: y - 3, height: height + 6 }, { class: "at-x-closed", rx: 4 }),
+      heading(x + width + 14, y + height, `layer ${part.closed}`),
+    ];
   }
 
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.
@@ -205,6 +210,7 @@ export class Drawing {
         { x: right + 5, y: y + height / 2 - 3, "text-anchor": "middle", class: "at-x-plus-sign" },
         "+",
       ),
+      goes && this.shows(part.stop) && heading(center, lane.y + lane.height + 11, "old", "middle"),
     );
   }
 
@@ -240,8 +246,8 @@ export class Drawing {
     );
   }
 
-  /** @type {(stack: "encoder" | "decoder", placed: Pick<Placed, "part" | "box">) => Element} */
-  box(stack, { part, box }) {
+  /** @type {(stack: "encoder" | "decoder", placed: Pick<Placed, "part" | "box">, move?: Record<string, unknown>) => Element} */
+  box(stack, { part, box }, move = {}) {
     const { x, y, width, height } = /** @type {Box} */ (box);
     const name = fullName(part.cells ?? part.tensor, stack, this.scene.layer);
     const { narrow } = this.layout;
@@ -251,7 +257,7 @@ export class Drawing {
     return h(
       "g",
       {
-        class: `at-x-box ${active}`,
+        class: `at-x-box at-x-${stack} ${active}`,
         style: `--role: var(--at-${part.role})`,
         role: "button",
         tabindex: -1,
@@ -265,7 +271,7 @@ export class Drawing {
           open();
         },
       },
-      rect({ x, y, width, height }, { rx: 5 }),
+      rect({ x, y, width, height }, { rx: 5, ...move }),
       h(
         "text",
         {
@@ -282,7 +288,8 @@ export class Drawing {
   // The likeliest next tokens, and the box that they come from.
   softmax() {
     const { bars, softmax } = this.layout;
-    const { top, id: chosen, step } = this.scene;
+    const { top, id: chosen, step, layer } = this.scene;
+    const turn = BOOK.shape.layers - layer; // after those above the drawn one
     const shown = this.shows(SOFTMAX.stop);
     const [name, number] = [74, 46];
     const room = bars.width - name - number;
@@ -302,7 +309,7 @@ export class Drawing {
             shown &&
               h(
                 "g",
-                { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", 2) },
+                { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", turn) },
                 rect(filled, { class: "at-x-probability", rx: 2, "data-share": probability }),
                 h(
                   "text",
@@ -355,14 +362,10 @@ export class Drawing {
   }
 }
 
-// "layers 1–3", if there are such layers.
-/** @type {(first: number, last: number) => string | false} */
-const through = (first, last) => first <= last && `${first < last ? `layers ${first}–` : "layer "}${last}`;
-
 // The tensors that the picture of a layer shows.
 /** @type {(layer: number) => string[]} */
 export function namesShown(layer) {
-  const tensors = DECODER.flatMap(({ tensor, past, cells }) => [tensor, past, cells]);
+  const tensors = partsAt(layer).flatMap(({ tensor, past, cells }) => [tensor, past, cells]);
   const names = tensors.filter((name) => name !== undefined).map((name) => fullName(name, "decoder", layer));
   return [...new Set([...names, memoryName()])];
 }

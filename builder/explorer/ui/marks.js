@@ -11,7 +11,7 @@ export const rect = ({ x, y, width, height }, attributes = {}) =>
   h("rect", { x, y, width, height, ...attributes });
 
 // How motion.js moves an element, and when: one turn after the other.
-/** @type {(stop: number, motion: string, turn: number, by?: number[]) => Record<string, unknown>} */
+/** @type {(stop: number | "encoder", motion: string, turn: number, by?: number[]) => Record<string, unknown>} */
 export const moves = (stop, motion, turn, by = []) => ({
   "data-stop": stop,
   "data-motion": motion,

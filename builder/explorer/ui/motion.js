@@ -20,19 +20,20 @@ const MOVES = {
     { transform: "none" },
   ],
   draw: () => [{ strokeDashoffset: 1 }, { strokeDashoffset: 0 }],
+  glow: () => [{ fill: "color-mix(in srgb, var(--role) 60%, var(--at-paper))", offset: 0.4 }],
   fade: () => [{ opacity: 0 }, { opacity: 1 }],
 };
 
-// Moves what appears at a stop, one turn after the other.
-/** @type {(svg: Element, stop: number, factor: number) => void} */
-export function move(svg, stop, factor) {
+// Moves what appears at a stop, one turn after the other; at its first, after the encoder has lit up.
+/** @type {(svg: Element, stop: number | "encoder", factor: number, after?: number) => void} */
+export function move(svg, stop, factor, after = 0) {
   /** @type {NodeListOf<SVGElement>} */
   const parts = svg.querySelectorAll(`[data-stop="${stop}"]`);
   for (const part of parts) {
     const { motion = "", by = "", turn } = part.dataset;
     part.animate(MOVES[motion](by.split(" ").map(Number)), {
       duration: MOVE * factor,
-      delay: 0.7 * MOVE * factor * Number(turn),
+      delay: 0.7 * MOVE * factor * (after + Number(turn)),
       fill: "backwards",
       easing: "ease-in-out",
     });

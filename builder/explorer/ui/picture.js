@@ -8,7 +8,7 @@ import { capital, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
-import { STOPS } from "./stops.js";
+import { CROSS_ATTENTION, SOFTMAX, STOPS } from "./stops.js";
 import { areStored, FULL, Strips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
 /** @import { Scene } from "./scene.js" */
@@ -88,7 +88,7 @@ export class Picture {
     const { scene } = this;
     const width = /** @type {Element} */ (this.svg.parentElement).clientWidth;
     if (!scene || !width) return;
-    const place = layout(width);
+    const place = layout(width, scene.layer);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${place.height}`);
     this.svg.setAttribute("height", String(place.height));
     fill(this.svg, ...new Drawing(scene, place, (name) => this.open(name)).all());
@@ -96,7 +96,12 @@ export class Picture {
     const boxes = this.boxes();
     (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
     const { stop } = scene;
-    if (stop !== null && stop !== this.from && !STILL.matches) move(this.svg, stop, this.player.factor);
+    this.svg.classList.toggle("at-x-lit", stop === CROSS_ATTENTION);
+    if (stop !== null && stop !== this.from && !STILL.matches) {
+      const begins = stop === 0 && (this.from === null || scene.step === 0); // the encoder runs once, before all words
+      if (begins) move(this.svg, "encoder", this.player.factor);
+      move(this.svg, stop, this.player.factor, begins ? 4 : 0);
+    }
     this.from = stop;
   }
 
@@ -123,13 +128,18 @@ export class Picture {
     const { layers } = BOOK.shape;
     const { result, state } = this.explorer.store;
     const language = languages(result.direction)[1];
+    const { step, stop } = state;
+    const written = stop === null ? Infinity : step + Number(stop >= SOFTMAX.stop); // tokens
     fill(
       this.choose,
       choices({
         key: "made",
         legend: "Word",
-        options: result.target.tokens.map((token, i) => [i, tokenElement(token, i, language)]),
-        value: Math.min(state.step, result.target.tokens.length - 1),
+        options: result.target.tokens.map((token, i) => [
+          i,
+          h("span", { class: i < written ? null : "at-x-unknown" }, tokenElement(token, i, language)),
+        ]),
+        value: Math.min(step, result.target.tokens.length - 1),
         pick: (step) => this.explorer.change({ step: Number(step) }),
       }),
       choices({

@@ -39,8 +39,7 @@ export class Sentence {
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
       this.loading,
-      this.examples,
-      explorer.whole && help("What the model can do", ABOUT),
+      h("div", { class: "at-x-try" }, this.examples, explorer.whole && help("What the model can do", ABOUT)),
     );
     this.render();
   }

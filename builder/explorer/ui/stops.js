@@ -12,6 +12,7 @@ import { exactPercent, plain, reads, SPECIAL } from "./words.js";
  * @property {string} [past]  what goes past the part before it and joins: the residual connection
  * @property {string} [cells]  what is drawn inside the box: hidden units
  * @property {boolean} [inLayer]
+ * @property {number} [closed]  the number of a layer that is not drawn: only the strip that leaves it is
  */
 
 // It has done its work before the first stop.
@@ -43,7 +44,6 @@ export const DECODER = [
     inLayer: true,
   },
   { box: "Add & Norm", tensor: ".add_norm_3", role: "muted", stop: 5, past: ".add_norm_2", inLayer: true },
-  { tensor: "output", role: "muted", stop: 6 },
 ];
 
 // Stops at which something happens that happens nowhere else.
@@ -54,12 +54,24 @@ export const DROP = 7; // the word drops into the decoder's input
 /** @type {Part} */
 export const SOFTMAX = { box: "softmax", tensor: "probabilities", role: "output", stop: 6 };
 
-// The engine's name of a tensor of a part: "input" is what enters the layer, "output" what leaves the last one.
+// The parts if this layer is drawn: those below it are passed at the second stop, those above it before softmax.
+/** @type {(layer: number) => Part[]} */
+export function partsAt(layer) {
+  const stop = [1, SOFTMAX.stop];
+  const closed = Array.from({ length: BOOK.shape.layers }, (_, i) => ({
+    tensor: fullName(".add_norm_3", "decoder", i),
+    role: "muted",
+    stop: stop[Number(i > layer)],
+    closed: i + 1,
+  }));
+  return [...DECODER.slice(0, 2), ...closed.slice(0, layer), ...DECODER.slice(2), ...closed.slice(layer + 1)];
+}
+
+// The engine's name of a tensor of a part: "input" is what enters the layer.
 /** @type {(tensor: string, stack: "encoder" | "decoder", layer: number) => string} */
 export function fullName(tensor, stack, layer) {
   if (tensor.startsWith(".")) return `${stack}.layers.${layer}${tensor}`;
   if (tensor === "input") return layer ? `decoder.layers.${layer - 1}.add_norm_3` : "decoder.embedded";
-  if (tensor === "output") return `decoder.layers.${BOOK.shape.layers - 1}.add_norm_3`;
   return tensor;
 }
 
@@ -72,7 +84,10 @@ const name = (token, place) => (token in SPECIAL ? `the ${SPECIAL[token]} sign` 
 /** @type {(tokens: string[], row: number[] | null) => string} */
 const gathers = (tokens, row) => {
   if (!row) return "nothing, since these heads are off";
-  return reads(tokens, row).split(", ").slice(0, 2).join(", ") || "a little of each";
+  const most = reads(tokens, row).split(", ").slice(0, 2);
+  if (!most[0]) return "a little of each";
+  const rest = most.reduce((left, words) => left - Number(/(\d+)%$/.exec(words)?.[1]), 100);
+  return [...most, ...(rest > 0 ? [`the others ${rest}%`] : [])].join(", ");
 };
 
 /** @type {(values: ArrayLike<number>) => number} */
@@ -85,31 +100,31 @@ export const STOPS = [
     title: "Embedding",
     chapter: 7,
     words: ({ read, step }) =>
-      `The last word written, ${name(read[step], step)}, is looked up in a table: ${BOOK.shape.width} numbers, drawn as a strip.`,
+      `The encoder has read the whole sentence, once. Now the last word written, ${name(read[step], step)}, is looked up in a table: ${BOOK.shape.width} numbers, drawn as a strip.`,
   },
   {
     title: "+ position",
     chapter: 8,
     words: ({ layer, step }) =>
-      `A second strip, of sines and cosines, is added: it marks place ${step + 1}. The ${BOOK.shape.layers} layers that follow have the same parts, with weights of their own; layer ${layer + 1} is drawn.`,
+      `A second strip, of sines and cosines, is added: it marks place ${step + 1}. Then the strip passes through ${BOOK.shape.layers} layers with the same parts, each with weights of its own; layer ${layer + 1} is drawn open.`,
   },
   {
     title: "Self-attention",
     chapter: 4,
     words: ({ read, own }) =>
-      `Only attention moves numbers sideways: the strip gathers from each word so far. Its query times that word’s key, divided by √${BOOK.shape.width / BOOK.shape.heads}, through softmax, is the percentage (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
+      `Only attention moves numbers sideways. Learned matrices, times the strips, give this strip’s query and each word’s key and value; softmax of query · key / √${BOOK.shape.width / BOOK.shape.heads} is the share of each value (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
     chapter: 9,
     words: () =>
-      "The old strip went past the box, unchanged; what was gathered is added to it, and the sum is brought to one scale.",
+      "The old strip went past the box, unchanged; the new one, what was gathered, is added to it, and the sum is brought to one scale.",
   },
   {
     title: "Cross-attention",
     chapter: 12,
     words: ({ source, cross }) =>
-      `Sideways again, now from the other sentence, which the encoder has read in the same way before: ${gathers(source, cross)}; then Add & Norm.`,
+      `Sideways again, now from the other sentence’s vectors, which the encoder made once, in the same way: ${gathers(source, cross)}; then Add & Norm.`,
   },
   {
     title: "Feed-forward",
@@ -121,7 +136,7 @@ export const STOPS = [
     title: "Softmax",
     chapter: 13,
     words: ({ written, step, probability, top }) =>
-      `The strip is compared with all ${BOOK.shape.vocabulary.toLocaleString("en")} tokens, and softmax gives each a probability: ${name(written, step)} ${exactPercent(probability)}. The bars are the ${top.length} likeliest; the others share the rest.`,
+      `Each of ${BOOK.shape.vocabulary.toLocaleString("en")} tokens has its own strip in the table of stop 1; its dot product with this strip, through softmax, is its probability: ${name(written, step)} ${exactPercent(probability)}. The bars are the ${top.length} likeliest; the others share the rest.`,
   },
   {
     title: "The next word",

@@ -1,26 +1,25 @@
-// A list of words that attention reads, each with its weight, and with its vector as a strip.
+// A list of words that attention reads, each with its weight and its vector as a strip.
 import { h } from "./dom.js";
 import { heading, short, strip } from "./marks.js";
 import { LEAST, percent, plain } from "./words.js";
 /** @import { Box } from "./layout.js" */
 
 /** @typedef {{ token: string, weight: number, place: number, y: number }} Row */
-/** @typedef {{ name: string, rows: ArrayLike<number>[] }} Vectors */
+/** @typedef {{ name: string, rows: ArrayLike<number>[], move?: Record<string, unknown> }} Vectors  of the first words */
 
 const LEAST_PITCH = 19; // pixels, so that words stay apart
-const PITCH_OF = { words: 24, strips: 32 };
+const MOST_PITCH = 32;
 
 export class WordList {
-  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips?: Vectors }} about */
+  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips: Vectors }} about */
   constructor(tokens, weights, box, { title, stop, strips }) {
     this.title = title;
     this.box = box;
     this.stop = stop; // at which they are read
     this.strips = strips;
     const kept = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
-    this.pitch = Math.min(strips ? PITCH_OF.strips : PITCH_OF.words, box.height / kept.length);
-    const free = box.height - this.pitch * kept.length;
-    this.top = box.y + (strips ? free : free / 2); // strips stand on the encoder that they come from
+    this.pitch = Math.min(MOST_PITCH, box.height / kept.length);
+    this.top = box.y + box.height - this.pitch * kept.length; // they stand on what they come from
     /** @type {Row[]} */
     this.rows = kept.map((place, row) => ({
       token: plain(tokens[place], place),
@@ -43,7 +42,7 @@ export class WordList {
   word({ token, weight, y }) {
     const { x, width } = this.box;
     const read = weight >= LEAST;
-    const line = y + (this.strips ? -2 : 4);
+    const line = y - 2;
     return h(
       "g",
       { class: `at-x-read ${read ? "at-active" : ""}` },
@@ -55,11 +54,11 @@ export class WordList {
 
   /** @type {(row: Row) => Element | null} */
   strip({ place, y }) {
-    const height = Math.min(7, this.pitch - 16);
-    if (!this.strips || height < 3) return null;
-    const { name, rows } = this.strips;
+    const { name, rows, move } = this.strips;
+    if (!rows[place]) return null;
     const { x, width } = this.box;
-    return strip(rows[place], { x: x + 1, y: y + 4, width: width - 2, height }, { name, row: place });
+    const box = { x: x + 1, y: y + 4, width: width - 2, height: Math.min(7, this.pitch - 16) };
+    return strip(rows[place], box, { name, row: place, move });
   }
 }
 
