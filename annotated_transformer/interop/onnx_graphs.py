@@ -71,7 +71,8 @@ class StepGraph(nn.Module):
         """
         layers = decoder_layers(self.model.decoder)
         of_layers = zip(*(caches[i * len(layers) : (i + 1) * len(layers)] for i in range(4)), strict=True)
-        x = embedded(self.model, tokens, cast(Tensor, self.model.positions.table)[position])
+        here = cast(Tensor, self.model.positions.table)[position[None]]  # PyTorch 2.10 cannot trace [position]
+        x = embedded(self.model, tokens, here)
         new_keys, new_values = [], []
         for layer, (keys, values, memory_keys, memory_values) in zip(layers, of_layers, strict=True):
             x, key, value = self._read_past(layer, x, keys, values, past_mask)
