@@ -103,16 +103,10 @@ def claim(
         refute(f"{what}: {here}", claim=metadata)
         return
     said = "exactly" if kind == "equals" else f"the book says {said}"
-    value_and_bound = "" if _is_true(bound) else f": **{shown}** ({said})"
+    statements = bound if isinstance(bound, list) and bound else [bound]
+    value_and_bound = "" if all(each is True for each in statements) else f": **{shown}** ({said})"
     display(  # type: ignore[no-untyped-call]
         CellOutput(f"✓ {what}{value_and_bound}"), metadata={"claim": metadata}
-    )
-
-
-def _is_true(claimed: Any) -> bool:
-    """Return whether a claim is that something is true, or that each of several things is."""
-    return claimed is True or (
-        isinstance(claimed, list) and claimed != [] and all(v is True for v in claimed)
     )
 
 

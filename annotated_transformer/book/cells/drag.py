@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.slider import with_script
-from annotated_transformer.book.drawing.boxes import draw_weight
+from annotated_transformer.book.drawing.boxes import draw_tip, draw_weight
 from annotated_transformer.book.drawing.figures import image, new_canvas, numbered, placeholder_alt, svg
 from annotated_transformer.plotting.figures import WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, VALUE
@@ -131,10 +131,10 @@ class DragQuery:
         origin = _spot((0, 0), 6.0, limits)
         for name, key in zip(self.keys, data["keys"], strict=True):
             tip = _spot((key[a], key[b]), 6.0, limits)
-            _draw_arrow(ax, origin, tip, KEY, 2.0)
+            draw_tip(ax, origin, tip, KEY, 2.0)
             _beside(ax, tip, (key[a], key[b]), name, 6.0)
         tip = _spot((data["query"][a], data["query"][b]), 6.0, limits)
-        _draw_arrow(ax, origin, tip, QUERY, 3.5)
+        draw_tip(ax, origin, tip, QUERY, 3.5)
         ax.plot(*tip, color=QUERY, marker="o", markersize=16, ls="")
         ax.text(tip[0] + 12, tip[1] - 8, "query", weight="bold")
         mean = _spot(output, 172.0, span)
@@ -185,14 +185,6 @@ def _spot(vector: Vector, left: float, span: Vector) -> tuple[float, float]:
     """Return where a vector is in the plane that begins at `left` and shows the numbers of `span`."""
     unit = SIDE / (span[1] - span[0])
     return left + unit * float(vector[0] - span[0]), 40 + SIDE - unit * float(vector[1] - span[0])
-
-
-def _draw_arrow(
-    ax: Axes, start: tuple[float, float], tip: tuple[float, float], color: str, width: float
-) -> None:
-    """Draw a line of that width, in points, whose tip ends exactly there."""
-    look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", tip, start, arrowprops=look)
 
 
 def _beside(ax: Axes, spot: Vector, vector: Vector, name: str, left: float) -> None:

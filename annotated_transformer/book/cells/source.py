@@ -59,7 +59,7 @@ def core(source: str) -> str:
     nodes = [node for node in ast.walk(definition) if isinstance(node, Definition)]
     for node in nodes:
         for statement in node.body:
-            if _is_docstring(statement, node):
+            if statement is node.body[0] and ast.get_docstring(node) is not None:
                 _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 line = (lines[statement.lineno - 1] or "").encode()  # ast counts in bytes
@@ -84,10 +84,6 @@ def core(source: str) -> str:
 def _replace(lines: list[str | None], first: int, last: int, text: str | None) -> None:
     """Put `text` in place of the lines `first` to `last`, counted from 1; None removes them."""
     lines[first - 1 : last] = [text, *[None] * (last - first)]
-
-
-def _is_docstring(statement: ast.stmt, node: Definition) -> bool:
-    return statement is node.body[0] and ast.get_docstring(node) is not None
 
 
 def _blocks(definition: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -8,7 +8,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from annotated_transformer.plotting.palette import INK, MUTED, NEUTRAL, VALUE
 
-Point = tuple[float | int, float | int]
+Number = float | int
+Point = tuple[Number, Number]
 
 
 class Box(NamedTuple):
@@ -46,14 +47,7 @@ class Box(NamedTuple):
 
 
 def draw_box(
-    ax: Axes,
-    x: float | int,
-    y: float | int,
-    width: float | int,
-    height: float | int,
-    label: str,
-    *,
-    color: str = NEUTRAL,
+    ax: Axes, x: Number, y: Number, width: Number, height: Number, label: str, *, color: str = NEUTRAL
 ) -> Box:
     """Draw an operation ("softmax") or a layer as a rounded box, from its lower left corner at (x, y)."""
     style = "round,pad=0,rounding_size=0.1"
@@ -65,11 +59,16 @@ def draw_box(
 
 
 def draw_area(
-    ax: Axes, corner: Point, width: float | int, height: float | int, color: str, share: float, **look: Any
+    ax: Axes, corner: Point, width: Number, height: Number, color: str, share: float, **look: Any
 ) -> None:
     """Draw a rectangle from its lower left corner, edged in a color, and filled by a share of it."""
     look = {"facecolor": to_rgba(color, share), "edgecolor": color, **look}
     ax.add_patch(Rectangle(corner, width, height, **look))
+
+
+def draw_frame(ax: Axes, corner: Point, width: Number, height: Number, color: str = INK, **look: Any) -> None:
+    """Draw the outline of a rectangle from its lower left corner, around what is to be seen."""
+    ax.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=color, **look))
 
 
 def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", *, color: str = INK) -> None:
@@ -89,6 +88,12 @@ def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", 
         offset, ha, va = (6.0, 0.0), "left", "center"
     if label:
         ax.annotate(label, middle, offset, textcoords="offset points", ha=ha, va=va, color=MUTED)
+
+
+def draw_tip(ax: Axes, start: Point, tip: Point, color: str | tuple[float, ...], width: float) -> None:
+    """Draw an arrow of that width, in points, whose tip ends exactly there."""
+    look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, start, arrowprops=look)
 
 
 def draw_line(ax: Axes, *points: Point, color: str = INK) -> None:

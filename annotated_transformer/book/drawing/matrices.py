@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box
-from annotated_transformer.book.drawing.words import write, write_beside
+from annotated_transformer.book.drawing.boxes import Box, Point
+from annotated_transformer.book.drawing.words import Words, write, write_beside
 from annotated_transformer.plotting.palette import INK, KEY_TEXT, MASKED, MUTED, PAPER, QUERY_TEXT
 
 AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT}
@@ -50,12 +50,12 @@ def draw_matrix(
     *,
     color: str,
     name: str = "",
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    rows: Words = (),
+    columns: Words = (),
     axes: tuple[str, str] = ("", ""),
     highlight: Sequence[Highlight] = (),
     mask: Bool[Tensor, "rows columns"] | None = None,
-    size: tuple[float, float] = (1.1, 0.9),
+    size: Point = (1.1, 0.9),
 ) -> Box:
     """Draw a matrix with its numbers in cells of `size`, its lower left corner at (x, y), and return its box.
 
@@ -117,14 +117,7 @@ def write_number(number: float | int | str) -> str:
 
 
 def _draw_cell(
-    ax: Axes,
-    corner: tuple[float, float],
-    size: tuple[float, float],
-    text: str,
-    color: str,
-    *,
-    lit: bool,
-    hidden: bool,
+    ax: Axes, corner: Point, size: Point, text: str, color: str, *, lit: bool, hidden: bool
 ) -> None:
     face = "none" if hidden else to_rgba(color, 0.5 if lit else 0.13)
     hatch = "////" if hidden else None

@@ -1,6 +1,6 @@
 """The book's map of the whole model: encoder and decoder, their three attentions, and the mask of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxtyping import Bool
@@ -12,12 +12,13 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.words import write
+from annotated_transformer.book.drawing.words import Words, write
 from annotated_transformer.plotting.palette import DECODER, ENCODER, INK, KEY, MUTED, NEUTRAL, OUTPUT, PAPER
 
 CELL = 0.6
 FLAT = 1.7  # the height of a box without a mask
-Masks = Mapping[str, Bool[Tensor, "_ _"]]
+Mask = Bool[Tensor, "_ _"]  # of another size in each box
+Names = Mapping[str, str]
 
 
 class Place(NamedTuple):
@@ -37,11 +38,7 @@ PLACES = {
 
 
 def draw_model_map(
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    masks: Masks | None = None,
-    notes: Mapping[str, str] | None = None,
+    source: Words, target: Words, *, masks: Mapping[str, Mask] | None = None, notes: Names | None = None
 ) -> Figure:
     """Draw encoder and decoder with their three attentions, and return the figure.
 
@@ -99,12 +96,7 @@ def _flat(places: Mapping[str, Place]) -> dict[str, Place]:
 
 
 def _draw_attention_box(
-    ax: Axes,
-    name: str,
-    place: Place,
-    tokens: Mapping[str, Sequence[str]],
-    mask: Bool[Tensor, "queries keys"] | None,
-    note: str,
+    ax: Axes, name: str, place: Place, tokens: Mapping[str, Words], mask: Mask | None, note: str
 ) -> Box:
     """Draw one attention with its mask inside, and return its box."""
     box = place.box

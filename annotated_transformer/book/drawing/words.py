@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_box
-from annotated_transformer.plotting.palette import INK, NEUTRAL
+from annotated_transformer.plotting.palette import INK
 
 Words = Sequence[str]
 Curves = Mapping[str, Sequence[float]]  # by their names
@@ -32,32 +32,15 @@ def write_beside(
 
 
 def draw_tokens(
-    ax: Axes,
-    x: float,
-    y: float,
-    words: Sequence[str],
-    *,
-    width: float,
-    height: float = 0.9,
-    gap: float = 0.2,
-    color: str = NEUTRAL,
+    ax: Axes, x: float, y: float, words: Words, *, width: float, gap: float, height: float = 0.9
 ) -> list[Box]:
     """Draw words in boxes of one size, from the corner (x, y) to the right, and return the boxes."""
-    return [
-        draw_box(ax, x + place * (width + gap), y, width, height, word, color=color)
-        for place, word in enumerate(words)
-    ]
+    places = [x + place * (width + gap) for place in range(len(words))]
+    return [draw_box(ax, at, y, width, height, word) for at, word in zip(places, words, strict=True)]
 
 
 def draw_vector(
-    ax: Axes,
-    x: float,
-    y: float,
-    shares: Sequence[float],
-    *,
-    color: str,
-    size: tuple[float, float] = (0.5, 0.5),
-    upright: bool = True,
+    ax: Axes, x: float, y: float, shares: Sequence[float], *, color: str, size: Point, upright: bool = True
 ) -> Box:
     """Draw a vector as cells from its lower left corner (x, y): the larger a share of 1, the darker.
 

@@ -1,10 +1,13 @@
-"""What the checks try: random inputs, the same each time, and attention with common mistakes."""
+"""What the checks try: random inputs, the same each time, and layers and attention with common mistakes."""
 
 import math
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+
+Sublayer = Callable[[Tensor], Tensor]
 
 
 def draw_normal(seed: int, *shape: int) -> Tensor:
@@ -47,3 +50,18 @@ def mistaken_attention(
             mask, -math.inf
         ).softmax(dim=-1) @ value
     return found
+
+
+def run_layer(x: Tensor, *sublayers: Sublayer, norm_first: bool = False, keep: float = 1.0) -> Tensor:
+    """Add to x what each sub-layer returns, and normalize the sum or, with `norm_first`, the next input.
+
+    `keep` is what of x passes a residual connection.
+    """
+    for sublayer in sublayers:
+        total = keep * x + sublayer(_norm(x) if norm_first else x)
+        x = total if norm_first else _norm(total)
+    return x
+
+
+def _norm(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:])

@@ -22,8 +22,6 @@ def probe_accuracy(
     vectors: Float[Tensor, "samples d_model"],
     labels: Int[Tensor, " samples"],
     held_out: Bool[Tensor, " samples"],
-    *,
-    ridge: float = 1e-3,
 ) -> float:
     """Return the accuracy on the held-out samples of a linear map that was fitted to the others.
 
@@ -33,7 +31,7 @@ def probe_accuracy(
     classes = torch.unique(labels)
     targets = (labels[:, None] == classes).to(vectors.dtype)
     fitted = vectors[~held_out]
-    penalty = ridge * len(fitted) * fitted.var() * torch.eye(vectors.size(1), dtype=vectors.dtype)
+    penalty = 1e-3 * len(fitted) * fitted.var() * torch.eye(vectors.size(1), dtype=vectors.dtype)
     weight = torch.linalg.solve(fitted.T @ fitted + penalty, fitted.T @ targets[~held_out])
     predicted = classes[(vectors[held_out] @ weight).argmax(dim=1)]
     return (predicted == labels[held_out]).double().mean().item()

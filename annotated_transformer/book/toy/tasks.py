@@ -17,8 +17,7 @@ def copy_pairs(count: int, *, symbols: int, lengths: range, generator: torch.Gen
     Raises:
         ValueError: If a size is less than 1, or a sequence could be empty.
     """
-    sequences = _random_sequences(count, symbols, lengths, generator)
-    return [_frame(ids, ids) for ids in sequences]
+    return [_frame(ids, ids) for ids in _random_sequences(count, symbols, lengths, generator)]
 
 
 def reverse_pairs(count: int, *, symbols: int, lengths: range, generator: torch.Generator) -> list[Pair]:
@@ -27,8 +26,7 @@ def reverse_pairs(count: int, *, symbols: int, lengths: range, generator: torch.
     With a single length, the first target symbol is always at the same source position. With several
     lengths, a model must find the end of the source, which is harder to learn.
     """
-    sequences = _random_sequences(count, symbols, lengths, generator)
-    return [_frame(ids, ids[::-1]) for ids in sequences]
+    return [_frame(ids, ids[::-1]) for ids in _random_sequences(count, symbols, lengths, generator)]
 
 
 def _frame(source: list[int], target: list[int]) -> Pair:

@@ -27,9 +27,8 @@ def check_scales() -> Answers:
         return F.layer_norm(torch.tensor(token).double(), (4,))
 
     def answer(right: Tensor, mistakes: dict[str, Tensor]) -> Answer:
-        return Answer(
-            right.tolist(), clue, {why: row.tolist() for why, row in mistakes.items()}, tolerance=0.01
-        )
+        rows = {why: row.tolist() for why, row in mistakes.items()}
+        return Answer(right.tolist(), clue, rows, tolerance=0.01)
 
     larger, negative, equal = (190, 110, 130, 130), (-9, -1, -3, -3), (7, 7, 7, 7)
     sample = "the variance is divided by 3 instead of 4"
@@ -176,20 +175,17 @@ def check_folded(answer: Callable[[LayerNorm, nn.Linear], tuple[Tensor, Tensor]]
         wanted = linear(norm(x)).detach()
         weight, bias = answer(norm, linear)
         normed = F.layer_norm(x, (d_in,))
-        folded, plain = linear.weight * norm.gain, linear.bias + linear.weight @ norm.bias
+        folded, evenly = linear.weight * norm.gain, linear.weight * norm.gain.mean()
+        plain = linear.bias + linear.weight @ norm.bias
         mistakes = {
             "β is not folded into the bias": F.linear(normed, folded, linear.bias),
             "γ is not folded into the weight": F.linear(normed, linear.weight, plain),
             "γ scales β, too": F.linear(normed, folded, linear.bias + folded @ norm.bias),
-            "the weight is scaled by the mean of γ": F.linear(
-                normed, linear.weight * norm.gain.mean(), plain
-            ),
+            "the weight is scaled by the mean of γ": F.linear(normed, evenly, plain),
         }
         if d_in == d_out:
-            by_row = linear.weight * norm.gain[:, None]
-            mistakes["γ scales the rows of the weight; it belongs to the columns"] = F.linear(
-                normed, by_row, plain
-            )
+            by_row = F.linear(normed, linear.weight * norm.gain[:, None], plain)
+            mistakes["γ scales the rows of the weight; it belongs to the columns"] = by_row
         what = f"the output of the folded layer for {d_in} features in and {d_out} out"
         expect_close(F.linear(normed, weight, bias), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the folded layer does the work of gain and bias."

@@ -19,6 +19,8 @@ from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
 Cosines = Float[Tensor, "words words"]
+Batch = Float[Tensor, "tokens features"]
+Chosen = Callable[[int, int, int], bool]  # is an entry lit? By its sentence, token, and feature
 ADDED = SECOND  # what a sub-layer adds to the stream
 LOOKS = ((NEUTRAL, ":"), (MUTED, "-."), (FIRST, "-"), (SECOND, "--"))
 
@@ -147,12 +149,8 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
         draw_line(ax, (x, 8.0), (x, 1.5), color=NEUTRAL)
         way = [(x, 8.0)]
         for place, middle in reversed(list(enumerate(middles))):
-            branch = [
-                (x, middle + half),
-                (beyond, middle + half),
-                (beyond, middle - half),
-                (x, middle - half),
-            ]
+            above, below = middle + half, middle - half
+            branch = [(x, above), (beyond, above), (beyond, below), (x, below)]
             draw_line(ax, *branch, color=NEUTRAL)
             draw_over(ax, Box(beyond - 1.0, middle - 0.5, 2.0, 1.0), f"$F_{place + 1}$", color=NEUTRAL)
             way += branch if passed[place] else []
@@ -169,7 +167,7 @@ def draw_blocks(shape: tuple[int, int, int]) -> Figure:
     sentences, tokens, features = shape
     fig, ax = new_canvas(19.5, 0.8 * tokens + 0.45 * sentences + 3.0, width=WIDE)
     top = 0.8 * tokens + 0.45 * sentences + 2.4
-    shared: tuple[tuple[str, str, str, Callable[[int, int, int], bool]], ...] = (
+    shared: tuple[tuple[str, str, str, Chosen], ...] = (
         ("LayerNorm: one mean per token", FIRST, "", lambda s, t, f: s == t == 0),
         ("BatchNorm: one per feature", SECOND, "///", lambda s, t, f: f == features - 1),
     )
@@ -184,13 +182,7 @@ def draw_blocks(shape: tuple[int, int, int]) -> Figure:
 
 
 def _draw_block(
-    ax: Axes,
-    corner: Point,
-    shape: tuple[int, int, int],
-    chosen: Callable[[int, int, int], bool],
-    *,
-    color: str,
-    hatch: str,
+    ax: Axes, corner: Point, shape: tuple[int, int, int], chosen: Chosen, *, color: str, hatch: str
 ) -> None:
     """Draw the cells that are seen of a block, and fill the chosen ones.
 
@@ -231,9 +223,8 @@ def draw_step(moves: Mapping[str, Sequence[Sequence[float]]], depths: Sequence[i
 def draw_depth(sizes: Curves, gradients: Curves, *, ticks: Sequence[float | int]) -> Figure:
     """Draw, on logarithmic scales, the size of the stream after each sub-layer and the gradient before it."""
     fig, axes = new_figure(2, 1, height=6.0)
-    for ax, lines, title in zip(
-        axes, (sizes, gradients), ("Standard deviation of the stream", "Norm of the gradient"), strict=True
-    ):
+    panels = (sizes, "Standard deviation of the stream"), (gradients, "Norm of the gradient")
+    for ax, (lines, title) in zip(axes, panels, strict=True):
         end = -1 if lines is sizes else 0  # the names stand where the lines part
         for (name, values), (color, style) in zip(lines.items(), LOOKS, strict=True):
             ax.plot(range(len(values)), values, color=color, linestyle=style, marker="")
@@ -253,11 +244,7 @@ def draw_depth(sizes: Curves, gradients: Curves, *, ticks: Sequence[float | int]
 
 
 def draw_neighbor(
-    batch: Float[Tensor, "tokens features"],
-    outputs: Mapping[str, Float[Tensor, "tokens features"]],
-    before: Mapping[str, Float[Tensor, "tokens features"]],
-    *,
-    words: Words,
+    batch: Batch, outputs: Mapping[str, Batch], before: Mapping[str, Batch], *, words: Words
 ) -> Figure:
     """Draw a batch whose last token changes, and below it the output of each normalization.
 
@@ -285,9 +272,8 @@ def draw_shares(stacks: Mapping[str, Curves], *, parts: Words) -> Figure:
     fig, axes = new_figure(len(stacks), 1, height=2.4 * len(stacks))
     for ax, (title, groups), part in zip(axes, stacks.items(), parts, strict=True):
         width = 0.8 / len(groups)
-        for place, ((name, values), color, hatch) in enumerate(
-            zip(groups.items(), (FIRST, SECOND), ("", "///"), strict=False)
-        ):
+        bars = zip(groups.items(), ((FIRST, ""), (SECOND, "///")), strict=False)
+        for place, ((name, values), (color, hatch)) in enumerate(bars):
             left = [number - 0.4 + (place + 0.5) * width for number in range(len(values))]
             face = to_rgba(color, 0.75)
             ax.bar(left, values, width, facecolor=face, edgecolor=INK, hatch=hatch, lw=0.6)

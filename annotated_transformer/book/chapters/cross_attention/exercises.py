@@ -103,16 +103,12 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
     x, memory = draw_normal(5, 2, 4, 12), draw_normal(6, 2, 7, 12)
     mask = (torch.arange(7) < torch.tensor([[7], [4]]))[:, None, None]
     wanted = attend(x, memory, memory, mask)
+    mistakes = {"the mask is not used": attend(x, memory, memory)}
     rows: list[int] = []
-    hooks = [
+    for linear in (attend.to_key, attend.to_value):
         linear.register_forward_pre_hook(lambda _, args: rows.append(args[0].size(1)))
-        for linear in (attend.to_key, attend.to_value)
-    ]
     prepared = prepare(attend, memory)
     result = torch.cat([step(attend, x[:, t : t + 1], prepared, mask) for t in range(4)], dim=1)
-    for hook in hooks:
-        hook.remove()
-    mistakes = {"the mask is not used": attend(x, memory, memory)}
     expect_close(result, wanted, what="the output, step by step,", tolerance=1e-9, mistakes=mistakes)
     expect(
         sum(rows) <= 14,

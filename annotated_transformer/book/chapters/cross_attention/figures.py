@@ -14,13 +14,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import (
-    Curves,
-    Words,
-    label_ends,
-    write,
-    write_beside,
-)
+from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -40,6 +34,7 @@ from annotated_transformer.plotting.palette import (
 )
 
 Weights = Float[Tensor, "queries keys"]
+Mask = Bool[Tensor, "queries keys"]
 LEAST = 0.03  # thinner lines are left out
 SMALL = (0.95, 0.85)
 
@@ -53,9 +48,8 @@ def draw_reading(weights: Weights, *, source: Words, target: Words) -> Figure:
     for x, words, color, title in ((0.3, source, KEY, "keys, values"), (9.7, target, QUERY, "queries")):
         top = step * (rows + len(words)) / 2
         ys = [top - step * (number + 1) + 0.25 for number in range(len(words))]
-        places.append(
-            [draw_box(ax, x, y, 4.0, 0.95, word, color=color) for y, word in zip(ys, words, strict=True)]
-        )
+        boxes = [draw_box(ax, x, y, 4.0, 0.95, word, color=color) for y, word in zip(ys, words, strict=True)]
+        places.append(boxes)
         write(ax, x + 2.0, step * rows + 0.75, title, weight="bold")
     for i, line in enumerate(weights.tolist()):
         for j, weight in enumerate(line):
@@ -72,10 +66,8 @@ def draw_two_sequences(
     `matrices` holds z, x, K, V, Q, weights and output; `features` names the two columns of z.
     """
     fig, ax = new_canvas(14.0, 17.6)
-    for x, width, color, title in (
-        (0.1, 8.3, ENCODER, "Encoder: source"),
-        (8.6, 5.3, DECODER, "Decoder: target"),
-    ):
+    sides = (0.1, 8.3, ENCODER, "Encoder: source"), (8.6, 5.3, DECODER, "Decoder: target")
+    for x, width, color, title in sides:
         ax.add_patch(Rectangle((x, 6.85), width, 10.6, facecolor=color, alpha=0.12, lw=0))
         write(ax, x + 0.25, 17.0, title, "left", weight="bold")
     ax.add_patch(Rectangle((8.6, 0.1), 5.3, 6.75, facecolor=DECODER, alpha=0.12, lw=0))
@@ -111,9 +103,9 @@ def draw_two_sequences(
     return fig
 
 
-def draw_layers(source: Words, written: Words, coming: str, *, layers: int = 3) -> Figure:
+def draw_layers(source: Words, written: Words, coming: str) -> Figure:
     """Draw an encoder's output z, which the cross-attention of each decoder layer reads."""
-    step, bottom = 4.0, 2.4
+    step, bottom, layers = 4.0, 2.4, 3
     top = bottom + step * layers
     fig, ax = new_canvas(14.0, top + 2.0)
     for x, color, title in ((0.1, ENCODER, "Encoder"), (8.5, DECODER, "Decoder")):
@@ -147,29 +139,21 @@ def draw_layers(source: Words, written: Words, coming: str, *, layers: int = 3) 
 
 
 def draw_map(
-    weights: Weights,
-    *,
-    source: Words,
-    target: Words,
-    marks: Mapping[str, Bool[Tensor, "queries keys"]] | None = None,
-    height: float = 5.2,
+    weights: Weights, *, source: Words, target: Words, marks: Mapping[str, Mask], height: float = 5.2
 ) -> Figure:
-    """Draw a rectangular map, target down and source across; `marks` are cells to outline.
+    """Draw a rectangular map, target down and source across.
 
     The first of `marks` is outlined solid, the second dashed; their names stand below.
     """
     fig, ax = new_figure(height=height)
     draw_attention(ax, weights, target, source)
-    for (name, cells), (color, style), y in zip(
-        (marks or {}).items(), ((QUERY, "-"), (SECOND, "--")), (0, 1), strict=False
-    ):
+    looks = ("solid", QUERY, "-", -14), ("dashed", SECOND, "--", -30)
+    for (name, cells), (line, color, style, y) in zip(marks.items(), looks, strict=False):
         for i, j in cells.nonzero().tolist():
-            edge = Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False)
-            edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
-            ax.add_patch(edge)
-        said = bool(cells.any()) * f"{'solid' if style == '-' else 'dashed'}: {name}"
-        look = {"xycoords": "axes fraction", "color": MUTED}
-        write_beside(ax, (0, 0), (0, -14 - 16 * y), said, "left", "top", **look)
+            place = j + 0.05, i + 0.05
+            ax.add_patch(Rectangle(place, 0.9, 0.9, fill=False, edgecolor=color, ls=style, lw=2.4))
+        said = bool(cells.any()) * f"{line}: {name}"
+        write_beside(ax, (0, 0), (0, y), said, "left", "top", xycoords="axes fraction", color=MUTED)
     return fig
 
 
@@ -200,14 +184,12 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
         for row in range(rows):
             for column in range(columns):
                 masked = hidden and column > row
-                look = {"facecolor": "none" if masked else to_rgba(color, 0.25), "hatch": "////" * masked}
+                face, edge = ("none", MASKED) if masked else (to_rgba(color, 0.25), color)
+                look: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "hatch": "////" * masked}
                 spot = (x + column * cell, 0.6 + high - (row + 1) * cell)
-                ax.add_patch(
-                    Rectangle(spot, cell, cell, edgecolor=MASKED if masked else color, lw=0.8, **look)  # type: ignore[arg-type]
-                )
+                ax.add_patch(Rectangle(spot, cell, cell, lw=0.8, **look))
         write(ax, x + columns * cell / 2, high + 1.75, title, height="bottom", weight="bold")
-        ends = [r"$n_\mathrm{src}$" if n == n_src else r"$n_\mathrm{tgt}$" for n in (rows, columns)]
-        ends = [f"{name} = {n}" for name, n in zip(ends, (rows, columns), strict=True)]
+        ends = [rf"$n_\mathrm{{{'src' if n == n_src else 'tgt'}}}$ = {n}" for n in (rows, columns)]
         write(ax, x + columns * cell / 2, high + 0.75, ends[1], height="bottom", color=INK)
         write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
@@ -224,9 +206,7 @@ def draw_cut_off(words: tuple[str, str], coming: str, shares: Mapping[str, float
     for place, (title, share) in enumerate(shares.items()):
         x = 0.2 + 7.0 * place
         write(ax, x + 3.2, 9.8, title, weight="bold")
-        sources = [
-            draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word, color=NEUTRAL) for n, word in enumerate(words)
-        ]
+        sources = [draw_box(ax, x + 3.4 * n, 0.3, 3.0, 1.1, word) for n, word in enumerate(words)]
         memory = [draw_box(ax, x + 3.4 * n, 3.6, 3.0, 1.1, f"$z_{n + 1}$", color=ENCODER) for n in range(2)]
         query = draw_box(ax, x, 6.6, 3.0, 1.1, coming, color=QUERY)
         for low, high in zip(sources, memory, strict=True):

@@ -1,12 +1,14 @@
 """Checks of the exercises of the chapter on the decoder (section 3.1 of the paper)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
+from annotated_transformer.book.exercises.inputs import Sublayer, run_layer
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -20,6 +22,7 @@ from annotated_transformer.book.exercises.verdict import (
 
 Decode = Callable[[Tensor], Tensor]
 BOS, EOS = 1, 2
+MATRICES = ("query", "key", "value", "output")  # of an attention
 
 
 @predictions(put="numbers", shows="each label is the input of the next slot, and padding is not counted.")
@@ -45,9 +48,7 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
     rng = torch.Generator().manual_seed(0)
     for n, m, width, inner in ((5, 3, 6, 7), (2, 7, 4, 11), (1, 1, 3, 2)):
         oracle = nn.TransformerDecoderLayer(width, 1, inner, dropout=0.0, batch_first=True).double()
-        names = [
-            f"{part}_{name}" for part in ("self", "cross") for name in ("query", "key", "value", "output")
-        ]
+        names = [f"{part}_{name}" for part in ("self", "cross") for name in MATRICES]
         shapes = dict.fromkeys(names, (width, width))
         shapes |= {"expand": (width, inner), "contract": (inner, width)}
         w = {name: torch.randn(*s, generator=rng, dtype=torch.float64) for name, s in shapes.items()}
@@ -64,50 +65,40 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
             x, z = (torch.randn(size, width, generator=rng, dtype=torch.float64) for size in (n, m))
             hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
             wanted = oracle(x[None], z[None], tgt_mask=hidden)[0]
+        own, cross, network = right = _sublayers(z, w)
         mistakes = {
-            "self-attention is not masked": _layer(x, z, w, masked=False),
-            "cross-attention takes its queries from x; they come from a": _layer(x, z, w, asks_x=True),
-            "the residual connections are missing": _layer(x, z, w, keep=0.0),
-            "the scores are not divided by √d_k": _layer(x, z, w, scale=1.0),
-            "the norms come before the sub-layers; they come after the sums": _layer(
-                x, z, w, norm_first=True
+            "self-attention is not masked": run_layer(x, *_sublayers(z, w, masked=False)),
+            "cross-attention takes its queries from x; they come from a": (
+                run_layer(x, own, partial(lambda answers, _: answers, cross(x)), network)
             ),
-            "cross-attention is missing": _layer(x, z, w, cross=False),
+            "the residual connections are missing": run_layer(x, *right, keep=0.0),
+            "the scores are not divided by √d_k": run_layer(x, *_sublayers(z, w, scale=1.0)),
+            "the norms come before the sub-layers; they come after the sums": (
+                run_layer(x, *right, norm_first=True)
+            ),
+            "cross-attention is missing": run_layer(x, own, network),
         }
         what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
         expect_close(answer(x, z, w), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch's decoder layer."
 
 
-def _layer(
-    x: Tensor,
-    z: Tensor,
-    w: Mapping[str, Tensor],
-    *,
-    masked: bool = True,
-    asks_x: bool = False,
-    keep: float = 1.0,
-    scale: float | None = None,
-    norm_first: bool = False,
-    cross: bool = True,
-) -> Tensor:
-    """Return the output of a decoder layer with a mistake."""
-    first, last = ((lambda y: y), _norm) if not norm_first else (_norm, (lambda y: y))
+def _sublayers(
+    z: Tensor, w: Mapping[str, Tensor], *, masked: bool = True, scale: float | None = None
+) -> tuple[Sublayer, Sublayer, Sublayer]:
+    """Return the two attentions and the network of a decoder layer, perhaps with a mistake."""
 
     def attend(kind: str, asking: Tensor, read: Tensor, causal: bool) -> Tensor:
-        query, key, value = (
-            y @ w[f"{kind}_{part}"] for y, part in ((asking, "query"), (read, "key"), (read, "value"))
-        )
+        inputs = zip((asking, read, read), MATRICES, strict=False)
+        query, key, value = (y @ w[f"{kind}_{name}"] for y, name in inputs)
         output = F.scaled_dot_product_attention(query, key, value, is_causal=causal, scale=scale)
         return output @ w[f"{kind}_output"]
 
-    a = last(keep * x + attend("self", first(x), first(x), masked))
-    b = last(keep * a + attend("cross", x if asks_x else first(a), z, False)) if cross else a
-    return last(keep * b + (first(b) @ w["expand"]).relu() @ w["contract"])
-
-
-def _norm(y: Tensor) -> Tensor:
-    return F.layer_norm(y, y.shape[-1:])
+    return (
+        lambda x: attend("self", x, x, masked),
+        lambda a: attend("cross", a, z, False),
+        lambda b: (b @ w["expand"]).relu() @ w["contract"],
+    )
 
 
 def _table(calls: list[Tensor]) -> Decode:

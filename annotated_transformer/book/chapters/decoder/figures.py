@@ -7,9 +7,7 @@ from textwrap import wrap
 import torch
 from jaxtyping import Bool
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
@@ -21,7 +19,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
     draw_stream,
     write_shape,
 )
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_box, draw_frame
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
 from annotated_transformer.book.drawing.words import Words, draw_tokens, label_ends, write
@@ -64,19 +62,16 @@ def draw_step(
         ax, left, y, blank, color=KEY, rows=tokens[:step], columns=tokens[:step], mask=mask,
         highlight=[row(step - 1)], size=(size, size),
     )  # fmt: skip
-    ax.add_patch(
-        Rectangle((left, bottom), total * size, total * size, fill=False, edgecolor=NEUTRAL, ls=":", lw=1)
-    )
+    draw_frame(ax, (left, bottom), total * size, total * size, NEUTRAL, ls=":", lw=1)
     first = 6.9
     draw_arrow(ax, (left + step * size, y + size / 2), (right - 0.2, first), color=QUERY)
     write(ax, right, first + 1.0, "comes out", "left", color=MUTED)
     for place, (word, probability) in enumerate(candidates.items()):
         height = first - place * 1.05
-        bar = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": INK, "lw": 0.6}
-        ax.add_patch(Rectangle((right, height - 0.35), max(0.05, 6.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
-        weight = "bold" if place == 0 else "normal"
-        percent = f"{100 * probability:.0f}" if probability >= 0.005 else "<1"
-        write(ax, right + 0.1, height, f"{word}  {percent}%", "left", weight=weight)
+        spot, wide = (right, height - 0.35), max(0.05, 6.0 * probability)
+        color, weight = (OUTPUT, "bold") if place == 0 else (NEUTRAL, "normal")
+        draw_area(ax, spot, wide, 0.7, color, 0.5, edgecolor=INK, lw=0.6)
+        write(ax, right + 0.1, height, f"{word}  {_percent(probability)}", "left", weight=weight)
     draw_box(ax, right, bottom, 21.8 - right, 3.3, "", color=ENCODER)
     lines = ["also goes in, at each step: $z$,", f"{source_tokens} source tokens of", *wrap(source, 24)]
     for place, line in enumerate(lines):
@@ -102,17 +97,12 @@ def draw_decoder_block() -> Figure:
     write_shape(ax, x, 4.4, TARGET)
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
-    for label, inside, color, inputs in (
-        (
-            "self-attention",
-            r"masked, $h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
-            NEUTRAL,
-            ["$V$", "$K$", "$Q$"],
-        ),
-        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", NEUTRAL, ["$Q$"]),
-        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", NEUTRAL, [""]),
+    for label, inside, inputs in (
+        ("self-attention", r"masked, $h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", ["$V$", "$K$", "$Q$"]),
+        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", ["$Q$"]),
+        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", [""]),
     ):
-        box = _draw_sublayer(ax, x, y, label, inside, color, inputs)
+        box = _draw_sublayer(ax, x, y, label, inside, inputs)
         if label == "cross-attention":
             z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=ENCODER)
             write(ax, 0.1, z.y + 2.0, SOURCE, "left", color=MUTED)
@@ -129,9 +119,9 @@ def draw_decoder_block() -> Figure:
     return fig
 
 
-def _draw_sublayer(ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Words) -> Box:
+def _draw_sublayer(ax: Axes, x: float, y: float, label: str, inside: str, inputs: Words) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
-    box = draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
+    box = draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "")
     middle, end = box.center[0], y + 3.5
     write(ax, middle, box.y + 1.2, label, weight="bold")
     write(ax, middle, box.y + 0.5, inside, color=INK)
@@ -194,9 +184,7 @@ def draw_two_modes(target: Words, table: Mapping[str, Mapping[str, float]]) -> F
         ("Free running: what comes out goes in next", own, 0.2, True),
     ):
         write(ax, 0.1, y + 4.7, title, "left", weight="bold")
-        below = draw_tokens(
-            ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1, color=NEUTRAL
-        )
+        below = draw_tokens(ax, 0.1, y, words[:-1], width=0.7 * pitch, gap=0.3 * pitch, height=1.1)
         for place, box in enumerate(below):
             choices = table[" ".join(words[: place + 1])]
             word = max(choices, key=lambda each: choices[each])
@@ -205,9 +193,8 @@ def draw_two_modes(target: Words, table: Mapping[str, Mapping[str, float]]) -> F
             if not free and word != target[place + 1]:
                 write(ax, box.right[0] + 0.1, y + 3.35, "≠", "left", fontsize=18)
             if free and place + 1 < len(below):
-                draw_arrow(
-                    ax, (out.right[0], out.y), (below[place + 1].x, below[place + 1].top[1]), color=OUTPUT
-                )
+                after = below[place + 1]
+                draw_arrow(ax, (out.right[0], out.y), (after.x, after.top[1]), color=OUTPUT)
     return fig
 
 
@@ -224,13 +211,15 @@ def draw_top_words(inputs: Words, tops: Sequence[Mapping[str, float]]) -> Figure
         box = draw_box(ax, 0.1, y, 3.3, 1.0, word, color=NEUTRAL)
         draw_arrow(ax, box.right, (4.2, box.right[1]))
         for place, (candidate, share) in enumerate(line.items()):
-            x = 4.3 + width * place
-            look = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": "none"}
-            ax.add_patch(Rectangle((x, y), max(0.05, (width - 0.3) * share), 1.0, **look))  # type: ignore[arg-type]
-            percent = f"{100 * share:.0f}" if share >= 0.005 else "<1"
-            weight = "bold" if place == 0 else "normal"
-            write(ax, x + 0.12, y + 0.5, f"{candidate} {percent}%", "left", weight=weight)
+            x, wide = 4.3 + width * place, max(0.05, (width - 0.3) * share)
+            color, weight = (OUTPUT, "bold") if place == 0 else (NEUTRAL, "normal")
+            draw_area(ax, (x, y), wide, 1.0, color, 0.5, edgecolor="none")
+            write(ax, x + 0.12, y + 0.5, f"{candidate} {_percent(share)}", "left", weight=weight)
     return fig
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.005 else "<1%"
 
 
 def draw_leaks(grids: Mapping[str, Bool[Tensor, "rows slots"]], slot: int) -> Figure:
@@ -242,16 +231,11 @@ def draw_leaks(grids: Mapping[str, Bool[Tensor, "rows slots"]], slot: int) -> Fi
         x, y = 1.9 + 10.4 * place, 1.3
         for i, line in enumerate(changed.tolist()):
             for j, hit in enumerate(line):
-                color = FIRST if hit and j <= i else SECOND if hit else NEUTRAL
-                look = {
-                    "facecolor": to_rgba(color, 0.6 if hit else 0.08),
-                    "hatch": "xx" if hit and j > i else None,
-                }
-                corner = (x + j * size, y + (count - 1 - i) * size)
-                ax.add_patch(Rectangle(corner, size, size, edgecolor=NEUTRAL, lw=0.7, **look))  # type: ignore[arg-type]
-        ax.add_patch(
-            Rectangle((x + slot * size, y), size, size * count, fill=False, edgecolor=INK, lw=2.5, zorder=5)
-        )
+                color, hatch = (SECOND, "xx") if j > i else (FIRST, None)
+                face, share, hatch = (color, 0.6, hatch) if hit else (NEUTRAL, 0.08, None)
+                corner = x + j * size, y + (count - 1 - i) * size
+                draw_area(ax, corner, size, size, face, share, hatch=hatch, edgecolor=NEUTRAL, lw=0.7)
+        draw_frame(ax, (x + slot * size, y), size, size * count, lw=2.5, zorder=5)
         write(ax, x, y + size * count + 1.2, title, "left", weight="bold")
         write(ax, x + (slot + 0.5) * size, 0.9, f"token {slot} replaced", height="top")
         if place == 0:

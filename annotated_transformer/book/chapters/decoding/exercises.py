@@ -3,11 +3,15 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, equal
 
+from annotated_transformer.book.chapters.decoding.step_decoders import END as END_NAME
+from annotated_transformer.book.chapters.decoding.step_decoders import TableDecoder
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
@@ -80,45 +84,21 @@ def random_tree(seed: int) -> Next:
     return following
 
 
-class TreeDecoder:
-    """The tree as a step decoder of the package."""
-
-    def __init__(self, following: Next, src: Tensor) -> None:
-        """Begin with nothing."""
-        self.following = following
-        self.texts: list[Prefix | None] = [None] * len(src)
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """Append a token, the first of which is BOS."""
-        self.texts = [
-            () if text is None else (*text, token)
-            for text, token in zip(self.texts, tokens.tolist(), strict=True)
-        ]
-        logits = torch.full((len(self.texts), max(SYMBOLS) + 1), -math.inf, dtype=torch.float64)
-        for row, text in enumerate(self.texts):
-            for token, log_prob in self.following(text or ()).items():
-                logits[row, token] = log_prob
-        return logits
-
-    def select(self, rows: Tensor) -> None:
-        """Keep some rows."""
-        self.texts = [self.texts[row] for row in rows.tolist()]
-
-
 def package_beam(following: Next, size: int) -> Found:
     """Return what the package's beam search finds without a penalty."""
-    model = Transformer(
-        TransformerConfig(
-            vocab_size=max(SYMBOLS) + 1, max_length=LIMIT, num_layers=1, d_model=2, num_heads=1, d_ff=2
-        )
+    names = "", "", END_NAME, *map(str, SYMBOLS)
+    table = {
+        " ".join(map(str, prefix)): {names[token]: math.exp(p) for token, p in following(prefix).items()}
+        for length in range(LIMIT)
+        for prefix in product(SYMBOLS, repeat=length)
+    }
+    config = TransformerConfig(
+        vocab_size=len(names), max_length=LIMIT, num_layers=1, d_model=2, num_heads=1, d_ff=2
     )
     best = beam_search(
-        model,
-        torch.tensor([[END]]),
-        beam_size=size,
-        length_penalty=PlainLength(0.0),
-        decoder=lambda _, src: TreeDecoder(following, src),
-    )
+        Transformer(config), torch.tensor([[END]]), beam_size=size,
+        length_penalty=PlainLength(0.0), decoder=partial(TableDecoder, table, names),
+    )  # fmt: skip
     return tuple(token for token in best.ids[0].tolist() if token), best.log_probs.item()
 
 
@@ -194,15 +174,11 @@ def check_beam(answer: Callable[[Next, int, int, int], Found]) -> str:
     expect_without(answer, PACKAGE)
     for seed in TREES:
         following = random_tree(seed)
-        for size in (1, 2, 3, 5):
+        for size in (1, 2, 3, 5, 4**LIMIT):
             found = answer(following, END, size, LIMIT)
             what = f"with following=checks.random_tree({seed}), end={END}, size={size}, limit={LIMIT}"
-            _expect_found(
-                found, package_beam(following, size), what, partial(_mistaken_beam, following, size)
-            )
-        found = answer(following, END, 4**LIMIT, LIMIT)
-        what = f"with following=checks.random_tree({seed}), end={END}, size={4**LIMIT}, limit={LIMIT}"
-        _expect_found(found, exhaustive(following), what, partial(_mistaken_beam, following, 4**LIMIT))
+            wanted = package_beam(following, size) if size < 4**LIMIT else exhaustive(following)
+            _expect_found(found, wanted, what, partial(_mistaken_beam, following, size))
     return "it agrees with the package, and with exhaustive search where the beam is wide enough."
 
 
@@ -222,9 +198,8 @@ def check_top_p(answer: Callable[[Tensor, float], Tensor]) -> str:
         result = expect_tensor(answer(logits, p), what="the result")
         expect_shape(result, logits, what="the result")
         low = bool((result[~wanted.isfinite()] < -1e3).all()) and not bool(result.isinf().any())
-        expect(
-            not low or p == 1.0, "the other tokens should be −∞; a large negative number can still be drawn."
-        )
+        why = "the other tokens should be −∞; a large negative number can still be drawn."
+        expect(not low or p == 1.0, why)
         kept, right = result.isfinite(), wanted.isfinite()
         _expect_kept(kept, right, logits, p)
         probabilities = logits.log_softmax(dim=-1)
@@ -266,10 +241,8 @@ def _expect_kept(kept: Tensor, right: Tensor, logits: Tensor, p: float) -> None:
 def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], tuple[Tensor, Past]]) -> str:
     """Judge `answer(x, past, w_q, w_k, w_v)`, exercise ex-debug-cache, by one causal pass."""
     x, w_q, w_k, w_v = draw_normal(0, 6, 4), *(draw_normal(seed, 4, 4) for seed in (1, 2, 3))
-    scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(4)
-    hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    wanted = scores.masked_fill(hidden, -math.inf).softmax(dim=-1) @ (x @ w_v)
     query, key, value = x @ w_q, x @ w_k, x @ w_v
+    wanted = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     past: Past = None
     outputs = []
     for position in range(6):

@@ -16,6 +16,7 @@ from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEU
 
 Table = Mapping[str, Mapping[str, float]]  # the next words of each text so far, with their probabilities
 Step = tuple[Mapping[str, float], Sequence[str]]  # all continuations with their probabilities, and those kept
+Prefix = tuple[str, float, float]  # a text, where its part of the bar begins, and its share of the whole
 
 LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
 # Of the tree, in tenths of an inch: distances, and a word's box.
@@ -71,12 +72,10 @@ def draw_tree(
 def _draw_word(ax: Axes, box: Box, word: str, share: str, kind: str) -> None:
     """Draw a word, and below it the probability of the text up to it."""
     ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, **LOOK[kind]))  # type: ignore[arg-type]
-    ink = INK if kind == "kept" else MUTED
-    weight = "bold" if kind == "kept" else "normal"
+    ink, weight = (INK, "bold") if kind == "kept" else (MUTED, "normal")
     x, middle = box.center
     write(ax, x, middle + bool(share), word, color=ink, weight=weight)
-    if share:
-        write(ax, x, middle - 1.1, share, color=ink, weight=weight)
+    write(ax, x, middle - 1.1, share, color=ink, weight=weight)
     if kind == "dropped":
         half = 0.5 * len(word) + 0.3
         draw_line(ax, (x - half, middle + bool(share)), (x + half, middle + bool(share)), color=MUTED)
@@ -132,7 +131,7 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
 
     Those that are more likely than the text `found` are filled; at the right is how many these are.
     """
-    rows: list[list[tuple[str, float, float]]] = []  # of each length: prefixes, where they begin, their share
+    rows: list[list[Prefix]] = []  # of each length
     level = [("", 0.0, 1.0)]
     while level := list(_continued(table, level, end)):
         rows.append(level)
@@ -143,12 +142,9 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
         write(ax, left - 1, y + 1.6, f"length {length + 1}", "right", color=MUTED)
         for text, start, share in prefixes:
             wins = share > found + 1e-9
-            look = (
-                {"facecolor": to_rgba(FIRST, 0.45), "lw": 1.5} if wins else {"facecolor": "none", "lw": 0.8}
-            )
+            face, edge, lw = (to_rgba(FIRST, 0.45), FIRST, 1.5) if wins else ("none", NEUTRAL, 0.8)
             box = Box(left + width * start, y, width * share, 3.2)
-            edge = FIRST if wins else NEUTRAL
-            ax.add_patch(Rectangle((box.x, y), box.width, box.height, edgecolor=edge, **look))  # type: ignore[arg-type]
+            ax.add_patch(Rectangle(box[:2], box.width, 3.2, facecolor=face, edgecolor=edge, lw=lw))
             word = "end" if text.endswith(end) else text.split()[-1]
             if len(word) + 0.6 < box.width:
                 write(ax, *box.center, word, color=INK if wins else MUTED)
@@ -162,9 +158,7 @@ def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
     return fig
 
 
-def _continued(
-    table: Table, level: Sequence[tuple[str, float, float]], end: str
-) -> Iterator[tuple[str, float, float]]:
+def _continued(table: Table, level: Sequence[Prefix], end: str) -> Iterator[Prefix]:
     """Yield the continuations of some prefixes, each with where it begins and its share of the whole."""
     for text, start, share in level:
         if not text.endswith(end):
@@ -189,12 +183,10 @@ def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
             lit = row == (2 * place + 1) % rows
             if lit:
                 path.append((x, y))
-            edge, face = (FIRST, to_rgba(FIRST, 0.3)) if lit else (NEUTRAL, "none")
+            face, edge, lw = (to_rgba(FIRST, 0.3), FIRST, 2) if lit else ("none", NEUTRAL, 0.8)
             corner = x - 0.45 * step, y - 1.3
             ax.add_patch(Rectangle(corner, 0.9 * step, 2.6, facecolor=PAPER, edgecolor="none"))
-            ax.add_patch(
-                Rectangle(corner, 0.9 * step, 2.6, facecolor=face, edgecolor=edge, lw=2 if lit else 0.8)
-            )
+            ax.add_patch(Rectangle(corner, 0.9 * step, 2.6, facecolor=face, edgecolor=edge, lw=lw))
             write(ax, x, y, word, weight="bold" if lit else "normal")
     ax.plot(*zip(*path, (end, middle), strict=True), color=FIRST, lw=3, ls="-", marker="", zorder=0)
     write(ax, 5, middle, "start", "right")
@@ -235,9 +227,8 @@ def draw_outputs(
 def draw_beams(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
     """Draw BLEU and the length of the translations over the beam size, a line for each length penalty."""
     fig, axes = new_figure(1, 2, width=WIDE, height=2.9)
-    for ax, (part, title) in zip(
-        axes, {"bleu": "BLEU", "length_ratio": "length / reference"}.items(), strict=True
-    ):
+    parts = ("bleu", "BLEU"), ("length_ratio", "length / reference")
+    for ax, (part, title) in zip(axes, parts, strict=True):
         for (key, name), (color, style, mark) in zip(names.items(), LINES, strict=False):
             shown = [round(row[part][key], 3) for row in rows]
             ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, markersize=5)

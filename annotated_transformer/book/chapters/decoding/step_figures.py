@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
@@ -37,7 +36,7 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
 
 
 def draw_cache(words: Sequence[str]) -> Figure:
-    """Draw which positions each step computes without a cache, and with one."""
+    """Draw which positions each step computes without a cache, and with one, where it reads the others."""
     count = len(words)
     fig, ax = new_canvas(2 * count + 4.4, count + 4.0)
     for left, title, cached in ((1.3, "without a cache", False), (count + 3.2, "with a cache", True)):
@@ -49,17 +48,13 @@ def draw_cache(words: Sequence[str]) -> Figure:
             for position in range(step + 1):
                 computed = not cached or position == step
                 filled += computed
-                _draw_state(ax, left + position, y, computed)
+                color, hatch, share = (FIRST, "", 0.6) if computed else (KEY, "\\\\", 0.15)
+                corner = left + position, y
+                draw_area(ax, corner, 1, 1, color, share, edgecolor=INK, hatch=hatch, lw=1)
         for position, word in enumerate(words):
             write(ax, left + position + 0.5, count + 1.2, word, height="bottom", rotation=90)
         write(ax, left, 0.45, f"{filled} computed", "left")
     return fig
-
-
-def _draw_state(ax: Axes, x: float, y: float, computed: bool) -> None:
-    """Draw a position that a step computes, or whose keys and values it reads from the cache."""
-    color, hatch, alpha = (FIRST, "", 0.6) if computed else (KEY, "\\\\", 0.15)
-    draw_area(ax, (x, y), 1, 1, color, alpha, edgecolor=INK, hatch=hatch, lw=1)
 
 
 def draw_loop(word: str, other: str, again: float, *, steps: int) -> Figure:

@@ -8,13 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
-from annotated_transformer.book.exercises.inputs import draw_normal
+from annotated_transformer.book.exercises.inputs import Sublayer, draw_normal, run_layer
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
 Layer = Callable[[Tensor, Tensor | None], Tensor]
+Matrices = Mapping[str, Tensor]
 
 
 @predictions(
@@ -37,7 +38,7 @@ def check_change() -> Answers:
 
 
 @judge
-def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Tensor]) -> str:
+def check_encoder_layer(answer: Callable[[Tensor, Matrices, int], Tensor]) -> str:
     """Judge `answer(x, w, heads)`, exercise ex-encoder-layer, by PyTorch's layer."""
     expect_without(answer, PACKAGE, "nn", "torch.nn.modules", "scaled_dot_product_attention")
     rng = torch.Generator().manual_seed(0)
@@ -57,47 +58,38 @@ def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Te
             oracle.linear2.weight.copy_(w["contract"].T)
             x = torch.randn(tokens, width, generator=rng, dtype=torch.float64)
             wanted = oracle(x[None])[0]
+        right = _sublayers(w, heads)
         mistakes = {
-            "the norms come before the sub-layers; post-norm has them after the sums": _layer(
-                x, w, heads, norm_first=True
+            "the norms come before the sub-layers; post-norm has them after the sums": (
+                run_layer(x, *right, norm_first=True)
             ),
-            "the residual connections are missing": _layer(x, w, heads, keep=0.0),
-            "the scores are not divided by √d_k": _layer(x, w, heads, scale=1.0),
-            "the scores are divided by √d_model; the width of one head is d_k": _layer(
-                x, w, heads, scale=width**-0.5
+            "the residual connections are missing": run_layer(x, *right, keep=0.0),
+            "the scores are not divided by √d_k": run_layer(x, *_sublayers(w, heads, scale=1.0)),
+            "the scores are divided by √d_model; the width of one head is d_k": (
+                run_layer(x, *_sublayers(w, heads, scale=width**-0.5))
             ),
-            "the ReLU is missing": _layer(x, w, heads, relu=False),
-            "the heads are cut by one `view`, without swapping axes": _layer(x, w, heads, swapped=False),
+            "the ReLU is missing": run_layer(x, *_sublayers(w, heads, relu=False)),
+            "the heads are cut by one `view`, without swapping axes": (
+                run_layer(x, *_sublayers(w, heads, swapped=False))
+            ),
         }
         what = f"the output for {plural(tokens, 'token')} of width {width} and {plural(heads, 'head')}"
         expect_close(answer(x, w, heads), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch's encoder layer."
 
 
-def _layer(
-    x: Tensor,
-    w: Mapping[str, Tensor],
-    heads: int,
-    *,
-    norm_first: bool = False,
-    keep: float = 1.0,
-    scale: float | None = None,
-    relu: bool = True,
-    swapped: bool = True,
-) -> Tensor:
-    """Return the output of an encoder layer with a mistake."""
-    n, width = x.shape
+def _sublayers(
+    w: Matrices, heads: int, *, scale: float | None = None, relu: bool = True, swapped: bool = True
+) -> tuple[Sublayer, Sublayer]:
+    """Return the attention and the network of an encoder layer, perhaps with a mistake."""
 
-    def norm(y: Tensor) -> Tensor:
-        return F.layer_norm(y, (width,))
+    def cut(y: Tensor) -> Tensor:
+        if swapped:
+            return y.unflatten(1, (heads, -1)).transpose(0, 1)
+        return y.reshape(heads, len(y), -1)
 
     def attend(y: Tensor) -> Tensor:
-        parts = [y @ w[name] for name in ("query", "key", "value")]
-        if not swapped:
-            query, key, value = (part.reshape(heads, n, -1) for part in parts)
-            read = F.scaled_dot_product_attention(query, key, value)
-            return read.transpose(0, 1).flatten(1) @ w["output"]
-        query, key, value = (part.unflatten(1, (heads, -1)).transpose(0, 1) for part in parts)
+        query, key, value = (cut(y @ w[name]) for name in ("query", "key", "value"))
         read = F.scaled_dot_product_attention(query, key, value, scale=scale)
         return read.transpose(0, 1).flatten(1) @ w["output"]
 
@@ -105,11 +97,7 @@ def _layer(
         inner = y @ w["expand"]
         return (inner.relu() if relu else inner) @ w["contract"]
 
-    if norm_first:
-        y = x + attend(norm(x))
-        return y + network(norm(y))
-    y = norm(keep * x + attend(x))
-    return norm(keep * y + network(y))
+    return attend, network
 
 
 @judge
@@ -129,9 +117,8 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     expect_close(result, wanted, what="the mean", tolerance=1e-9, mistakes=mistakes)
     result = answer(z.masked_fill(~is_word[..., None], math.nan), is_word)
     spread = isinstance(result, Tensor) and bool(result.isnan().any())
-    expect(
-        not spread, "NaN in the padding reaches the mean: 0 · NaN is NaN, so a product does not remove it."
-    )
+    why = "NaN in the padding reaches the mean: 0 · NaN is NaN, so a product does not remove it."
+    expect(not spread, why)
     expect_close(result, wanted, what="the mean with NaN in the padding", tolerance=1e-9)
     return "padding has no influence, whatever stands there."
 

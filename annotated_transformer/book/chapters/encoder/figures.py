@@ -18,7 +18,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
     draw_stream,
     write_shape,
 )
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_frame
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
 from annotated_transformer.book.drawing.words import write
@@ -77,11 +77,9 @@ def list_stops(
     Attention has the weights `weights` and the output `read`, which makes `a`. The feed-forward network has
     the hidden units `hidden` and the output `added`, which makes `z`.
     """
-    wide, inner, square = (
-        f"{WIDE} = {x.size(0)} × {x.size(1)}",
-        rf"$n \times d_\mathrm{{ff}}$ = {hidden.size(0)} × {hidden.size(1)}",
-        rf"$h \times n \times n$ = 1 × {x.size(0)} × {x.size(0)}",
-    )
+    wide = f"{WIDE} = {x.size(0)} × {x.size(1)}"
+    inner = rf"$n \times d_\mathrm{{ff}}$ = {hidden.size(0)} × {hidden.size(1)}"
+    square = rf"$h \times n \times n$ = 1 × {x.size(0)} × {x.size(0)}"
     units = [str(unit + 1) for unit in range(hidden.size(1))]
     attended, fed = {"x": x, "output of attention": read}, {"normalized": a, "output of feed-forward": added}
     return [
@@ -99,7 +97,6 @@ def list_stops(
 
 def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> Figure:
     """Draw a layer with one place lit, and beside it the numbers that arrive there and leave it."""
-
     fig, ax = new_canvas(14.0, 14.2)
     x, low = 1.1, 0.6
     ax.add_patch(Rectangle((0.15, low), 5.75, 12.7, facecolor=to_rgba(ENCODER, 0.14), lw=0))
@@ -108,9 +105,8 @@ def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> F
     lit["x"] = Box(x - 0.4, 0.1, 0.8, 0.5)
     draw_arrow(ax, (x, 13.3), (x, 14.05), color=FIRST)
     spot = lit[stop.station]
-    edge = Rectangle((spot.x - 0.12, spot.y - 0.12), spot.width + 0.24, spot.height + 0.24, zorder=6)
-    edge.set(fill=False, edgecolor=QUERY, linewidth=3)
-    ax.add_patch(edge)
+    around = (spot.x - 0.12, spot.y - 0.12), spot.width + 0.24, spot.height + 0.24
+    draw_frame(ax, *around, QUERY, lw=3, zorder=6)
     write(ax, 6.3, 13.65, stop.title, "left", weight="bold")
     write(ax, 6.3, 12.85, stop.shape, "left", color=MUTED)
     size, left, y = (1.43, 0.95), 8.15, 9.6
@@ -136,11 +132,11 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
     """Draw the two sub-layers of a post-norm layer on a stream at `x`; return where each station stands."""
     found: dict[str, Box] = {}
     parts = (
-        ("attention", "self-attention" if detail else "attention", r"weights $h \times n \times n$", NEUTRAL),
-        ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$", NEUTRAL),
+        ("attention", "self-attention" if detail else "attention", r"weights $h \times n \times n$"),
+        ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$"),
     )
-    for number, (station, label, inside, color) in enumerate(parts, start=1):
-        box = draw_box(ax, x + 1.15, y + 1.2, width, 1.9 if detail else 1.2, "", color=color)
+    for number, (station, label, inside) in enumerate(parts, start=1):
+        box = draw_box(ax, x + 1.15, y + 1.2, width, 1.9 if detail else 1.2, "")
         middle, end = box.center[0], box.top[1] + 0.75
         if detail:
             write(ax, middle, box.y + 1.33, label, weight="bold")
@@ -155,10 +151,7 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         if detail:
             write_shape(ax, middle, end + 0.3, WIDE, 0.15)
             write_shape(ax, x, y + 1.9, WIDE, LEFT)
-        found |= {
-            station: box,
-            f"add {number}": Box(x - 0.42, end - 0.42, 0.84, 0.84),
-            f"norm {number}": norm,
-        }
+        found[station], found[f"norm {number}"] = box, norm
+        found[f"add {number}"] = Box(x - 0.42, end - 0.42, 0.84, 0.84)
         y = norm.top[1]
     return found

@@ -149,10 +149,8 @@ def draw_opinions(scale: Mapping[str, int]) -> Figure:
         write(ax, x, 0.6, f"{value:+d}".replace("-", "−"), color=MUTED)
         if value > 0:
             bend = {"arrowstyle": "<|-|>", "connectionstyle": f"arc3,rad={0.32 if value == reach else 0.25}"}
-            ax.annotate(
-                "", (7 - (x - 7), 2.15), (x, 2.15),
-                arrowprops={**bend, "mutation_scale": 14, "color": INK, "lw": 1.5},
-            )  # fmt: skip
+            look = {**bend, "mutation_scale": 14, "color": INK, "lw": 1.5}
+            ax.annotate("", (14 - x, 2.15), (x, 2.15), arrowprops=look)
     write(ax, 7, 4.25, "not", style="italic")
     return fig
 
@@ -167,8 +165,7 @@ def draw_limits(limits: Mapping[str, float], reached: Curves) -> Figure:
     most = 1.12 * max(*limits.values(), *(value for values in reached.values() for value in values))
     for row, name in enumerate(names):
         color, mark = (SECOND, "s") if name in limits else (FIRST, "o")
-        if name in limits:
-            limit = limits[name]
+        if (limit := limits.get(name)) is not None:
             ax.barh(row, limit, height=0.7, color="none", edgecolor=MASKED, hatch="////", lw=0)
             ax.plot([limit] * 2, [row - 0.35, row + 0.35], color=INK, lw=3, ls="-", marker="")
             write(ax, max(limit, *reached.get(name, [0])) + 0.18, row, f"{limit:.1f}", "left")

@@ -46,10 +46,12 @@ def check_rotary(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str:
         result = answer(x, position, base)
         wanted, overwritten = _rotated(x, places, base), _overwritten(x, places, base)
         halves = [wanted[:, 0::2], wanted[:, 1::2]]
-
+        apart = torch.tensor([0, 3, 1, 4, 2, 5])  # pairs of features half the width apart
         mistakes = {
             "it turns in the other direction": _rotated(x, [-place for place in places], base),
-            "features i and i + d/2 are taken as a pair": _rotated_halves(x, places, base),
+            "features i and i + d/2 are taken as a pair": (
+                _rotated(x[:, apart], places, base)[:, apart.argsort()]
+            ),
             "the first feature of a pair is overwritten before the second is computed": overwritten,
             "the first features of all pairs stand before the second ones": torch.cat(halves, dim=1),
             "the given positions are not used": _rotated(x, range(len(places)), base),
@@ -75,12 +77,6 @@ def _rotated(x: Tensor, places: Iterable[int], base: float) -> Tensor:
     return torch.stack(rows)
 
 
-def _rotated_halves(x: Tensor, places: Iterable[int], base: float) -> Tensor:
-    """Turn pairs of features half the width apart."""
-    order = torch.arange(x.size(1)).view(2, -1).T.flatten()
-    return _rotated(x[:, order], places, base)[:, order.argsort()]
-
-
 def _overwritten(x: Tensor, places: Iterable[int], base: float) -> Tensor:
     """Turn each pair in place, so that its second feature is computed from the new first one."""
     result = _rotated(x, places, base)
@@ -91,28 +87,25 @@ def _overwritten(x: Tensor, places: Iterable[int], base: float) -> Tensor:
     return result
 
 
+def _read(query: Tensor, key: Tensor, value: Tensor, scale: float = 2.0) -> Tensor:
+    return (query @ key.mT / scale).softmax(dim=-1) @ value
+
+
 @judge
 def check_grouped(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(query, key, value)`, exercise ex-debug-grouped, head by head."""
     for heads, shared in ((6, 2), (6, 3), (4, 1)):
         query = draw_normal(heads, heads, 5, 7)
         key, value = draw_normal(1, shared, 5, 7), draw_normal(2, shared, 5, 7)
-        group = heads // shared
-
-        def read(
-            number: int, owner: int, scale: float, q: Tensor = query, k: Tensor = key, v: Tensor = value
-        ) -> Tensor:
-            return (q[number] @ k[owner].T / scale).softmax(dim=-1) @ v[owner]
-
+        owners = [number // (heads // shared) for number in range(heads)]
+        in_turn = [number % shared for number in range(heads)]
         root, other = math.sqrt(7), math.sqrt(heads)
-        wanted = torch.stack([read(n, n // group, root) for n in range(heads)])
+        wanted = _read(query, key[owners], value[owners], root)
         mistakes = {
-            "neither bug is repaired": torch.stack([read(n, n % shared, other) for n in range(heads)]),
-            "the heads are still repeated as a, b, a, b": torch.stack(
-                [read(n, n % shared, root) for n in range(heads)]
-            ),
-            "the scores are still divided by the root of the number of heads": torch.stack(
-                [read(n, n // group, other) for n in range(heads)]
+            "neither bug is repaired": _read(query, key[in_turn], value[in_turn], other),
+            "the heads are still repeated as a, b, a, b": _read(query, key[in_turn], value[in_turn], root),
+            "the scores are still divided by the root of the number of heads": (
+                _read(query, key[owners], value[owners], other)
             ),
         }
         what = f"with {heads} heads of queries and {shared} of keys, the output"
@@ -133,12 +126,8 @@ def check_gated_width(d_model: int, d_ff: int, g: float) -> Answer:
         "only the keys, or only the values, are grouped": 2 / 3 * (d_ff + (1 - g) * d_model / 2),
         "the gate is not counted": d_ff + (1 - g) * d_model,
     }
-    return Answer(
-        width,
-        "Count the weights before and after: two maps shrink, and a third joins the network.",
-        mistakes,
-        1e-4,
-    )
+    clue = "Count the weights before and after: two maps shrink, and a third joins the network."
+    return Answer(width, clue, mistakes, 1e-4)
 
 
 @formula(
@@ -176,29 +165,24 @@ def check_rolling(answer: Callable[[Tensor, Tensor, Tensor, Past, int], tuple[Te
             output, past = result
             outputs.append(output)
         for place in reversed(range(9)):  # at the last token, the mistakes differ most
-            first = max(0, place - window + 1)
-
-            def read(
-                low: int, high: int, q: Tensor = query[place], k: Tensor = key, v: Tensor = value
-            ) -> Tensor:
-                return (k[low:high] @ q / 2).softmax(dim=0) @ v[low:high]
-
+            end = place + 1
+            first = max(0, end - window)
+            asks, past_keys, past_values = query[place], key[first:end], value[first:end]
+            wanted = _read(asks, past_keys, past_values)
+            wider, old = slice(max(0, first - 1), end), slice(max(0, place - window), max(1, place))
             mistakes = {
-                "the window is not applied": read(0, place + 1),
-                "one token too many is kept": read(max(0, first - 1), place + 1),
-                "the newest token does not see itself": read(max(0, place - window), max(1, place)),
-                "the scores are not divided by √d": (key[first : place + 1] @ query[place]).softmax(dim=0)
-                @ value[first : place + 1],
+                "the window is not applied": _read(asks, key[:end], value[:end]),
+                "one token too many is kept": _read(asks, key[wider], value[wider]),
+                "the newest token does not see itself": _read(asks, key[old], value[old]),
+                "the scores are not divided by √d": _read(asks, past_keys, past_values, 1.0),
             }
-            wanted = read(first, place + 1)
             different = {name: wrong for name, wrong in mistakes.items() if not allclose(wrong, wanted)}
             what = f"with a window of {window}, the output of token {place + 1}"
             expect_close(outputs[place], wanted, what=what, tolerance=1e-6, mistakes=different)
         held = _count(past)
-        why = f"with a window of {window}, the cache holds {held} numbers after 9 tokens"
-        expect(
-            held <= 2 * window * 4 + 1, f"{why}; {2 * window * 4} are needed. Drop what has left the window."
-        )
+        holds = f"with a window of {window}, the cache holds {held} numbers after 9 tokens"
+        needed = f"{2 * window * 4} are needed. Drop what has left the window."
+        expect(held <= 2 * window * 4 + 1, f"{holds}; {needed}")
     return "it agrees with one pass under the window's mask, and the cache does not grow."
 
 

@@ -30,14 +30,8 @@ REPORTS = {
     "OLMo 2": ("2024", "2501.00656"), "gpt-oss-120b": ("2025", "2508.10925"),
 }  # fmt: skip
 # Where published models have other numbers of heads than the library's defaults: from their reports.
-FROM_REPORTS = {
-    "BLOOM": "all",
-    "Gemma 3": "grouped",
-    "Qwen2": "grouped",
-    "Qwen3": "grouped",
-    "Qwen3 MoE": "grouped",
-    "OLMo 2": "all or grouped",
-}
+GROUPED = dict.fromkeys(("Gemma 3", "Qwen2", "Qwen3", "Qwen3 MoE"), "grouped")
+FROM_REPORTS = {"BLOOM": "all", "OLMo 2": "all or grouped", **GROUPED}
 
 
 def families_table() -> str:

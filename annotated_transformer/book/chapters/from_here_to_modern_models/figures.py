@@ -1,6 +1,6 @@
 """The drawings of the whole of chapter 22: a layer from 2017 until today, and the family of models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.figures import WIDE
@@ -69,22 +69,18 @@ def draw_layer(count: int, heads: tuple[int, int] = (4, 2)) -> Figure:
 
 
 def _draw_row(
-    ax: Axes,
-    y: float,
-    words: Mapping[str, str],
-    lit: Sequence[str] | Mapping[str, str],
-    heads: tuple[int, int],
+    ax: Axes, y: float, words: Mapping[str, str], lit: Collection[str], heads: tuple[int, int]
 ) -> None:
     """Draw boxes one beside the other, and the residual stream that goes around two of them."""
     spots, x = {}, 0.5
     for place, text in words.items():
-        width = 3.0 if text.endswith("Norm") and "\n" not in text else _room(text.format(*heads))
+        room = max(map(len, text.format(*heads).split("\n"))) * 1.04 + 0.9
+        width = 3.0 if text.endswith("Norm") and "\n" not in text else room
         spots[place] = Box(x, y, width, 10.5)
         x += width + 1.4
     for place, box in spots.items():
-        edge, face = (FIRST, to_rgba(FIRST, 0.3)) if place in lit else (NEUTRAL, to_rgba(NEUTRAL, 0.15))
-        ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, facecolor=face, edgecolor=edge, lw=2))
-        weight = "bold" if place in lit else "normal"
+        color, share, weight = (FIRST, 0.3, "bold") if place in lit else (NEUTRAL, 0.15, "normal")
+        draw_area(ax, box[:2], box.width, box.height, color, share, lw=2)
         turn = 90 if box.width == 3.0 else 0
         write(ax, *box.center, words[place].format(*heads), weight=weight, rotation=turn)
     for left, right in pairwise(spots.values()):
@@ -96,28 +92,20 @@ def _draw_row(
         draw_arrow(ax, (end, high), (end, y + 10.5))
 
 
-def _room(text: str) -> float:
-    """Return the width of a box for a text."""
-    return max(len(line) for line in text.split("\n")) * 1.04 + 0.9
-
-
+Dated = Sequence[tuple[str, int]]  # names and years
 BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}
 COLUMNS, LINE = (1.5, 17.0, 29.0), 2.3  # of the tree: where its lines are, and from name to name
 
 
-def draw_family(
-    branches: Mapping[str, Sequence[tuple[str, int]]], ideas: Sequence[tuple[str, int]]
-) -> Figure:
+def draw_family(branches: Mapping[str, Dated], ideas: Dated) -> Figure:
     """Draw the models of each branch down the years, each with its name, and each year's ideas above them.
 
     `branches` and `ideas` give names and years, in order.
     """
     lanes = list(branches.values())
     every = [year for lane in (*lanes, ideas) for _, year in lane]
-    counts = {
-        year: 1 + max(sum(y == year for _, y in lane) for lane in lanes)
-        for year in range(min(every), max(every) + 1)
-    }
+    years = range(min(every), max(every) + 1)
+    counts = {year: 1 + max(sum(y == year for _, y in lane) for lane in lanes) for year in years}
     height = LINE * sum(counts.values())
     fig, ax = new_canvas(46, height + 6.5)
     write(ax, COLUMNS[1], height + 5.3, "Transformer, 2017", weight="bold")

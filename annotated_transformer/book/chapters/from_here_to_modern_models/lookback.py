@@ -1,6 +1,7 @@
 """Two tasks about positions, the symbol three places back and the latest capital, for small models."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -78,11 +79,15 @@ def latest_capital(count: int, tokens: int, rng: torch.Generator) -> Asked:
 Task = Callable[[int, int, torch.Generator], Asked]
 
 
+def rise_and_fall(update: int, updates: int, max_lr: float) -> float:
+    """Return the learning rate of an update: it rises for 20, is the highest until half, and falls to 0."""
+    return max_lr * min((update + 1) / 20, 2 - 2 * (update + 1) / updates, 1)
+
+
 def fit_task(
-    task: Task, kind: str, *, seed: int, family: type[SingleStack] = DecoderOnly, tokens: int = 16,
-    updates: int = 150, max_lr: float = 0.01,
-) -> SingleStack:  # fmt: skip
-    """Train a model of one layer on sequences of `tokens` symbols."""
+    task: Task, kind: str, *, seed: int, updates: int, max_lr: float, family: type[SingleStack] = DecoderOnly
+) -> SingleStack:
+    """Train a model of one layer on sequences of 16 symbols."""
     torch.manual_seed(seed)
     config = TransformerConfig(
         vocab_size=FIRST_SYMBOL + SYMBOLS, max_length=LONGEST, num_layers=1, d_model=D_MODEL,
@@ -91,12 +96,10 @@ def fit_task(
     model, rng = family(config, Parts(config, kind)), torch.Generator().manual_seed(seed)
 
     def draw_loss() -> Tensor:
-        drawn = task(32, tokens, rng)
+        drawn = task(32, 16, rng)
         return nn.functional.cross_entropy(model(drawn.ids)[drawn.asked], drawn.wanted[drawn.asked])
 
-    def lr(update: int) -> float:
-        return max_lr * min((update + 1) / 20, 2 - 2 * (update + 1) / updates, 1)
-
+    lr = partial(rise_and_fall, updates=updates, max_lr=max_lr)
     fit(model, draw_loss, steps=updates, lr=lr, betas=(0.9, 0.98))
     return model.eval().requires_grad_(False)
 

@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from jaxtyping import Bool, Float, Int
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Circle, Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_area, draw_arrow, draw_line
+from annotated_transformer.book.drawing.boxes import Number, Point, draw_area, draw_arrow, draw_line, draw_tip
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
 from annotated_transformer.book.drawing.words import write
@@ -30,13 +28,12 @@ from annotated_transformer.plotting.palette import (
     VALUE,
 )
 
+Vector = Sequence[Number]
+SEEN = {"facecolor": to_rgba(FIRST, 0.5), "edgecolor": to_rgba(FIRST, 0.7)}
+HIDDEN = {"facecolor": "none", "edgecolor": MASKED, "hatch": "////"}
 
-def draw_turned(
-    query: Sequence[float | int],
-    key: Sequence[float | int],
-    step: float | int,
-    places: Sequence[tuple[int, int]],
-) -> Figure:
+
+def draw_turned(query: Vector, key: Vector, step: Number, places: Sequence[tuple[int, int]]) -> Figure:
     """Draw a query and a key of two features, turned by `step` degrees per position, in a panel per pair.
 
     Each panel says what their product is, so that panels with the same distance can be compared.
@@ -45,13 +42,14 @@ def draw_turned(
     reach = max(math.hypot(*query), math.hypot(*key)) * 1.25
     for ax, (at, other) in zip(axes, places, strict=True):
         ends = []
-        for (name, vector), place, color, ink in zip(
-            (("q", query), ("k", key)), (at, other), (QUERY, KEY), (QUERY_TEXT, KEY_TEXT), strict=True
+        for name, vector, place, color, ink in (
+            ("q", query, at, QUERY, QUERY_TEXT),
+            ("k", key, other, KEY, KEY_TEXT),
         ):
             x, y = turned(vector, step * place)
             ends.append((x, y))
-            _draw_tip(ax, *turned(vector, 0), to_rgba(color, 0.25))
-            _draw_tip(ax, x, y, color)
+            draw_tip(ax, (0, 0), turned(vector, 0), to_rgba(color, 0.25), 2)
+            draw_tip(ax, (0, 0), (x, y), color, 2)
             write(ax, 1.14 * x, 1.14 * y, f"${name}_{{{place}}}$", color=ink)
         angles = sorted(math.degrees(math.atan2(y, x)) for x, y in ends)
         wide = angles[1] - angles[0] > 180
@@ -66,19 +64,14 @@ def draw_turned(
     return fig
 
 
-def turned(vector: Sequence[float | int], degrees: float | int) -> tuple[float | int, float | int]:
+def turned(vector: Vector, degrees: Number) -> Point:
     """Return a vector of two features after a turn to the left."""
     x, y = vector
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return x * cosine - y * sine, x * sine + y * cosine
 
 
-def _draw_tip(ax: Axes, x: float | int, y: float | int, color: str | tuple[float, ...]) -> None:
-    look = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (x, y), (0, 0), arrowprops=look)
-
-
-def draw_norms(panels: Mapping[str, Sequence[float | int]]) -> Figure:
+def draw_norms(panels: Mapping[str, Vector]) -> Figure:
     """Draw the features of a token before and after norms, a panel each, on one scale."""
     fig, axes = new_figure(1, len(panels), width=WIDE, height=2.3)
     for place, (ax, (name, values)) in enumerate(zip(axes, panels.items(), strict=True)):
@@ -153,11 +146,7 @@ def draw_masks(masks: Mapping[str, Bool[Tensor, "queries keys"]]) -> Figure:
         for row, line in enumerate(mask.tolist()):
             for column, seen in enumerate(line):
                 spot = left + column * size, 3.6 + (count - 1 - row) * size
-                look: dict[str, Any] = (
-                    {"facecolor": to_rgba(FIRST, 0.5)} if seen else {"facecolor": "none", "hatch": "////"}
-                )
-                edge = to_rgba(FIRST, 0.7) if seen else MASKED
-                ax.add_patch(Rectangle(spot, size, size, edgecolor=edge, lw=0.7, **look))
+                ax.add_patch(Rectangle(spot, size, size, lw=0.7, **(SEEN if seen else HIDDEN)))
         write(ax, left + 7.5, 21.6, name, weight="bold")
         write(ax, left + 7.5, 1.8, "keys", color=KEY_TEXT)
         write(ax, left - 1.0, 11.1, "queries", color=QUERY_TEXT, rotation=90)
@@ -172,10 +161,8 @@ def draw_reach(reached: Int[Tensor, "depths tokens"], window: int) -> Figure:
     for depth, line in enumerate(reached.tolist()):
         y = 2.6 + 3.6 * (depths - 1 - depth)
         for token, lit in enumerate(line):
-            face = to_rgba(FIRST, 0.55) if lit else "none"
-            ax.add_patch(
-                Rectangle((11 + token * size, y), size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7)
-            )
+            spot, face = (11 + token * size, y), to_rgba(FIRST, 0.55) if lit else "none"
+            ax.add_patch(Rectangle(spot, size, 2.8, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
         write(ax, 10.4, y + 1.4, f"{depth + 1} layer" + "s" * (depth > 0), "right")
         write(ax, 61.6, y + 1.4, f"{sum(line)}", "left", weight="bold")
     write(ax, 11, 1.2, f"tokens; each attends to {window}, itself included", "left", color=MUTED)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from jaxtyping import Float
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from annotated_transformer.book.drawing.boxes import draw_area
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, write_number
 from annotated_transformer.book.drawing.words import label_ends, write
@@ -70,13 +70,9 @@ def draw_biases(
         step = (63 - x) / count
         for key, weight in enumerate(each[row].tolist()):
             color = FIRST if weight > 0 else NEUTRAL
-            ax.add_patch(_bar(x + key * step, y - 0.6, 0.8 * step, 5.5 * weight, color))
+            draw_area(ax, (x + key * step, y - 0.6), 0.8 * step, 5.5 * weight, color, 0.5)
             write(ax, x + (key + 0.4) * step, y - 1.9, f"{weight:.2f}", color=MUTED, fontsize=12)
     return fig
-
-
-def _bar(x: float, y: float, width: float, height: float, color: str) -> Rectangle:
-    return Rectangle((x, y), width, height, facecolor=to_rgba(color, 0.5), edgecolor=color)
 
 
 def draw_caches(rows: Mapping[str, float], *, unit: str) -> Figure:

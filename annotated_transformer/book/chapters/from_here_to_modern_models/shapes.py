@@ -1,15 +1,16 @@
 """Toy images for a vision transformer: a cross and a square, one of them further left."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.book.chapters.from_here_to_modern_models.lookback import Parts, rise_and_fall
 from annotated_transformer.book.chapters.from_here_to_modern_models.stacks import PreNormParts
 from annotated_transformer.book.toy.fitting import fit
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.modern.modern_parts import NoPositions
 from annotated_transformer.modern.vision import VisionTransformer
 
 SIDE, PATCH, NOISE = 12, 4, 0.15
@@ -37,14 +38,6 @@ def draw_images(count: int, rng: torch.Generator) -> Images:
     return Images(pixels, (columns[:, 0] < columns[:, 1]).long())
 
 
-class WithoutPositions(PreNormParts):
-    """Parts that add nothing to the patches."""
-
-    def positions(self) -> nn.Module:
-        """Return what adds nothing."""
-        return NoPositions()
-
-
 def untrained_vision(*, positions: bool, seed: int) -> VisionTransformer:
     """Return a vision transformer of two layers, with learned positions or without any."""
     torch.manual_seed(seed)
@@ -52,7 +45,7 @@ def untrained_vision(*, positions: bool, seed: int) -> VisionTransformer:
         vocab_size=3, max_length=(SIDE // PATCH) ** 2, num_layers=2, d_model=32, d_ff=64, num_heads=4,
         dropout=0.0, positions="learned",
     )  # fmt: skip
-    parts = (PreNormParts if positions else WithoutPositions)(config)
+    parts = PreNormParts(config) if positions else Parts(config, "without")
     return VisionTransformer(config, patch_size=PATCH, channels=1, num_classes=2, parts=parts)
 
 
@@ -65,12 +58,7 @@ def fit_vision(*, positions: bool, seed: int, updates: int = 150) -> VisionTrans
         drawn = draw_images(32, rng)
         return nn.functional.cross_entropy(model(drawn.pixels), drawn.labels)
 
-    fit(
-        model,
-        draw_loss,
-        steps=updates,
-        lr=lambda step: 0.01 * min((step + 1) / 20, 2 - 2 * (step + 1) / updates, 1),
-    )
+    fit(model, draw_loss, steps=updates, lr=partial(rise_and_fall, updates=updates, max_lr=0.01))
     return model.eval().requires_grad_(False)
 
 

@@ -148,9 +148,7 @@ def translation_texts(count: int) -> tuple[Texts, Texts, WordVocabulary]:
     return texts_of(pairs[HELD_OUT:], vocabulary), texts_of(pairs[:HELD_OUT], vocabulary), vocabulary
 
 
-def build_stack(
-    name: str, vocab_size: int, *, weights: int = 0, d_model: int = 64, num_layers: int = 2
-) -> DecoderOnly:
+def build_stack(name: str, vocab_size: int, *, weights: int = 0, d_model: int = 64) -> DecoderOnly:
     """Return a model of the ladder, with networks as wide as makes it come closest to `weights` parameters.
 
     Without `weights`, the width is the paper's, four times d_model.
@@ -158,7 +156,7 @@ def build_stack(
 
     def sized(d_ff: int) -> DecoderOnly:
         config = TransformerConfig(
-            vocab_size=vocab_size, max_length=64, num_layers=num_layers, d_model=d_model, d_ff=d_ff,
+            vocab_size=vocab_size, max_length=64, num_layers=2, d_model=d_model, d_ff=d_ff,
             num_heads=4, dropout=0.0,
         )  # fmt: skip
         return DecoderOnly(config, LADDER[name](config))

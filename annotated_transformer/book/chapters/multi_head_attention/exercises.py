@@ -120,17 +120,10 @@ def check_multi_head(answer: MultiHead) -> str:
 def _expect_multi_head(answer: MultiHead, name: str) -> None:
     """Compare with PyTorch's function, then, where d_k and d_v are free, with its kernel head by head."""
     for d_model, heads, d_k, d_v in ((12, 1, 12, 12), (12, 3, 4, 4), (12, 3, 5, 2)):
-        query, key, value = (
-            draw_normal(0, 2, 4, d_model),
-            draw_normal(1, 2, 7, d_model),
-            draw_normal(2, 2, 7, d_model),
-        )
+        query, key, value = (draw_normal(seed, 2, n, d_model) for seed, n in enumerate((4, 7, 7)))
         sizes = (d_model, heads * d_k), (d_model, heads * d_k), (d_model, heads * d_v), (heads * d_v, d_model)
         matrices = [0.5 * draw_normal(3 + i, *size) for i, size in enumerate(sizes)]
-        if d_k == d_v:
-            wanted = _by_pytorch(query, key, value, matrices, heads)
-        else:
-            wanted = _by_kernel(query, key, value, matrices, heads)
+        wanted = (_by_pytorch if d_k == d_v else _by_kernel)(query, key, value, matrices, heads)
         inputs = [query, key, value, *matrices]
         result = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
         what = f"{name}, for {plural(heads, 'head')} with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
@@ -163,16 +156,14 @@ def _mistaken_multi_head(
     def joined(heads: Tensor) -> Tensor:
         return heads.transpose(1, 2).flatten(2) @ matrices[3]
 
-    found: dict[str, object] = {
+    wide = F.scaled_dot_product_attention(cut[0], cut[1], cut[2], scale=query.size(-1) ** -0.5)
+    return {
         both: (read.reshape(len(query), query.size(1), -1) @ matrices[3]),
         "each head mixes the columns of several heads: cut the columns, then swap the axes": joined(read),
         "the axes are not swapped back before the heads are joined": unswapped,
+        **{mistake: joined(output) for mistake, output in mistaken_attention(*cut).items()},
+        "the scores are divided by √d_model; the width of one head is d_k": joined(wide),
     }
-    for mistake, output in mistaken_attention(*cut).items():
-        found[mistake] = joined(output)
-    wide = F.scaled_dot_product_attention(cut[0], cut[1], cut[2], scale=query.size(-1) ** -0.5)
-    found["the scores are divided by √d_model; the width of one head is d_k"] = joined(wide)
-    return found
 
 
 def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int) -> Tensor:
@@ -233,9 +224,8 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
             extra, given = result - wanted, before.to_output.bias.detach()
             for share in (given, given / 3):
                 shared = allclose(extra, share.expand_as(extra))
-                expect(
-                    not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
-                )
+                why = "has the bias of the output map in each term; it belongs to no head."
+                expect(not shared, f"{what} {why}")
         own = before.attention(before.project_query(x), *before.project_memory(x, x)).detach().transpose(0, 1)
         alike = before(x, x, x).detach() / 3
         mistakes: dict[str, object] = {

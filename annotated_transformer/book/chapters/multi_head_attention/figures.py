@@ -1,7 +1,6 @@
 """The drawings of the chapter on multi-head attention."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
@@ -13,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
-from annotated_transformer.book.drawing.words import write, write_beside
+from annotated_transformer.book.drawing.words import Words, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -28,18 +27,15 @@ from annotated_transformer.plotting.palette import (
     VALUE,
 )
 
+Head = Mapping[str, Numbers]  # Q, K, V, weights and head
 HEADS = ((FIRST, ""), (SECOND, "//"))  # color and hatch of head 1 and head 2
 PLATE = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}  # under words on hatched ground
 
 
 def draw_mixtures(
-    weights: Float[Tensor, "heads keys"],
-    values: Float[Tensor, "keys d_v"],
-    *,
-    heads: Sequence[str],
-    words: Sequence[str],
-    results: Sequence[str],
-) -> Figure:
+    weights: Float[Tensor, "heads keys"], values: Float[Tensor, "keys d_v"],
+    *, heads: Words, words: Words, results: Words,
+) -> Figure:  # fmt: skip
     """Draw rows of weights times the values of the words, and what each row brings back."""
     fig, ax = new_canvas(14.0, 5.0)
     left = draw_matrix(
@@ -57,17 +53,9 @@ def draw_mixtures(
 
 
 def draw_flow(
-    x: Numbers,
-    heads: Sequence[Mapping[str, Numbers]],
-    w_output: Numbers,
-    output: Numbers,
-    *,
-    words: Sequence[str],
+    x: Numbers, heads: Sequence[Head], w_output: Numbers, output: Numbers, *, words: Words
 ) -> Figure:
-    """Draw two heads from the words to the output, every number in its cell.
-
-    Each of `heads` holds Q, K, V, weights and head.
-    """
+    """Draw two heads from the words to the output, every number in its cell."""
     fig, ax = new_canvas(14.0, 16.4)
     cell = (0.8, 0.72)
     top = draw_matrix(ax, 5.2, 14.0, x, color=NEUTRAL, rows=words, size=cell)
@@ -96,7 +84,7 @@ def draw_flow(
 
 
 def _draw_concat(
-    ax: Axes, ends: Sequence[Box], heads: Sequence[Mapping[str, Numbers]], w_output: Numbers, output: Numbers
+    ax: Axes, ends: Sequence[Box], heads: Sequence[Head], w_output: Numbers, output: Numbers
 ) -> None:
     """Draw the heads side by side, times W^O, at the foot of the flow."""
     size = (0.72, 0.72)
@@ -113,9 +101,7 @@ def _draw_concat(
     draw_matrix(ax, matrix.right[0] + 1.0, 2.3, output, color=OUTPUT, name="output", size=size)
 
 
-def _titled(
-    ax: Axes, x: float, y: float, numbers: Numbers, color: str, name: str, size: tuple[float, float]
-) -> Box:
+def _titled(ax: Axes, x: float, y: float, numbers: Numbers, color: str, name: str, size: Point) -> Box:
     """Draw a matrix with its name above it, so that an arrow can leave below."""
     box = draw_matrix(ax, x, y, numbers, color=color, size=size)
     write(ax, box.top[0], box.top[1] + 0.12, name, height="bottom", weight="bold")
@@ -154,26 +140,22 @@ def draw_splits(
     fig, ax = new_canvas(14.0, 17.6)
     ax.set_ylim(-0.5, 17.1)
     width = projected.size(1)
-    _draw_entries(ax, 2.9, 15.6, projected, width, "projected", [f"token {i}" for i in range(len(projected))])
+    names = [f"token {i}" for i in range(len(projected))]
+    _draw_entries(ax, (2.9, 15.6), projected, width, "projected", names)
     legend = "a row is a token\nplain: for head 1\nhatched: for head 2"
     ax.text(8.2, 13.7, legend, va="center", color=MUTED)
     for y, (text, heads) in zip((10.1, 4.6), splits.items(), strict=True):
         for number, numbers in enumerate(heads):
-            _draw_entries(ax, 0.4 + 4.0 * number, y, numbers, width, f"head {number + 1}")
+            _draw_entries(ax, (0.4 + 4.0 * number, y), numbers, width, f"head {number + 1}")
         ax.text(8.2, y - 2.0, text, va="center")
     return fig
 
 
 def _draw_entries(
-    ax: Axes,
-    x: float,
-    y: float,
-    numbers: Int[Tensor, "rows columns"],
-    width: int,
-    title: str,
-    rows: Sequence[str] = (),
+    ax: Axes, spot: Point, numbers: Int[Tensor, "rows columns"], width: int, title: str, rows: Words = ()
 ) -> None:
-    """Draw a matrix cell by cell, colored by the head that an entry was made for."""
+    """Draw a matrix down from `spot`, cell by cell, colored by the head that an entry was made for."""
+    x, y = spot
     for row, line in enumerate(numbers.tolist()):
         for column, number in enumerate(line):
             color, hatch = HEADS[number % width // (width // 2)]
@@ -193,18 +175,17 @@ def draw_widths(d_model: int, heads: int) -> Figure:
     draw_box(ax, 0.3, low, 0.9, side, "", color=NEUTRAL)
     part = side / heads
     for number in range(heads):
-        color, hatch = HEADS[number] if number < len(HEADS) else (NEUTRAL, "")
+        lit = number < len(HEADS)
+        color, hatch = HEADS[number] if lit else (NEUTRAL, "")
         y = low + side - (number + 1) * part
         small = y + 0.15 * part, y + 0.85 * part
-        lit = number < len(HEADS)
         wedge = (1.2, low), (1.2, low + side), (6.2, small[1]), (6.2, small[0])
         face = to_rgba(color, 0.25 if lit else 0.04)
         edge = to_rgba(color, 1.0 if lit else 0.4)
         ax.add_patch(Polygon(wedge, facecolor=face, edgecolor=edge, lw=0.8, zorder=2 if lit else 1))
         ax.text(7.2, y + part / 2, f"head {number + 1}", va="center")
         for x, bottom, height in ((6.2, small[0], small[1] - small[0]), (11.5, y, part)):
-            look: dict[str, Any] = {"facecolor": to_rgba(color, 0.35), "edgecolor": color, "hatch": hatch}
-            ax.add_patch(Rectangle((x, bottom), 0.8, height, **look))
+            draw_area(ax, (x, bottom), 0.8, height, color, 0.35, hatch=hatch)
         draw_line(ax, (9.5, y + part / 2), (11.5, y + part / 2), color=color)
     draw_box(ax, 17.6, low, 0.9, side, "", color=OUTPUT)
     middle = low + side / 2
@@ -235,7 +216,9 @@ def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int])
         for sentence in reversed(range(batch)):
             for number, (right, up) in enumerate(places):
                 corner = x + right + back * sentence, up - high / 2 + back * sentence
-                _draw_sheet(ax, corner, (wide, high), number)
+                color, hatch = HEADS[number % len(HEADS)]
+                ax.add_patch(Rectangle(corner, wide, high, facecolor=PAPER, lw=0))  # hides those behind it
+                draw_area(ax, corner, wide, high, color, 0.3, hatch=hatch)
         for number, (right, up) in enumerate(places):
             write(ax, x + right + wide / 2, up, f"head {number + 1}", bbox=PLATE, zorder=5)
         across = x + (places[-1][0] + wide) / 2
@@ -246,13 +229,6 @@ def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int])
     draw_arrow(ax, (5.6, middle), (8.0, middle), "unflatten")
     draw_arrow(ax, (13.5, middle), (15.9, middle), "transpose")
     return fig
-
-
-def _draw_sheet(ax: Axes, corner: Point, size: tuple[float, float], head: int) -> None:
-    """Draw one head's entries for one sentence, on paper, so that it hides the sheets behind it."""
-    color, hatch = HEADS[head % len(HEADS)]
-    ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, lw=0))
-    draw_area(ax, corner, *size, color, 0.3, hatch=hatch)
 
 
 def draw_merges(
@@ -290,4 +266,4 @@ def _label(ax: Axes, text: str, spot: Sequence[float | int], *, color: str = INK
     """Write a text above a point in the upper half, below one in the lower half."""
     up = spot[1] > 0.5
     offset, va = (0, 9 if up else -9), "bottom" if up else "top"
-    write_beside(ax, (spot[0], spot[1]), offset, text, "center", va, color=color)
+    write_beside(ax, spot, offset, text, "center", va, color=color)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -14,7 +13,8 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Point, draw_box, draw_line, draw_weight
+from annotated_transformer.book.chapters.multi_head_attention.figures import PLATE
+from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_operator
 from annotated_transformer.book.drawing.words import Curves, Words, write, write_beside
@@ -32,7 +32,6 @@ from annotated_transformer.plotting.palette import (
     SECOND,
 )
 
-PLATE = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
 LEAST = 1e-16  # smaller differences lie on the lower edge
 SHADES = 8  # of the small maps, which share one path per shade
 
@@ -103,9 +102,7 @@ def _draw_layers(ax: Axes, spot: Point, layers: Sequence[Sequence[int]], *, resi
             draw_line(ax, (x, low + 0.04), (side, low + 0.04), (side, low + 0.68), (x, low + 0.68))
         for width in widths:
             ax.add_patch(Rectangle((start, low + 0.16), width * unit, 0.4, facecolor=PAPER, lw=0, zorder=2))
-            face = to_rgba(FIRST, 0.45)
-            look: dict[str, Any] = {"facecolor": face, "edgecolor": FIRST, "zorder": 3}
-            ax.add_patch(Rectangle((start, low + 0.16), width * unit, 0.4, **look))
+            draw_area(ax, (start, low + 0.16), width * unit, 0.4, FIRST, 0.45, zorder=3)
             start += width * unit + gap
 
 
@@ -123,9 +120,7 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
     return fig
 
 
-def draw_cost(
-    w_query: Float[Tensor, "d_model d_model"], maps: Float[Tensor, "heads tokens tokens"]
-) -> Figure:
+def draw_cost(w_query: Float[Tensor, "d_model d_model"], maps: Float[Tensor, "heads n n"]) -> Figure:
     """Draw W^Q with its cuts into heads, and the weights of each head, all with actual numbers."""
     fig, ax = new_canvas(14.0, 10.2)
     d_model, heads = len(w_query), len(maps)
@@ -183,10 +178,8 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
         offset = (0, 8 if place else -18)
         write_beside(ax, (place, bleu), offset, f"{bleu}", "center", weight=weight)
     ax.set_xticks(range(len(rows)), [f"{heads}\n{512 // heads}" for heads in rows])
-    ax.set(
-        xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3)
-    )
-    ax.set_yticks([25, 26])
+    ax.set(xlabel="heads, and the width of each", ylabel="BLEU", yticks=[25, 26])
+    ax.set(xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3))
     return fig
 
 

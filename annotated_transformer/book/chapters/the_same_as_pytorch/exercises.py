@@ -257,21 +257,17 @@ Attention = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def _variant(
-    scale: float = 0.5, dim: int = -1, *, late: bool = False, opposite: bool = False, lower: float = -math.inf
+    scale: float = 0.5, *, late: bool = False, opposite: bool = False, low: float = -math.inf, shift: int = 0
 ) -> Attention:
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
         mask = ~mask if opposite else mask
         scores = query @ key.mT * query.size(-1) ** -scale
         if not late:
-            scores = scores.masked_fill(~mask, lower)
-        weights = scores.softmax(dim=dim).nan_to_num()
-        return (weights * mask if late else weights) @ value
+            scores = scores.masked_fill(~mask, low)
+        weights = scores.softmax(dim=-1).nan_to_num()
+        return (weights * mask if late else weights) @ value.roll(shift, dims=-2)
 
     return attend
-
-
-def _last_value(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    return attention_weights(query, key, mask) @ value.roll(1, dims=-2)
 
 
 MUTANTS: dict[str, Attention] = {
@@ -279,8 +275,8 @@ MUTANTS: dict[str, Attention] = {
     "the scores are divided by d_k": _variant(1.0),
     "the mask is inverted": _variant(opposite=True),
     "the mask is applied after the softmax": _variant(late=True),
-    "masked scores are 0 instead of −∞": _variant(lower=0.0),
-    "the values are shifted by one key": _last_value,
+    "masked scores are 0 instead of −∞": _variant(low=0.0),
+    "the values are shifted by one key": _variant(shift=1),
 }
 
 

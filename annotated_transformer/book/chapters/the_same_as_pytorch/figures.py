@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, cycle
 
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
@@ -26,7 +26,7 @@ def log_size(size: float) -> float:
 
 def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     """Draw the gap after each step, the decoder's beside the others; those above the tolerance stand out."""
-    first = next((label for label, size in found.items() if not size <= tolerance), None)
+    first = first_above(found, tolerance)
     stacks = {
         name: {label: size for label, size in found.items() if label.startswith("decoder") == late}
         for name, late in (("encoder", False), ("decoder", True))
@@ -63,10 +63,8 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
     ax.plot([at(low), at(high)], [5, 5], color=INK, lw=1.5, ls="-", marker="")
     for number in numbers:
         whole = math.log2(number) % 1 == 0
-        tall = 1.6 if whole else 0.9
-        ax.plot(
-            [at(number)] * 2, [5 - tall, 5 + tall], color=INK, lw=2.5 if whole else 1.5, ls="-", marker=""
-        )
+        tall, thick = (1.6, 2.5) if whole else (0.9, 1.5)
+        ax.plot([at(number)] * 2, [5 - tall, 5 + tall], color=INK, lw=thick, ls="-", marker="")
         if whole:
             write(ax, at(number), 2.6, f"{number:g}", height="top")
     start = low
@@ -120,9 +118,8 @@ def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) 
 def draw_ulps(counts: Mapping[str, Mapping[str, int]]) -> Figure:
     """Draw how many numbers moved by how many units in the last place, one row of bars for each cause."""
     fig, axes = new_figure(height=1.65 * len(counts) + 0.4, rows=len(counts))
-    for ax, (cause, bins), color, hatch in zip(
-        axes, counts.items(), (SECOND, FIRST), ("///", ""), strict=False
-    ):
+    looks = (SECOND, "///"), (FIRST, "")
+    for ax, (cause, bins), (color, hatch) in zip(axes, counts.items(), looks, strict=False):
         total = sum(bins.values())
         shares = [100 * count / total for count in bins.values()]
         ax.bar(range(len(bins)), shares, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
@@ -178,17 +175,12 @@ def draw_grid(rows: Mapping[str, Sequence[bool]], columns: Sequence[str], *, gro
         y = top - height * (row + 1)
         write(ax, left - 0.8, y + height / 2, name, "right")
         for column, hit in enumerate(caught):
-            _draw_hit(ax, (left + width * column, y), (width, height), hit)
+            corner, face = (left + width * column, y), to_rgba(FIRST, 0.5) if hit else "none"
+            ax.add_patch(Rectangle(corner, width, height, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
+            write(ax, corner[0] + width / 2, y + height / 2, "✓" * hit, weight="bold")
     place = 0
     for group in groups:
         place += group
         x = left + width * place
         ax.plot([x, x], [0, top + above], color=INK, lw=1.5, ls="-", marker="")
     return fig
-
-
-def _draw_hit(ax: Axes, corner: tuple[float, float], size: tuple[float, float], hit: bool) -> None:
-    face = to_rgba(FIRST, 0.5) if hit else "none"
-    ax.add_patch(Rectangle(corner, *size, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
-    if hit:
-        write(ax, corner[0] + size[0] / 2, corner[1] + size[1] / 2, "✓", weight="bold")

@@ -51,9 +51,9 @@ def draw_layouts(rows: Mapping[str, tuple[Words, Words]], *, names: tuple[str, s
     return fig
 
 
-def draw_masks(masks: Sequence[Tensor], *, columns: int = 16) -> Figure:
+def draw_masks(masks: Sequence[Tensor]) -> Figure:
     """Draw masks side by side: a query may attend to a filled key; rows without any are marked."""
-    queries, keys = masks[0].shape
+    (queries, keys), columns = masks[0].shape, 16
     lines = -(-len(masks) // columns)
     wide, high = keys + 1.2, queries + 1.2
     fig, ax = new_canvas(wide * columns + 0.6, high * lines + 3.4, width=WIDE)
@@ -63,12 +63,10 @@ def draw_masks(masks: Sequence[Tensor], *, columns: int = 16) -> Figure:
     for place, mask in enumerate(masks):
         x, y = 0.9 + wide * (place % columns), high * (lines - 1 - place // columns) + 0.9
         for query in range(queries):
-            blind = not mask[query].any()
+            row = y + queries - 1 - query
             for key in range(keys):
-                corner = x + key, y + queries - 1 - query
                 face = FIRST if mask[query, key] else "none"
-                ax.add_patch(Rectangle(corner, 1, 1, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
-            if blind:
-                row = y + queries - 1 - query
+                ax.add_patch(Rectangle((x + key, row), 1, 1, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
+            if not mask[query].any():
                 ax.add_patch(Rectangle((x, row), keys, 1, fill=False, edgecolor=SECOND, lw=2, zorder=4))
     return fig

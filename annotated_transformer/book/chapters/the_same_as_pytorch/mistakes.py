@@ -13,21 +13,7 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.transformer import Transformer
 
-Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None]
-
-
-class Changed(nn.Module):
-    """Attention whose arguments were changed before."""
-
-    def __init__(self, attention: nn.Module, change: Callable[..., Arguments]) -> None:
-        """Wrap an attention module."""
-        super().__init__()
-        self.inner, self.change = attention, change
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Change the arguments, and attend."""
-        attended: Tensor = self.inner(*self.change(query, key, value, mask))
-        return attended
+Change = Callable[[Transformer], None]
 
 
 class Interleaved(MultiHeadAttention):
@@ -75,24 +61,21 @@ def multi_head_attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
     return (module for module in model.modules() if isinstance(module, MultiHeadAttention))
 
 
-def invert_masks(model: Transformer) -> None:
-    """Pass the opposite of each mask."""
-    for each in multi_head_attentions(model):
-        each.attention = Changed(each.attention, lambda q, k, v, m: (q, k, v, None if m is None else ~m))
+def _pass_on(change: Callable[..., tuple[Tensor | None, ...]]) -> Change:
+    """Return a mistake that changes the query, the key, the value, and the mask of each attention."""
+
+    def mistake(model: Transformer) -> None:
+        for each in multi_head_attentions(model):
+            each.attention.register_forward_pre_hook(lambda _, given: change(*given))
+
+    return mistake
 
 
 def forget_source_mask(model: Transformer) -> None:
     """Let targets attend to the source's padding."""
     for layer in decoder_layers(model.decoder):
-        inner = layer.cross_attention.attention
-        layer.cross_attention.attention = Changed(inner, lambda q, k, v, m: (q, k, v, None))
-
-
-def scale_twice(model: Transformer) -> None:
-    """Divide the queries by √d_k before the scores are divided by it."""
-    for each in multi_head_attentions(model):
-        change = lambda q, k, v, m: (q / math.sqrt(q.size(-1)), k, v, m)  # noqa: E731
-        each.attention = Changed(each.attention, change)
+        attention = layer.cross_attention.attention
+        attention.register_forward_pre_hook(lambda _, given: (*given[:3], None))
 
 
 def shrink_eps(model: Transformer) -> None:
@@ -133,7 +116,7 @@ def drop_final_norms(model: Transformer) -> None:
     model.encoder.final_norm, model.decoder.final_norm = nn.Identity(), nn.Identity()
 
 
-def _turn(kind: type[nn.Module], into: type[nn.Module]) -> Callable[[Transformer], None]:
+def _turn(kind: type[nn.Module], into: type[nn.Module]) -> Change:
     def change(model: Transformer) -> None:
         for module in model.modules():
             if type(module) is kind:
@@ -149,10 +132,10 @@ def approximate_gelu(model: Transformer) -> None:
             module.approximate = "tanh"
 
 
-MISTAKES: dict[str, Callable[[Transformer], None]] = {
-    "masks inverted": invert_masks,
+MISTAKES: dict[str, Change] = {
+    "masks inverted": _pass_on(lambda q, k, v, m: (q, k, v, None if m is None else ~m)),
     "source padding not masked": forget_source_mask,
-    "scaled twice": scale_twice,
+    "scaled twice": _pass_on(lambda q, k, v, m: (q / math.sqrt(q.size(-1)), k, v, m)),
     "query and key exchanged": exchange_query_and_key,
     "heads interleaved": _turn(MultiHeadAttention, Interleaved),
     "matrix transposed": transpose_output,
@@ -169,7 +152,6 @@ MISTAKES: dict[str, Callable[[Transformer], None]] = {
 
 def with_mistake(model: Transformer, mistake: str) -> Transformer:
     """Return a copy of a model with one of the mistakes."""
-
     wrong = copy.deepcopy(model)
     with torch.no_grad():
         MISTAKES[mistake](wrong)

@@ -7,30 +7,23 @@ from typing import Any
 from torch import Tensor, nn
 
 Outputs = dict[str, list[Tensor]]  # of each module, one for each call
-IN_ENCODER = {
+SUBLAYERS = {  # of a decoder layer, each followed by a norm; an encoder layer has no cross-attention
     "self-attention": ("self_attention", "self_attn"),
-    "norm 1": ("add_norm_1.norm", "norm1"),
-    "feed-forward": ("feed_forward", "linear2"),
-    "norm 2": ("add_norm_2.norm", "norm2"),
-}
-IN_DECODER = {
-    "self-attention": ("self_attention", "self_attn"),
-    "norm 1": ("add_norm_1.norm", "norm1"),
     "cross-attention": ("cross_attention", "multihead_attn"),
-    "norm 2": ("add_norm_2.norm", "norm2"),
     "feed-forward": ("feed_forward", "linear2"),
-    "norm 3": ("add_norm_3.norm", "norm3"),
 }
 
 
 def steps(num_layers: int) -> dict[str, tuple[str, str]]:
     """Return the modules to compare, in the order of computation: a label, our name, and PyTorch's."""
     found = {"embedding + positions": ("dropout", "positions")}
-    for stack, parts in (("encoder", IN_ENCODER), ("decoder", IN_DECODER)):
+    for stack, parts in (("encoder", ("self-attention", "feed-forward")), ("decoder", tuple(SUBLAYERS))):
         for layer in range(num_layers):
-            for part, (ours, theirs) in parts.items():
-                place = f"{stack}.layers.{layer}"
-                found[f"{stack} {layer + 1}: {part}"] = (f"{place}.{ours}", f"stacks.{place}.{theirs}")
+            label, place = f"{stack} {layer + 1}", f"{stack}.layers.{layer}"
+            for n, part in enumerate(parts, 1):
+                ours, theirs = SUBLAYERS[part]
+                found[f"{label}: {part}"] = (f"{place}.{ours}", f"stacks.{place}.{theirs}")
+                found[f"{label}: norm {n}"] = (f"{place}.add_norm_{n}.norm", f"stacks.{place}.norm{n}")
         found[f"{stack}: final norm"] = (f"{stack}.final_norm", f"stacks.{stack}.norm")
     return found
 

@@ -1,7 +1,6 @@
 """Copies of a model with one wrong line in one module, for readers to find."""
 
 import copy
-from collections.abc import Callable
 
 from torch import Tensor
 
@@ -59,23 +58,7 @@ class OldResidual(EncoderLayer):
         return output
 
 
-def _first(model: Transformer) -> None:
-    decoder_layers(model.decoder)[-1].cross_attention.__class__ = Unjoined
-
-
-def _second(model: Transformer) -> None:
-    model.encoder.layers[-1].__class__ = OldResidual
-
-
-def _third(model: Transformer) -> None:
-    model.decoder.layers[0].__class__ = OneAhead
-
-
-def _fourth(model: Transformer) -> None:
-    decoder_layers(model.decoder)[-1].add_norm_3.norm.__class__ = WithoutMean
-
-
-SUSPECTS: tuple[Callable[[Transformer], None], ...] = (_first, _second, _third, _fourth)
+SUSPECTS = (Unjoined, OldResidual, OneAhead, WithoutMean)
 
 
 def suspect(model: Transformer, number: int) -> Transformer:
@@ -87,5 +70,7 @@ def suspect(model: Transformer, number: int) -> Transformer:
     if not 1 <= number <= len(SUSPECTS):
         raise ValueError(f"number={number} is no suspect; choose from 1 to {len(SUSPECTS)}")
     wrong = copy.deepcopy(model)
-    SUSPECTS[number - 1](wrong)
+    last = decoder_layers(wrong.decoder)[-1]
+    right = last.cross_attention, wrong.encoder.layers[-1], wrong.decoder.layers[0], last.add_norm_3.norm
+    right[number - 1].__class__ = SUSPECTS[number - 1]
     return wrong

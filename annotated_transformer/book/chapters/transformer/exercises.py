@@ -1,6 +1,7 @@
 """Checks of the exercises of the chapter on the Transformer (sections 3 and 6.2 of the paper)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,12 @@ def check_pass_shapes() -> Answers:
     }  # fmt: skip
 
 
+def _logits(y: Tensor, decoder: Sequence[Layer], table: Tensor, read: Sequence[Tensor]) -> Tensor:
+    for layer, z in zip(decoder, read, strict=True):
+        y = layer(y, z)
+    return y @ table.T
+
+
 @judge
 def check_assembled(answer: Callable[..., Tensor]) -> str:
     """Judge `answer(src, tgt, embed, encoder, decoder, table)`, exercise ex-assemble: order matters."""
@@ -53,17 +60,7 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
         for layer in encoder:
             states.append(layer(states[-1]))
 
-        def logits(
-            read: Sequence[Tensor],
-            tgt: Tensor = tgt,
-            decoder: Sequence[Layer] = decoder,
-            table: Tensor = table,
-        ) -> Tensor:
-            y = embed(tgt, table)
-            for layer, z in zip(decoder, read, strict=True):
-                y = layer(y, z)
-            return y @ table.T
-
+        logits = partial(_logits, embed(tgt), decoder, table)
         right = logits([states[-1]] * layers)
         mistakes = {
             "each decoder layer reads the encoder layer beside it; all read the last one": logits(
@@ -114,14 +111,15 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
 def check_interval(rest: int, d: int, millions: int) -> Answer:
     """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also with ends that divide evenly."""
     start = 1_000_000 * millions - 500_000 - rest
-    low, high = -(-start // d), -(-(start + 1_000_000) // d) - 1
+
+    def ends(start: int) -> list[int]:
+        return [-(-start // d), -(-(start + 1_000_000) // d) - 1]
+
+    low, high = ends(start)
     mistakes = {
         "a part of a token is taken to be enough; round the lower end up": [low - 1, high],
         "the upper end rounds to the next million": [low, high + 1],
-        "the printed count is taken to be rounded down": [
-            -(-(start + 500_000) // d),
-            -(-(start + 1_500_000) // d) - 1,
-        ],
+        "the printed count is taken to be rounded down": ends(start + 500_000),
     }
     return Answer([low, high], "Which counts round to this one, and how much of them is rest?", mistakes)
 

@@ -53,38 +53,36 @@ class Part(NamedTuple):
     inputs: str = ""
 
 
-ENCODER_PARTS = (
+class Stack(NamedTuple):
+    """A stack: its title and color, its ids and the shapes of these and of the stream, and its sub-layers."""
+
+    title: str
+    color: str
+    ids: str
+    shapes: tuple[str, str]
+    parts: Sequence[Part]
+
+
+SOURCE_STACK = Stack("Encoder", ENCODER, "source ids", (r"$n_\mathrm{src}$", SOURCE_SHAPE), (
     Part("self-attention", r"$h \times n_\mathrm{src} \times n_\mathrm{src}$", "QKV"),
     Part("feed-forward", r"$n_\mathrm{src} \times d_\mathrm{ff}$"),
-)
-DECODER_PARTS = (
+))  # fmt: skip
+TARGET_STACK = Stack("Decoder", DECODER, "target, shifted", (r"$n_\mathrm{tgt}$", TARGET_SHAPE), (
     Part("self-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", "QKV"),
     Part("cross-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$", "Q"),
     Part("feed-forward", r"$n_\mathrm{tgt} \times d_\mathrm{ff}$"),
-)
+))  # fmt: skip
 
 
 def draw_transformer() -> Figure:
     """Draw the whole model with the shape at each place: encoder at the left, decoder at the right."""
     fig, ax = new_canvas(14.0, 26.2)
     low = 5.6
-    top = _draw_stack(
-        ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", (r"$n_\mathrm{src}$", SOURCE_SHAPE)
-    )
+    top = _draw_stack(ax, 0.15, low, SOURCE_STACK)
     z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=ENCODER)
     draw_arrow(ax, (3.75, top), z.bottom)
     write_shape(ax, 3.75, top + 0.75, SOURCE_SHAPE, -0.3)
-    top = _draw_stack(
-        ax,
-        7.3,
-        low,
-        DECODER_PARTS,
-        DECODER,
-        "Decoder",
-        "target, shifted",
-        (r"$n_\mathrm{tgt}$", TARGET_SHAPE),
-        mirrored=True,  # so that K and V arrive without crossing a residual connection
-    )
+    top = _draw_stack(ax, 7.3, low, TARGET_STACK, mirrored=True)  # K and V cross no residual connection
     cross = low + 4.05 + 2.2
     draw_line(ax, z.right, (6.95, z.right[1]), (6.95, cross))
     draw_arrow(ax, (6.95, cross), (7.5, cross))
@@ -102,18 +100,7 @@ def draw_transformer() -> Figure:
     return fig
 
 
-def _draw_stack(
-    ax: Axes,
-    x: float,
-    low: float,
-    parts: Sequence[Part],
-    color: str,
-    title: str,
-    ids: str,
-    shapes: tuple[str, str],
-    *,
-    mirrored: bool = False,
-) -> float:
+def _draw_stack(ax: Axes, x: float, low: float, stack: Stack, *, mirrored: bool = False) -> float:
     """Draw one stack from its ids to its result, its panel from `low` on, and return where the panel ends.
 
     The residual connections run at the left of the boxes, or at the right if `mirrored`.
@@ -123,19 +110,19 @@ def _draw_stack(
     edge = left + 4.9 if mirrored else left
     outer, inner = (x + 0.3, "left"), (x + 5.8, "right")
     name, times = (inner, outer) if mirrored else (outer, inner)
-    top = low + pitch * len(parts) + 1.2
-    draw_stack_panel(ax, Box(x, low, 6.1, top - low), color, step=0.15)
-    write(ax, name[0], top - 0.55, title, name[1], weight="bold")
+    top = low + pitch * len(stack.parts) + 1.2
+    draw_stack_panel(ax, Box(x, low, 6.1, top - low), stack.color, step=0.15)
+    write(ax, name[0], top - 0.55, stack.title, name[1], weight="bold")
     write(ax, times[0], top - 0.55, r"$N\,\times$", times[1])
-    words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
+    words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, stack.ids)
     table = draw_box(ax, middle - 2.6, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
     draw_arrow(ax, words, table)
-    write_shape(ax, middle, 1.57, shapes[0])
+    write_shape(ax, middle, 1.57, stack.shapes[0])
     draw_line(ax, table.top, (middle, top))
     draw_plus(ax, (middle, 3.75))
     write(ax, middle - 0.6, 3.75, "positions", "right")
-    write_shape(ax, middle, 4.85, shapes[1])
-    for place, part in enumerate(parts):
+    write_shape(ax, middle, 4.85, stack.shapes[1])
+    for place, part in enumerate(stack.parts):
         y = low + pitch * place
         draw_line(ax, (middle, y + 0.6), (side, y + 0.6), (side, y + 3.75))
         draw_arrow(ax, (side, y + 3.75), (edge, y + 3.75))

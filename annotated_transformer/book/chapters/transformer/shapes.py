@@ -1,6 +1,7 @@
 """The shape of each tensor on the way from token ids to logits: chapter 14 of the book."""
 
 from contextlib import ExitStack
+from functools import partial
 from typing import NamedTuple
 
 from jaxtyping import Int
@@ -25,34 +26,26 @@ class Station(NamedTuple):
 
 
 ENCODER_LAYER, DECODER_LAYER = "encoder.layers.0", "decoder.layers.0"
+SELF, MASKED = f"{ENCODER_LAYER}.self_attention", f"{DECODER_LAYER}.self_attention"
+CROSS = f"{DECODER_LAYER}.cross_attention"
 STATIONS = (
     Station("source embeddings", "embedding", ("n_src", "d_model")),
     Station("plus positions", "positions", ("n_src", "d_model")),
-    Station("queries, all heads", f"{ENCODER_LAYER}.self_attention.to_query", ("n_src", "h d_k")),
-    Station(
-        "self-attention weights", f"{ENCODER_LAYER}.self_attention.attention.weights", ("h", "n_src", "n_src")
-    ),
-    Station("heads", f"{ENCODER_LAYER}.self_attention.attention", ("h", "n_src", "d_v")),
-    Station("self-attention", f"{ENCODER_LAYER}.self_attention", ("n_src", "d_model")),
+    Station("queries, all heads", f"{SELF}.to_query", ("n_src", "h d_k")),
+    Station("self-attention weights", f"{SELF}.attention.weights", ("h", "n_src", "n_src")),
+    Station("heads", f"{SELF}.attention", ("h", "n_src", "d_v")),
+    Station("self-attention", SELF, ("n_src", "d_model")),
     Station("after Add & Norm", f"{ENCODER_LAYER}.add_norm_1", ("n_src", "d_model")),
     Station("inside the feed-forward network", f"{ENCODER_LAYER}.feed_forward.expand", ("n_src", "d_ff")),
     Station("encoder layer 1", ENCODER_LAYER, ("n_src", "d_model")),
     Station("z, the memory", "encoder", ("n_src", "d_model")),
     Station("target embeddings", "embedding", ("n_tgt", "d_model"), 1),
     Station("plus positions", "positions", ("n_tgt", "d_model"), 1),
-    Station(
-        "masked self-attention weights",
-        f"{DECODER_LAYER}.self_attention.attention.weights",
-        ("h", "n_tgt", "n_tgt"),
-    ),
-    Station("cross-attention: queries", f"{DECODER_LAYER}.cross_attention.to_query", ("n_tgt", "h d_k")),
-    Station("cross-attention: keys", f"{DECODER_LAYER}.cross_attention.to_key", ("n_src", "h d_k")),
-    Station(
-        "cross-attention weights",
-        f"{DECODER_LAYER}.cross_attention.attention.weights",
-        ("h", "n_tgt", "n_src"),
-    ),
-    Station("cross-attention", f"{DECODER_LAYER}.cross_attention", ("n_tgt", "d_model")),
+    Station("masked self-attention weights", f"{MASKED}.attention.weights", ("h", "n_tgt", "n_tgt")),
+    Station("cross-attention: queries", f"{CROSS}.to_query", ("n_tgt", "h d_k")),
+    Station("cross-attention: keys", f"{CROSS}.to_key", ("n_src", "h d_k")),
+    Station("cross-attention weights", f"{CROSS}.attention.weights", ("h", "n_tgt", "n_src")),
+    Station("cross-attention", CROSS, ("n_tgt", "d_model")),
     Station("decoder layer 1", DECODER_LAYER, ("n_tgt", "d_model")),
     Station("decoder output", "decoder", ("n_tgt", "d_model")),
     Station("logits", "", ("n_tgt", "vocab")),
@@ -90,15 +83,11 @@ def record_outputs(
     model = unwrap(model)
     outputs: dict[str, list[Tensor]] = {}
 
-    def keep(name: str, output: Tensor) -> None:
+    def keep(name: str, module: nn.Module, args: object, output: Tensor) -> None:
         outputs.setdefault(name, []).append(output.detach())
-
-    def watch(name: str, module: nn.Module) -> None:
-        hook = module.register_forward_hook(lambda _, args, output: keep(name, output))
-        hooks.enter_context(hook)
 
     with ExitStack() as hooks, evaluating(model):
         for name, module in model.named_modules():
-            watch(name, module)
+            hooks.enter_context(module.register_forward_hook(partial(keep, name)))
         model(src, tgt)
     return outputs
