@@ -66,12 +66,11 @@ class StepGraph(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits, new keys (layers, rows, heads, 1, d_k), and new values.
 
-        `caches` are the keys of earlier tokens of each layer, their values, the keys of the source, and its
-        values.
+        `caches` holds, layer by layer, all keys of earlier tokens, then their values, then the source's.
         """
         layers = decoder_layers(self.model.decoder)
         of_layers = zip(*(caches[i * len(layers) : (i + 1) * len(layers)] for i in range(4)), strict=True)
-        here = cast(Tensor, self.model.positions.table)[position[None]]  # PyTorch 2.10 cannot trace [position]
+        here = cast(Tensor, self.model.positions.table)[position[None]]  # PyTorch 2.10 can't trace [position]
         x = embedded(self.model, tokens, here)
         new_keys, new_values = [], []
         for layer, (keys, values, memory_keys, memory_values) in zip(layers, of_layers, strict=True):
