@@ -8,7 +8,7 @@ import { capital, parsed, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
-import { CROSS_ATTENTION, SOFTMAX, STOPS } from "./stops.js";
+import { SOFTMAX, STOPS } from "./stops.js";
 import { areStored, FULL, Strips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
 /** @import { Scene } from "./scene.js" */
@@ -96,7 +96,6 @@ export class Picture {
     const boxes = this.boxes();
     (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
     const { stop } = scene;
-    this.svg.classList.toggle("at-x-lit", stop === CROSS_ATTENTION);
     if (stop !== null && stop !== this.from && !STILL.matches) {
       const begins = stop === 0 && (this.from === null || scene.step === 0); // the encoder runs once, before all words
       if (begins) move(this.svg, "encoder", this.player.factor);

@@ -106,13 +106,13 @@ export const STOPS = [
     title: "+ position",
     chapter: 8,
     words: ({ layer, step }) =>
-      `A second strip, of sines and cosines, is added: it marks place ${step + 1}. Then the strip passes through ${BOOK.shape.layers} layers with the same parts, each with weights of its own; layer ${layer + 1} is drawn open.`,
+      `A second strip, of sines and cosines, is added: it marks place ${step + 1}${step ? ", counted from the start sign" : ""}. Then the strip passes through ${BOOK.shape.layers} layers with the same parts, each with weights of its own; layer ${layer + 1} is drawn open.`,
   },
   {
     title: "Self-attention",
     chapter: 4,
     words: ({ read, own }) =>
-      `Only attention moves numbers sideways. Learned matrices, times the strips, give this strip’s query and each word’s key and value; softmax of query · key / √${BOOK.shape.width / BOOK.shape.heads} is the share of each value (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
+      `Only attention moves numbers sideways. Learned matrices turn strips into a query here, and a key and a value for each word; softmax of query · key / √${BOOK.shape.width / BOOK.shape.heads} is the share of each value (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
   },
   {
     title: "Add & Norm",
@@ -124,19 +124,19 @@ export const STOPS = [
     title: "Cross-attention",
     chapter: 12,
     words: ({ source, cross }) =>
-      `Sideways again, now from the other sentence’s vectors, which the encoder made once, in the same way: ${gathers(source, cross)}; then Add & Norm.`,
+      `Sideways again, with keys and values of the other sentence’s strips, which the encoder made once: ${gathers(source, cross)}; then Add & Norm.`,
   },
   {
     title: "Feed-forward",
     chapter: 10,
     words: ({ hidden }) =>
-      `Attention only averages. To combine what it collected, such as “not” and “bad”, a small network works on this strip alone: ${active(hidden)} of its ${hidden.length} cells are on; then Add & Norm.`,
+      `Attention only averages. A small network, on this strip alone, combines what was collected: ${active(hidden)} of its ${hidden.length} cells are on; then Add & Norm.`,
   },
   {
     title: "Softmax",
     chapter: 13,
     words: ({ written, step, probability, top }) =>
-      `Each of ${BOOK.shape.vocabulary.toLocaleString("en")} tokens has its own strip in the table of stop 1; its dot product with this strip, through softmax, is its probability: ${name(written, step)} ${exactPercent(probability)}. The bars are the ${top.length} likeliest; the others share the rest.`,
+      `Each of ${BOOK.shape.vocabulary.toLocaleString("en")} tokens has its own strip in the table of stop 1; its dot product with this strip, through softmax (exponentials, divided by their sum), is its probability: ${name(written, step)} ${exactPercent(probability)}. The bars are the ${top.length} likeliest; the others share the rest.`,
   },
   {
     title: "The next word",
