@@ -60,7 +60,7 @@ class TensorTable(SphinxDirective):
 
     def _chapter(self, number: int) -> nodes.Node:
         chapter = next(chapter for chapter in self.config.at_chapters if chapter.number == number)
-        words = nodes.inline("", f"{number}. {chapter.title}")
+        words = nodes.inline("", f"{number}.\N{NO-BREAK SPACE}{chapter.title}")
         return reference(self.env, "std", "doc", f"/{chapter.file}", words)
 
 

@@ -237,6 +237,8 @@ def test_law_each_fault_of_a_page_is_detected(open_page, tmp_path):
 def test_law_the_page_of_all_symptoms_finds_words_and_messages(open_page):
     page = open_page()
     page.goto("chapters/symptoms.html")
+    first = page.locator("article li").first.bounding_box()
+    assert page.locator(".at-filter").bounding_box()["y"] < first["y"]
     rows = "all => all.filter(row => row.checkVisibility()).map(row => row.textContent)"
 
     def found(typed: str) -> list[str]:
@@ -262,6 +264,7 @@ def test_law_a_handbook_finds_its_entries_and_closes_the_groups_of_a_long_one(op
     seen = "all => all.filter(one => one.checkVisibility()).map(one => one.textContent)"
     groups = page.locator("details.at-group")
     assert groups.count() > 5
+    assert page.locator(".at-filter").bounding_box()["y"] < groups.first.bounding_box()["y"]
     assert page.eval_on_selector_all("details.at-asked", seen) == []
     page.fill(".at-filter input", "bfloat16")
     found = page.eval_on_selector_all("details.at-asked", seen)

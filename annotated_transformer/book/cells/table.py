@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from annotated_transformer.book.cells.output import CellOutput
 
+HYPHEN = re.compile("(?<!e)-")
 NUMBER = re.compile(r"[-−]?\d[\d,.]*(e-?\d+)?%?( (to|of) [-−]?\d[\d,.]*(e-?\d+)?%?)?| *")
 
 
@@ -17,7 +18,8 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Cell
         ValueError: There are no rows, or one has another number of cells than `head`.
     """
     names = [str(name) for name in head]
-    cells = [[str(cell) for cell in row] for row in rows]
+    texts = [[str(cell) for cell in row] for row in rows]
+    cells = [[HYPHEN.sub("−", cell) if NUMBER.fullmatch(cell) else cell for cell in row] for row in texts]
     if not cells:
         raise ValueError(f"the table {' | '.join(names)} has no rows")
     for row in cells:

@@ -13,7 +13,7 @@ from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, P
 
 def draw_stream(ax: Axes, x: float, bottom: float, top: float) -> None:
     """Draw the thick line of the stream."""
-    ax.plot([x, x], [bottom, top], color=FIRST, lw=5, ls="-", marker="", zorder=1)
+    ax.plot([x, x], [bottom, top], color=FIRST, lw=5, ls="-", marker="", solid_capstyle="butt", zorder=1)
 
 
 def draw_fork(ax: Axes, x: float, box: Box, inputs: Sequence[str], *, below: float = 0.3) -> None:
@@ -22,7 +22,7 @@ def draw_fork(ax: Axes, x: float, box: Box, inputs: Sequence[str], *, below: flo
     places = [middle + 1.6 * (number - (len(inputs) - 1) / 2) for number in range(len(inputs))]
     for place, name in zip(places, inputs, strict=True):
         draw_arrow(ax, (place, y), (place, box.y))
-        write(ax, place + 0.15, box.y - below, name, "left")
+        write(ax, place + 0.3, box.y - below, name, "left")
     draw_line(ax, (min(x, *places), y), (max(x, *places), y))
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import nbformat
+from docutils import nodes
 from nbformat import NotebookNode
 
 from builder.chapters import Chapter, source_of
@@ -22,6 +23,12 @@ class Symptoms(TargetTable):
 
     required_arguments = 0
 
+    def run(self) -> list[nodes.Node]:
+        """Put the field into the page, and below it the lists, whose sections MyST puts there itself."""
+        field = FIELD.format(asks="What do you see?", example=EXAMPLE)
+        self.state.document[0] += nodes.raw("", field, format="html")
+        return super().run()
+
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the lists as Markdown."""
         found = [
@@ -31,7 +38,7 @@ class Symptoms(TargetTable):
             if entry.section == SYMPTOMS
         ]
         lists = [f"## {kind}\n\n" + "\n".join(line for of, line in found if of == kind) for kind in KINDS]
-        return "\n\n".join([FIELD.format(asks="What do you see?", example=EXAMPLE), *lists])
+        return "\n\n".join(lists)
 
 
 def handbook(chapter: Chapter, root: Path) -> list[NotebookNode]:

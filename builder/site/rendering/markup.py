@@ -10,6 +10,7 @@ from sphinx import addnodes
 
 WORD = '<span class="pre">'
 BREAKS_BEYOND = 12  # letters
+NARROW = (nodes.table, nodes.title, addnodes.compact_paragraph)  # the last one is of the contents
 WHOLE = 24  # letters: a longer option breaks on a phone
 FOLDED = {"source": "code", "output": "output"}
 PARAMETERS = {
@@ -37,12 +38,12 @@ def visit_with_attributes(translator: Any, node: nodes.Element) -> None:
 
 
 def visit_text(translator: Any, node: nodes.Text) -> None:
-    """Keep an option such as `-m` whole, and let long code in a table break after `._(=` only."""
+    """Keep an option such as `-m` whole, and let long code in a narrow place break after `._/(=` only."""
     start = len(translator.body)
     sphinx_writes(translator, node)
     if translator.protect_literal_text:
-        in_table = any(isinstance(above, nodes.table) for above in ancestors(node))
-        translator.body[start:] = [code_word(piece, in_table) for piece in translator.body[start:]]
+        narrow = any(isinstance(above, NARROW) for above in ancestors(node))
+        translator.body[start:] = [code_word(piece, narrow) for piece in translator.body[start:]]
 
 
 def ancestors(node: nodes.Node) -> list[nodes.Node]:
@@ -53,13 +54,13 @@ def ancestors(node: nodes.Node) -> list[nodes.Node]:
     return above
 
 
-def code_word(piece: str, in_table: bool) -> str:
+def code_word(piece: str, narrow: bool) -> str:
     """Return a word of code as a page needs it."""
     word = piece.removeprefix(WORD).removesuffix("</span>")
     if word == piece:
         return piece  # a space
-    if in_table and len(word) > BREAKS_BEYOND:
-        word = re.sub(r"(?<=[._(=])(?=\w)", "<wbr>", word)
+    if narrow and len(word) > BREAKS_BEYOND:
+        word = re.sub(r"(?<=[._/(=])(?=\w)", "<wbr>", word)
     start = WORD.replace("pre", "pre at-kept") if word.startswith("-") and len(word) < WHOLE else WORD
     return f"{start}{word}</span>"
 

@@ -9,6 +9,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
+SHORT = 12  # letters of code, which stay on one line
 OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
@@ -29,6 +30,9 @@ class Typeset(SphinxPostTransform):
         box_exercises(self.document)
         for formula in list(self.document.findall(nodes.math)):
             keep_punctuation(formula)
+        for code in self.document.findall(nodes.literal):
+            if len(code.astext()) <= SHORT:
+                code["classes"].append("at-kept")
         for output in self.document.findall(nodes.literal_block):
             if wraps(output):
                 output["classes"].append("at-line")

@@ -126,7 +126,7 @@ def _draw_sublayer(ax: Axes, x: float, y: float, label: str, inside: str, inputs
     write(ax, middle, box.y + 1.2, label, weight="bold")
     write(ax, middle, box.y + 0.5, inside, color=INK)
     draw_fork(ax, x, box, inputs, below=0.33)
-    write(ax, middle + 0.3, end + 0.1, TARGET, "left", "bottom", color=MUTED)
+    write(ax, middle - 0.25, end - 0.05, TARGET, "right", color=MUTED)
     draw_add(ax, box, (x, end))
     draw_over(ax, Box(x - 1.65, end + 0.75, 3.3, 0.95), "LayerNorm")
     write_shape(ax, x, y + 2.0, TARGET)

@@ -68,7 +68,7 @@ def draw_flow(
         i = number + 1
         ax.text(x0 + 0.25, 12.2, f"head {i}", va="top", weight="bold")
         maps = f"$W^Q_{i}, W^K_{i}, W^V_{i}$"
-        write(ax, x0 + 6.45, 12.2, maps, "right", "top", color=INK)
+        write(ax, x0 + 6.2, 12.2, maps, "right", "top", color=INK)
         query = _titled(ax, x0 + 0.55, 10.0, parts["Q"], QUERY, f"$Q_{i}$", cell)
         key = _titled(ax, x0 + 2.0, 8.56, parts["K"], KEY, f"$K_{i}$", cell)
         value = _titled(ax, x0 + 4.6, 8.56, parts["V"], VALUE, f"$V_{i}$", cell)
