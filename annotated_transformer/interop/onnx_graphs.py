@@ -66,7 +66,7 @@ class StepGraph(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits, new keys (layers, rows, heads, 1, d_k), and new values.
 
-        `caches` holds, layer by layer, all keys of earlier tokens, then their values, then the source's.
+        `caches` are keys of earlier tokens (of all layers), their values, keys of the source, its values.
         """
         layers = decoder_layers(self.model.decoder)
         of_layers = zip(*(caches[i * len(layers) : (i + 1) * len(layers)] for i in range(4)), strict=True)

@@ -1,5 +1,5 @@
 // The picture as data: its parts from the bottom up, and the eight stops of a token on its way through them.
-import { exactPercent, plain, reads, SPECIAL } from "./words.js";
+import { exactPercent, heaviest, plain, reads, SPECIAL } from "./words.js";
 /** @import { Scene } from "./scene.js" */
 
 /**
@@ -84,10 +84,10 @@ const name = (token, place) => (token in SPECIAL ? `the ${SPECIAL[token]} sign` 
 /** @type {(tokens: string[], row: number[] | null) => string} */
 const gathers = (tokens, row) => {
   if (!row) return "nothing, since these heads are off";
-  const most = reads(tokens, row).split(", ").slice(0, 2);
-  if (!most[0]) return "a little of each";
-  const rest = most.reduce((left, words) => left - Number(/(\d+)%$/.exec(words)?.[1]), 100);
-  return [...most, ...(rest > 0 ? [`the others ${rest}%`] : [])].join(", ");
+  const most = heaviest(row).slice(0, 2);
+  if (!most.length) return "a little of each";
+  const rest = most.reduce((left, key) => left - Math.round(100 * row[key]), 100);
+  return reads(tokens, row, most) + (rest > 0 ? `, the others ${rest}%` : "");
 };
 
 /** @type {(values: ArrayLike<number>) => number} */

@@ -56,14 +56,15 @@ export const HELP = {
 
 export const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
+// The keys that are read, the largest weight first.
+/** @type {(row: ArrayLike<number>) => number[]} */
+export const heaviest = (row) =>
+  [...Array(row.length).keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= LEAST);
+
 // "“tomorrow” 88%, “come” 5%"
-/** @type {(keys: string[], row: ArrayLike<number>) => string} */
-export function reads(keys, row) {
-  const order = [...Array(row.length).keys()]
-    .sort((a, b) => row[b] - row[a])
-    .filter((key) => row[key] >= LEAST);
-  return order.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
-}
+/** @type {(keys: string[], row: ArrayLike<number>, said?: number[]) => string} */
+export const reads = (keys, row, said = heaviest(row)) =>
+  said.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
 
 // With no-break spaces: a number and its sign stay on one line.
 /** @type {(share: number) => string} */
