@@ -1,7 +1,8 @@
 """The results of a chapter's claims, and the sentences that quote them.
 
 A source writes {claim}`NAME` where the value of a claim belongs, and the builder fills it in, in the notebook
-and on the page alike: a number, or the range of several.
+and on the page alike: a number, or the range of several. Of a claim whose value moves, it is the bound, so
+write "below {claim}`gap`"; an interval has the ends [0] and [1].
 
     {claim}`gap`            as the claim's line shows it, without the number of values: 0.12 to 0.13
     {claim}`gap[0]`         the first of several values; [-1] is the last
@@ -15,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nbformat import NotebookNode
+
+from annotated_transformer.book.cells.claim import unrounded
 
 LINE = re.compile(r"✓ (?P<what>.*?)(?:: \*\*(?P<value>.*)\*\* \((?:the book says .*|exactly)\))?$")
 ROLE = re.compile(r"\{claim\}`\s*([^`]*?)\s*`")
@@ -102,7 +105,16 @@ def quoted(role: str, claims: dict[str, NotebookNode]) -> str:
     return MINUS.sub("−", text)
 
 
+def moving_bound(output: NotebookNode) -> list[float]:
+    """Return the bound of a claim whose value moves with rounding, its ends in order; otherwise, nothing."""
+    claim = output.metadata.claim
+    (bound,) = claim.bound.values() if claim.get("moves") else ([],)
+    return list(bound) if isinstance(bound, list | tuple) else [bound]
+
+
 def _plain(output: NotebookNode) -> str:
+    if ends := moving_bound(output):
+        return " to ".join(unrounded(end) for end in ends)
     found = LINE.match(output.data["text/markdown"])
     if not found or found["value"] is None:
         raise ValueError("it has no number")
@@ -110,7 +122,7 @@ def _plain(output: NotebookNode) -> str:
 
 
 def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
-    held: Any = output.metadata.claim.value
+    held: Any = moving_bound(output) or output.metadata.claim.value
     if isinstance(held, str):  # an exact value, in words: 1,234 or ['es', 'sie']
         held = ast.literal_eval(GROUPED.sub("", held))
     values = list(held) if isinstance(held, list | tuple) else [held]

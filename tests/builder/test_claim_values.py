@@ -11,9 +11,20 @@ EXACT = "✓ pronouns: **['es', 'sie']** (exactly)"
 
 
 def claims_of(*named: tuple[str, str, object]) -> nbformat.NotebookNode:
-    """Return a cell that displays claims with these names, texts, and stored values, and another line."""
+    """Return a cell that displays claims with these names, texts, and stored values, and another line.
+
+    A dictionary for the value is the bound of a value that moves.
+    """
     outputs = [
-        new.new_output("display_data", {"text/markdown": text}, metadata={"claim": {"value": value}})
+        new.new_output(
+            "display_data",
+            {"text/markdown": text},
+            metadata={
+                "claim": {"value": [0.3], "bound": value, "moves": True}
+                if isinstance(value, dict)
+                else {"value": value}
+            },
+        )
         for _, text, value in named
     ]
     outputs.insert(1, new.new_output("display_data", {"text/markdown": "✓ right."}))
@@ -26,6 +37,8 @@ CELL = claims_of(
     ("count", "✓ entries: **1,234** (exactly)", "1,234"),
     ("falls", "✓ slope: **-0.5** (the book says below 0)", [-0.5]),
     ("equal", "✓ rows are equal", "True"),
+    ("worst", "✓ worst: **0.3** (the book says below 0.4)", {"below": 0.4}),
+    ("range", "✓ range: **0.3** (the book says between -0.2 and 2)", {"between": [-0.2, 2.0]}),
     ("tiny", "✓ error: **less than 1e-12** (the book says rounding error only)", [1e-16]),
 )
 
@@ -44,6 +57,10 @@ CELL = claims_of(
         ("count :.1e", "1.2e+03"),
         ("falls", "−0.5"),
         ("tiny", "less than 1e-12"),
+        ("worst", "0.4"),
+        ("worst :.0%", "40%"),
+        ("range", "−0.2 to 2"),
+        ("range[1] :.1f", "2.0"),
     ],
 )
 def test_law_a_sentence_quotes_a_claim_as_asked(role, text):

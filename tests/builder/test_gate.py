@@ -53,17 +53,18 @@ def change(path, old, new):
 def store_other_values(clean, path):
     """Write a notebook that repeats a claim, each time with another stored value; return the value it has."""
     notebook = json.loads(clean)
-    (cell,) = (cell for cell in notebook["cells"] if '"varies"' in json.dumps(cell))
+    (cell,) = (cell for cell in notebook["cells"] if '"claim"' in json.dumps(cell))
     claim = cell["outputs"][0]["metadata"]["claim"]
     (value,) = claim["value"]
-    for name, stored in (
-        ("another", {"claim": {**claim, "value": [1.002 * value]}}),
-        ("varies", {"claim": {**claim, "value": [1.002 * value], "varies": 0.01}}),
-        ("varies-less", {"claim": {**claim, "value": [1.02 * value], "varies": 0.01}}),
-        ("nothing", {}),
+    moving = [line.replace("0.5))", "0.5), moves=True)") for line in cell["source"]]
+    for name, stored, source in (
+        ("another", {"claim": {**claim, "value": [1.002 * value]}}, cell["source"]),
+        ("moves", {"claim": {**claim, "value": [1.02 * value], "moves": True}}, moving),
+        ("moves-no-more", {"claim": {**claim, "moves": True}}, cell["source"]),
+        ("nothing", {}, cell["source"]),
     ):
         output = {**cell["outputs"][0], "metadata": stored}
-        notebook["cells"].append({**cell, "id": name, "outputs": [output]})
+        notebook["cells"].append({**cell, "id": name, "outputs": [output], "source": source})
     path.write_text(json.dumps(notebook), "utf-8")
     return value
 
@@ -114,14 +115,14 @@ def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pi
     said = "The words of a figure now have the value"
     values = re.findall(r"Cell \d+: (.* the value .*|.* values .*)", result.stdout)
     assert list(dict.fromkeys(values)) == [  # in CI, pytest's summary repeats them
-        f"{now} [{1.002 * value}] (within 0.001 of it)",
-        f"{now} [{1.02 * value}] (within 0.01 of it)",
+        f"{now} [{1.002 * value}] (within 0.1%)",
+        f"{now} [{value}] (within 0.1%)",
         "0 values of claims are stored, not 1: make chapters",
         f"{said} ('last', {value}), and not ('last', {str(value).replace('4', '5', 1)})",
         f"{said} ('frame', 2), and not ('frame', 4)",
     ]
-    but = "but for 1, where rounding is amplified: up to 1%"
-    assert f"claims: 2 values are the stored ones, within 0.1% {but}" in result.stdout
+    moved = "1 move with rounding, and keep their bounds"
+    assert f"claims: 1 values are the stored ones, within 0.1%; {moved}" in result.stdout
     result = make("fresh")
     assert result.returncode != 0
     assert "02_claims: 02_claims.md is missing" in result.stdout

@@ -14,7 +14,7 @@ from annotated_transformer.book.cells.tally import count_result
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
-SAME = 1e-3  # relative: two processors give the same value
+SAME = 1e-3  # relative: two processors give the same value, unless it moves
 
 
 def claim(
@@ -26,7 +26,7 @@ def claim(
     between: tuple[float, float] | None = None,
     equals: Any = None,
     digits: int | None = None,
-    varies: float = SAME,
+    moves: bool = False,
 ) -> None:
     """Check `value` against one bound and display both: "✓ keys read: 1.1 (the book says below 1.5)".
 
@@ -41,17 +41,18 @@ def claim(
     somebody may have changed, the line is "✗ keys read: 1.6 here; the book says below 1.5", and the notebook
     goes on.
 
-    The output's metadata holds the value, too, so that `make chapters-run` can compare it. On another
-    processor, it may differ by the fraction `varies`: the last digits of sums depend on the processor. Only a
-    training run or a chaotic recurrence can amplify them, and so needs more than the default.
+    The output's metadata holds the value, too, and `make chapters-run` compares it with the stored one,
+    within 0.1%. A value that `moves` is compared by its bound alone, and a sentence quotes the bound.
+    Such are the results of training runs: they amplify the last digits of sums, which depend on the
+    processor.
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
     Raises:
         AssertionError: The claim does not hold, and CLAIMS_MUST_HOLD is set.
         KeyError: The function for the value finds no such entry, and CLAIMS_MUST_HOLD is set.
-        ValueError: There are several bounds, or none for a value that is not True or False, or no values
-            and CLAIMS_MUST_HOLD is set.
+        ValueError: There are several bounds, or none for a value that is not True or False; or the value is
+            exact and moves; or there are no values and CLAIMS_MUST_HOLD is set.
     """
     found, value = entries(value, what)
     if not found:
@@ -68,6 +69,10 @@ def claim(
             f"{value!r}; give one of {', '.join(bounds)}, or none for True or False"
         )
     ((kind, bound),) = given.items()
+    if moves and kind == "equals":
+        raise ValueError(
+            f"claim {what!r} moves with rounding, and equals {bound!r}; give a bound that it keeps"
+        )
     if kind == "equals":
         holds, shown, said = value == bound, _words(value), f"exactly {_words(bound)}"
         kept: dict[str, Any] = {"value": shown, "bound": {kind: _words(bound)}}
@@ -95,9 +100,9 @@ def claim(
             digits += 1  # "1.5 (the book says below 1.5)" would contradict itself, and "✗ 2" is not above 2
         shown, said = _range(values, digits), _bound(kind, bound)
         if rounding and holds:
-            shown, said = f"less than {_plain(bound)}", "rounding error only"
+            shown, said = f"less than {unrounded(bound)}", "rounding error only"
     count_result(what, bool(holds))
-    metadata = {"name": what, **kept, "varies": varies}
+    metadata = {"name": what, **kept, **({"moves": True} if moves else {})}
     if not holds:
         here = "not here" if bound is True else f"**{shown}** here; the book says {said}"
         refute(f"{what}: {here}", claim=metadata)
@@ -118,11 +123,11 @@ def _within(number: float, kind: str, bound: Any) -> bool:
 
 def _bound(kind: str, bound: Any) -> str:
     if kind == "between":
-        return f"between {_plain(bound[0])} and {_plain(bound[1])}"
-    return f"{kind} {_plain(bound)}"
+        return f"between {unrounded(bound[0])} and {unrounded(bound[1])}"
+    return f"{kind} {unrounded(bound)}"
 
 
-def _plain(bound: float) -> str:
+def unrounded(bound: float) -> str:
     """Write a bound with all its digits."""
     if float(bound).is_integer() and abs(bound) < 1e15:
         return f"{int(bound):,}"

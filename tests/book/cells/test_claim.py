@@ -75,11 +75,11 @@ def test_law_what_is_claimed_to_be_true_is_a_sentence(said):
 
 def test_law_a_claim_says_what_others_compare_on_other_processors(said):
     claim("keys", torch.tensor([1.0625, -3.0]), below=1.5)
-    assert said.claim == {"name": "keys", "value": [1.0625, -3.0], "bound": {"below": 1.5}, "varies": 0.001}
-    claim("gap", -2e-7, below=1e-6, varies=0.25)
-    assert said.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "varies": 0.25}
+    assert said.claim == {"name": "keys", "value": [1.0625, -3.0], "bound": {"below": 1.5}}
+    claim("gap", -2e-7, below=1e-6, moves=True)
+    assert said.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "moves": True}
     claim("ids", (4, 2), equals=(4, 2))
-    assert said.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}, "varies": 0.001}
+    assert said.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}}
 
 
 def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeypatch):
@@ -195,6 +195,14 @@ def test_message_a_claim_has_one_bound():
         claim("keys", 1, below=2.0, above=0.0)
     with pytest.raises(ValueError, match=r"'keys' has 0 bounds \(none\), and its value is 1; .* or none for"):
         claim("keys", 1)
+
+
+@pytest.mark.message
+def test_message_an_exact_claim_cannot_move():
+    with pytest.raises(
+        ValueError, match="'ids' moves with rounding, and equals 4; give a bound that it keeps"
+    ):
+        claim("ids", 4, equals=4, moves=True)
 
 
 @pytest.mark.message
