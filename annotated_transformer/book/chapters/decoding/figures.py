@@ -167,11 +167,8 @@ def _continued(table: Table, level: Sequence[Prefix], end: str) -> Iterator[Pref
                 start += share * part
 
 
-def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
-    """Draw all ways through some columns of words, one of them lit, and the short way from start to end.
-
-    `ends` is the probability of the short way; the long ways share the rest.
-    """
+def draw_exit(columns: Sequence[Sequence[str]]) -> Figure:
+    """Draw all ways through some columns of words, one of them lit, and the short way from start to end."""
     count, rows = len(columns), len(columns[0])
     step = 52.0 / (count + 1)
     fig, ax = new_canvas(64, 3.2 * rows + 9, width=WIDE)
@@ -196,7 +193,7 @@ def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
     top = 3.2 * rows + 4.5
     ax.plot([2.5, 2.5, end + 2], [middle + 1.2, top, top], color=SECOND, lw=3, ls="--", marker="")
     draw_arrow(ax, (end + 2, top), (end + 2, middle + 1.2), color=SECOND)
-    write(ax, 32, top + 1.8, f"the empty output, which ends at once: {ends:.1g}")
+    write(ax, 32, top + 1.8, "the empty output, which ends at once")
     return fig
 
 

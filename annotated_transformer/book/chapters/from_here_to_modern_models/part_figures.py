@@ -172,7 +172,7 @@ def draw_reach(reached: Int[Tensor, "depths tokens"], window: int) -> Figure:
 def draw_routes(
     words: Sequence[str], shares: Float[Tensor, "tokens experts"], chosen: Int[Tensor, "tokens top_k"]
 ) -> Figure:
-    """Draw how a router divides each token among experts; the chosen cells are lit and numbered."""
+    """Draw how a router divides each token among experts; a likelier choice has a stronger color."""
     fig, ax = new_canvas(14, 0.8 * len(words) + 2.2)
     count = shares.size(1)
     empty = [[""] * count for _ in words]
@@ -182,8 +182,8 @@ def draw_routes(
     for row, picks in enumerate(chosen.tolist()):
         for pick in picks:
             spot = 3.6 + pick * size[0], 0.9 + (len(words) - 1 - row) * 0.8
-            draw_area(ax, spot, *size, FIRST, 0.35, lw=1.5, zorder=3)
-            write(ax, spot[0] + size[0] / 2, spot[1] + 0.4, f"{shares[row, pick]:.2f}", zorder=5)
+            strength = 0.2 + 0.8 * round(float(shares[row, pick]), 2)
+            draw_area(ax, spot, *size, FIRST, strength, lw=1.5, zorder=3)
     write(ax, 3.6 + 4.8, 0.4, "experts: the empty ones are not computed", color=MUTED)
     return fig
 
