@@ -109,7 +109,7 @@ def moving_bound(output: NotebookNode) -> list[float]:
     """Return the bound of a claim whose value moves with rounding, its ends in order; otherwise, nothing."""
     claim = output.metadata.claim
     (bound,) = claim.bound.values() if claim.get("moves") else ([],)
-    return list(bound) if isinstance(bound, list | tuple) else [bound]
+    return [float(end) for end in (bound if isinstance(bound, list | tuple) else [bound])]
 
 
 def _plain(output: NotebookNode) -> str:
@@ -122,13 +122,14 @@ def _plain(output: NotebookNode) -> str:
 
 
 def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
-    held: Any = moving_bound(output) or output.metadata.claim.value
+    ends = moving_bound(output)
+    held: Any = ends or output.metadata.claim.value
     if isinstance(held, str):  # an exact value, in words: 1,234 or ['es', 'sie']
         held = ast.literal_eval(GROUPED.sub("", held))
     values = list(held) if isinstance(held, list | tuple) else [held]
     if asked["place"] is not None:
         values = [values[int(asked["place"])]]
     if asked["format"] is None:
-        return str(values[0])
+        return unrounded(values[0]) if ends else str(values[0])
     numbers = [float(value) for value in values]
     return " to ".join(dict.fromkeys(format(end, asked["format"]) for end in (min(numbers), max(numbers))))

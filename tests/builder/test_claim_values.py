@@ -61,6 +61,7 @@ CELL = claims_of(
         ("worst :.0%", "40%"),
         ("range", "−0.2 to 2"),
         ("range[1] :.1f", "2.0"),
+        ("range[1]", "2"),
     ],
 )
 def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
