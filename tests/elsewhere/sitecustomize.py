@@ -2,19 +2,15 @@
 
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 
 class AfterPyTorch:
-    """Find PyTorch in place of the finders that follow, once."""
+    """Find PyTorch in place of the finders that follow."""
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        found = find_spec(name)
+        found = PathFinder.find_spec(name) if name == "torch" else None
         if found and found.loader:
             execute = found.loader.exec_module
 

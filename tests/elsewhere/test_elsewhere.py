@@ -9,7 +9,9 @@ import pytest
 import torch
 
 PRODUCTS = """
-import sys, torch
+import importlib.util, sys
+importlib.util.find_spec("torch")  # as libraries look whether it is there
+import torch
 from torch.nn.functional import linear, scaled_dot_product_attention as attend
 
 rng = torch.Generator().manual_seed(0)
