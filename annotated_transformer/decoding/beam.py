@@ -12,6 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
@@ -36,6 +37,7 @@ class Hypotheses:
     penalized_log_probs: Float[Tensor, " batch"]
 
 
+@refuses_other_kinds
 def beam_search(
     model: Transformer,
     src: Int[Tensor, "batch src_tokens"],

@@ -27,12 +27,13 @@ from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.devices import take_device
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.sentence_pairs import Languages
-from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
@@ -95,6 +96,7 @@ class Sources:
     around: list[Around]
 
 
+@refuses_other_kinds
 class Translator:
     """Translates texts with a model and its tokenizer.
 
@@ -137,11 +139,6 @@ class Translator:
                 such device, or two of `fast`, `decoder`, and `engine` are given.
         """
         model = unwrap(model)
-        if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
-            raise TypeError(
-                f"a Translator takes a Transformer and a Tokenizer, not {type(model).__name__} and "
-                f"{type(tokenizer).__name__}; give them in this order"
-            )
         check_tokenizer(model.config, tokenizer)
         words = {"fast=True": fast or None, "a decoder": decoder, "an engine": engine}
         given = [word for word, value in words.items() if value is not None]
@@ -189,6 +186,7 @@ class Translator:
         """The device of the model."""
         return next(self.model.parameters()).device
 
+    @refuses_other_kinds
     def translate(
         self,
         texts: list[str],
@@ -208,6 +206,7 @@ class Translator:
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
 
+    @refuses_other_kinds
     def nbest(
         self,
         texts: list[str],
@@ -240,6 +239,7 @@ class Translator:
 
         return self._in_batches(texts, batch_size, ranked)
 
+    @refuses_other_kinds
     def sample(
         self,
         texts: list[str],
@@ -262,6 +262,7 @@ class Translator:
         )
         return self._translations(texts, batch_size, draw)
 
+    @refuses_other_kinds
     def explain(
         self,
         texts: list[str],
@@ -354,10 +355,9 @@ class Translator:
         return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
-        check_texts(texts, "a Translator")
         sources = self.encode(texts)
         for index, text in enumerate(texts):
-            name = f"text {index} of {len(texts)}"
+            name = f"text {index + 1} of {len(texts)}"
             if index in sources.problems:
                 raise ValueError(f"{name} {sources.problems[index]}")
             if index in sources.blank:

@@ -8,6 +8,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from annotated_transformer.evaluation.bleu import check_lines, tokenizer_for, warn_if_whole
+from annotated_transformer.kinds import refuses_other_kinds
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ Measure = Callable[..., Score]
 """Returns the score of hypotheses, given one or several lists of references."""
 
 
+@refuses_other_kinds
 def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> Score:
     """Return chrF, the F-score of character n-grams, n up to 6; recall counts twice as much as precision.
 
@@ -42,6 +44,7 @@ def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> 
     return Score(score.name, score.score, str(metric.get_signature()))
 
 
+@refuses_other_kinds
 def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     """Return TER: the edits that turn a hypothesis into its reference, per 100 words of the reference.
 

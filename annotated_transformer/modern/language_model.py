@@ -6,11 +6,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
+@refuses_other_kinds
 def next_token_loss(
     model: DecoderOnly,
     ids: Int[Tensor, "batch tokens"],
@@ -27,6 +29,7 @@ def next_token_loss(
     return model.cross_entropy(logits, labels)
 
 
+@refuses_other_kinds
 def continue_text(
     model: DecoderOnly,
     prompt: Int[Tensor, "batch tokens"],

@@ -7,6 +7,7 @@ import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
@@ -20,7 +21,7 @@ def check_texts(texts: object, who: str) -> None:
         raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
     if not isinstance(texts, (list, tuple)):
         raise TypeError(f"{who} takes a list of texts, not {type(texts).__name__}; give strings in a list")
-    for index, text in enumerate(texts):
+    for index, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise TypeError(
                 f"text {index} of {len(texts)} is of type {type(text).__name__}; give strings, "
@@ -30,7 +31,7 @@ def check_texts(texts: object, who: str) -> None:
 
 def refuse_surrogates(texts: Sequence[str]) -> None:
     """Refuse texts that UTF-8 cannot encode."""
-    for index, text in enumerate(texts):
+    for index, text in enumerate(texts, start=1):
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -55,6 +56,7 @@ def cleaning_steps() -> list[normalizers.Normalizer]:
     ]
 
 
+@refuses_other_kinds
 class Tokenizer:
     """Encodes sentences of either language as ids of one vocabulary, and decodes ids.
 

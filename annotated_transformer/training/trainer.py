@@ -17,8 +17,9 @@ from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import Progress
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
-from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
+from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
@@ -66,6 +67,7 @@ class Update:
     metrics: EpochMetrics | None = None
 
 
+@refuses_other_kinds
 def train(
     model: AnyModel,
     pairs: Pairs,
@@ -131,6 +133,7 @@ def epochs_of(updates: Iterable[Update]) -> Iterator[EpochMetrics]:
     return (made.metrics for made in updates if made.metrics is not None)
 
 
+@refuses_other_kinds
 def train_steps(
     model: AnyModel,
     pairs: Pairs,
@@ -146,7 +149,6 @@ def train_steps(
 
     Between two updates, the caller may look at the model, evaluate it, or leave the loop.
     """
-    refuse_other_model(model, "train")
     if config.patience is not None and validation is None and criterion is None:
         raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
@@ -349,7 +351,7 @@ def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], con
     for name, value in (("loss", made.loss), ("gradient norm", made.gradient_norm)):
         if not math.isfinite(value):
             rows = [row for part in parts for row in part.rows]
-            pairs = ", ".join(map(str, rows[:9])) + ", …" * (len(rows) > 9)
+            pairs = ", ".join(str(row + 1) for row in rows[:9]) + ", …" * (len(rows) > 9)
             first, last = progress.batch + 1, progress.batch + len(parts)
             place = f"batch {first}" if first == last else f"batches {first} to {last}"
             where = (

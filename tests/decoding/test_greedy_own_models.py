@@ -76,7 +76,7 @@ def test_message_no_tokens_to_generate(extra_tokens):
 @pytest.mark.message
 @pytest.mark.parametrize("search", [beam_search, exact_search])
 def test_message_a_search_that_takes_only_a_transformer(search):
-    expected = "this search takes a Transformer, not LanguageModel; sample and greedy_search take a Language"
+    expected = "search takes a Transformer, not LanguageModel, as model"
     with pytest.raises(TypeError, match=expected):
         search(make(LanguageModel), pad([[1, 5]]))
 
@@ -98,5 +98,5 @@ def test_message_a_model_that_says_no_steps():
 def test_message_prompts_without_a_token_or_with_padding_before_one():
     with pytest.raises(ValueError, match="has an empty source: every row needs a token that is not padding"):
         greedy_search(make(LanguageModel), torch.tensor([[1], [0]]))
-    with pytest.raises(ValueError, match=r"source 1 of 2 has padding .* 2, .*; pad only behind the last"):
+    with pytest.raises(ValueError, match=r"source 2 of 2 has padding .* token 3, .*; pad only behind the"):
         greedy_search(make(LanguageModel), torch.tensor([[1, 5, 6, 7], [0, 0, 0, 1]]))

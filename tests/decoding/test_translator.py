@@ -193,7 +193,7 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 @pytest.mark.message
 def test_message_arguments_of_other_types(translator: Translator):
     model, tokenizer = translator.model, translator.tokenizer
-    with pytest.raises(TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer"):
+    with pytest.raises(TypeError, match="Translator takes a Transformer, not Tokenizer, as model"):
         Translator(tokenizer, model)
 
 
@@ -201,22 +201,22 @@ def test_message_arguments_of_other_types(translator: Translator):
 @pytest.mark.parametrize(
     ("texts", "error", "sentence"),
     [
-        (["A man", "", "A child"], ValueError, r"text 1 of 3 has nothing to translate \(''\); leave it out"),
-        (["A man", " \n"], ValueError, r"text 1 of 2 has nothing to translate \(' \\n'\); leave it out"),
-        (["A man", "b" * 28], ValueError, r"text 1 of 2 \('b{28}'…\) has 30 tokens .* for 29; split"),
-        (["a\ud800"], ValueError, r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
-        (["Zwölf \udce4"], ValueError, r"text 0 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"),
+        (["A man", "", "A child"], ValueError, r"text 2 of 3 has nothing to translate \(''\); leave it out"),
+        (["A man", " \n"], ValueError, r"text 2 of 2 has nothing to translate \(' \\n'\); leave it out"),
+        (["A man", "b" * 28], ValueError, r"text 2 of 2 \('b{28}'…\) has 30 tokens .* for 29; split"),
+        (["a\ud800"], ValueError, r"text 1 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
+        (["Zwölf \udce4"], ValueError, r"text 1 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"),
         (
             ["A man", " Two dogs.\nA child\n"],
             ValueError,
-            r"text 1 of 2 has a line break, character 11 of ' Two",
+            r"text 2 of 2 has a line break, character 11 of ' Two",
         ),
         (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
-        (["Two\x00 dogs"], ValueError, r"text 0 of 1 has the control character U\+0000, character 4 of"),
+        (["Two\x00 dogs"], ValueError, r"text 1 of 1 has the control character U\+0000, character 4 of"),
         (["Two dogs\x7f"], ValueError, r"the control character U\+007F, character 9 of .*; remove it$"),
-        ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),
-        (["A man", 7], TypeError, "text 1 of 2 is of type int; give strings"),
-        ([b"A man"], TypeError, r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
+        ("A man", TypeError, r"translate takes a list, not str, as texts; give .* such as \[text\]"),
+        (["A man", 7], TypeError, r"takes a str, not int, as texts\[1\]; give"),
+        ([b"A man"], TypeError, r"not bytes, as texts\[0\]; .* text\.decode\('utf-8'\) for bytes"),
     ],
 )
 def test_message_texts_that_cannot_be_translated(translator: Translator, texts: object, error, sentence: str):

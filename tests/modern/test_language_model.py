@@ -11,7 +11,7 @@ from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.paper_parts import PaperParts
@@ -91,7 +91,6 @@ class Windowed(DecoderOnly):
 
 CHANGED = {  # what the cache would not call: a module, its attribute, and the change
     "Windowed overrides mask": ("", "__class__", Windowed),
-    "EncoderOnly overrides mask": ("", "__class__", EncoderOnly),
     "DecoderOnly overrides hidden": ("", "hidden", lambda ids: torch.ones(*ids.shape, 12).double()),
     "encoder.layers.0 has hooks": ("encoder.layers.0", "_forward_hooks", {0: lambda _, given, out: 0 * out}),
     "encoder.layers.1.self_attention overrides forward": ("encoder.layers.1", "self_attention", Average()),
@@ -110,11 +109,10 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
     setattr(model.get_submodule(change[0]), *change[1:])
     with pytest.raises(NotPlain, match=f"^{sentence}.*DecoderOnlyCache would.* decode with DecodeAgain"):
         continue_text(model, prompts, steps=5)
-    if isinstance(model, DecoderOnly):
-        with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
-            targets, _ = model.start(prompts)
-        logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
-        torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
+    with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
+        targets, _ = model.start(prompts)
+    logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
+    torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
 
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
