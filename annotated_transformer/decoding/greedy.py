@@ -12,7 +12,7 @@ from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, ca
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
-from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
+from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
@@ -85,11 +85,6 @@ def searching(
 
     Dropout and gradients are off inside the `with` block.
     """
-    if isinstance(model, TrainableModel):
-        name = type(model).__name__
-        raise TypeError(
-            f"this search takes a Transformer, not {name}; sample and greedy_search take a {name}, too"
-        )
     with starting(model, src, decoder) as (targets, prompt, limit):
         yield targets, prompt[:, 0], limit
 

@@ -164,6 +164,11 @@ class Translator:
         self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
+    def __repr__(self) -> str:
+        """Name what translates, from and into which languages, and where."""
+        languages = None if self.languages is None else tuple(self.languages)
+        return f"Translator({self.tokenizer!r}, {languages=}, device={str(self.device)!r})"
+
     @classmethod
     def from_folder(
         cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool = False

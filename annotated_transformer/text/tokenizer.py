@@ -119,6 +119,10 @@ class Tokenizer:
         backend.train_from_iterator(texts, trainer)
         return cls(backend)
 
+    def __repr__(self) -> str:
+        """Name the size of the vocabulary, and whether texts are cleaned."""
+        return f"{type(self).__name__}(vocab_size={self.vocab_size}, cleans={self.cleans})"
+
     def cleaning(self) -> "Tokenizer":
         """Return this tokenizer with `clean` as its normalization, for a corpus with cleaned sentences.
 

@@ -76,7 +76,7 @@ def train(
     generator: torch.Generator | None = None,
     validation: list[Pair] | None = None,
     criterion: Criterion | None = None,
-    report: Callable[[EpochMetrics], object] = lambda metrics: None,
+    log: Callable[[EpochMetrics], object] = lambda metrics: None,
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[EpochMetrics]:
@@ -94,8 +94,9 @@ def train(
         validation: Pairs to compute the validation loss on, after each epoch.
         criterion: What to call a model best by, and to be patient about, instead of the validation loss: a
             function that returns a number for the model, the lower the better. For BLEU, return its negative.
-        report: Called with the metrics of each epoch.
-        run_directory: Where to save the state of the training run, and to resume it from.
+        log: Called with the metrics of each epoch.
+        run_directory: Where to save the state of the training run, and to resume it from. No model is written
+            there: `save` writes one, with its tokenizer.
         stop: Called before each update. If it returns True, the state is saved and training stops.
 
     Raises:
@@ -120,7 +121,7 @@ def train(
     with closing(updates):
         for metrics in epochs_of(updates):
             all_metrics.append(metrics)
-            report(metrics)
+            log(metrics)
     return all_metrics
 
 
@@ -153,6 +154,8 @@ def train_steps(
         raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
         generator = torch.Generator().manual_seed(torch.initial_seed())
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError("all weights of the model are frozen; give one or more requires_grad=True")
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)

@@ -108,7 +108,7 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
     model, prompts = new().eval(), some_ids(tokens=3)
     setattr(model.get_submodule(change[0]), *change[1:])
     with pytest.raises(NotPlain, match=f"^{sentence}.*DecoderOnlyCache would.* decode with DecodeAgain"):
-        continue_text(model, prompts, steps=5)
+        continue_text(model, prompts, extra_tokens=5)
     with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
         targets, _ = model.start(prompts)
     logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
@@ -117,7 +117,7 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
     model, prompt = new(), some_ids(tokens=3)
-    found = continue_text(model, prompt, steps=5)
+    found = continue_text(model, prompt, extra_tokens=5)
     assert model.training
     ids = prompt
     with evaluating(model):
@@ -140,7 +140,7 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
         return logits
 
     monkeypatch.setattr(DecoderOnlyCache, "read", read)
-    found = continue_text(model, prompt, steps=9)
+    found = continue_text(model, prompt, extra_tokens=9)
     assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 
 
@@ -149,7 +149,7 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
 def test_message_prompts_that_cannot_go_together(prompt):
     sentence = r"^a prompt of \(2, \d\) is empty or has padding \(pad_id=0\); give .* with bos_id=1 at least$"
     with pytest.raises(ValueError, match=sentence):
-        continue_text(new(), prompt, steps=1)
+        continue_text(new(), prompt, extra_tokens=1)
 
 
 @pytest.mark.message
@@ -163,4 +163,4 @@ def test_message_logits_of_a_language_model_are_nan():
     model = new()
     torch.nn.init.constant_(model.embedding.weight, math.nan)
     with pytest.raises(FloatingPointError, match=r"^the model's logits are NaN"):
-        continue_text(model, some_ids(), steps=1)
+        continue_text(model, some_ids(), extra_tokens=1)
