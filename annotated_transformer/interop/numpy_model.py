@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import load_file
 
 from annotated_transformer.kinds import refuses_other_kinds
+from annotated_transformer.text.sentence_pairs import find_file
 
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -29,7 +30,7 @@ class NumpyModel:
 
     def __init__(self, folder: str | Path, dtype: DTypeLike = np.float32) -> None:
         """Read the config and the weights, and convert these to the type to compute in."""
-        self.config = json.loads(Path(folder, "config.json").read_text("utf-8"))
+        self.config = json.loads(find_file(Path(folder), "config.json").read_text("utf-8"))
         stored = load_file(Path(folder, "model.safetensors"))
         self.weights: dict[str, Array] = {name: array.astype(dtype) for name, array in stored.items()}
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.commands.output import one_line
 from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
@@ -147,6 +149,18 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
     assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == say(*where, *texts).splitlines()
+
+
+def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., str]):
+    texts = ["Two dogs. A man.", "", "A child"]
+    found = [json.loads(line) for line in say("--json", *texts).splitlines()]
+    assert [one["source"] for one in found] == texts
+    assert [one_line(one["translation"]) for one in found] == say(*texts).splitlines()
+    parts = Translator.from_folder(folder).explain(["Two dogs.", "A man."])
+    assert found[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    (many,) = map(json.loads, say("--json", "--nbest", "2", "Two dogs.").splitlines())
+    best, other = (one["text"] for one in many["nbest"])
+    assert best == many["translation"] != other
 
 
 def test_law_samples_can_be_drawn_again_from_their_seed(say, capsys):

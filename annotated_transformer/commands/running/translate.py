@@ -1,9 +1,13 @@
 """The work of `translate`: translate texts, the lines of a file, or the lines of the standard input."""
 
 import argparse
+import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 from typing import NamedTuple
 
 from tqdm import tqdm
@@ -19,8 +23,9 @@ from annotated_transformer.text.sentence_splitting import split_sentences
 STDIN = "the standard input"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
-Translate = Callable[[list[str]], list[list[str]]]
-"""Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
+Ranked = list[RankedTranslation]
+Translate = Callable[[list[str]], list[Ranked]]
+"""Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
 
 
 class _Sentences(NamedTuple):
@@ -51,7 +56,8 @@ def translate_texts(options: argparse.Namespace) -> None:
     if interactive:
         log(f"Translating on {describe_device(translator.device)}.")
         with open_lines(options.output) as write:
-            _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
+            show = partial(_lines, options)
+            _translate_interactively(lambda text: _split(options, translator, [text]), translate, show, write)
         return
     sentences = _split(options, translator, texts)
     name = "argument" if options.texts else f"{options.input or STDIN}, line"
@@ -61,10 +67,10 @@ def translate_texts(options: argparse.Namespace) -> None:
     for problem in problems:
         log(f"skipped: {problem}")
     log(f"Translating on {describe_device(translator.device)}.")
-    together, blank = TOGETHER * max(options.batch_size, 1), [""] * (options.nbest or 1)
+    together = TOGETHER * max(options.batch_size, 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
-        for lines in _translations(translate, sentences.of_texts, together):
-            for line in lines or blank:
+        for text, found in zip(texts, _translations(translate, sentences.of_texts, together), strict=True):
+            for line in _lines(options, text, found):
                 write(line)
             bar.update()
 
@@ -129,31 +135,47 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
     search = decoding.search_settings(options)
     if options.sample:
         sample = decoding.sampler(options, translator)
-        return lambda texts: [[one_line(text)] for text in sample(texts)]
-    if options.nbest is None:
-        return lambda texts: [[one_line(text)] for text in translator.translate(texts, **search)]
-
-    def lines(ranked: list[RankedTranslation]) -> list[str]:
-        hypotheses = [f"{one.penalized_log_prob:.4f}\t{one_line(one.text)}" for one in ranked]
-        return hypotheses + [""] * (options.nbest - len(hypotheses))
-
-    return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]
+        return lambda texts: [[RankedTranslation(text, math.nan, math.nan)] for text in sample(texts)]
+    if options.nbest is not None:
+        return lambda texts: translator.nbest(texts, options.nbest, **search)
+    if options.json:
+        return lambda texts: translator.nbest(texts, 1, **{"beam_size": 1, **search})
+    found = translator.translate
+    return lambda texts: [[RankedTranslation(text, math.nan, math.nan)] for text in found(texts, **search)]
 
 
-def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[list[str]]:
-    """Yield the lines of each text, `together` texts at a time; a text without sentences has none."""
+def _lines(options: argparse.Namespace, source: str, found: Ranked) -> list[str]:
+    """Return the lines to print for a text."""
+    if options.json:
+        best = found[0] if found else RankedTranslation("", 0.0, 0.0)
+        shown: dict[str, object] = {"source": source, "translation": best.text, "log_prob": best.log_prob}
+        ranked = {} if options.nbest is None else {"nbest": [asdict(one) for one in found]}
+        return [json.dumps(shown | ranked)]
+    lines = [one_line(one.text) for one in found]
+    if options.nbest is not None:
+        lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(found, lines, strict=True)]
+    return lines + [""] * ((options.nbest or 1) - len(lines))
+
+
+def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[Ranked]:
+    """Yield the translations of each text, `together` texts at a time; a text without sentences has none."""
     for start in range(0, len(of_texts), together):
         group = of_texts[start : start + together]
         translated = iter(translate([sentence for sentences in group for sentence in sentences]))
         for sentences in group:
-            lines = [next(translated) for _ in sentences]
-            if len(lines) > 1:  # one line each: with --nbest, texts are not split
-                lines = [[" ".join(line for (line,) in lines)]]
-            yield lines[0] if lines else []
+            found = [next(translated) for _ in sentences]
+            if len(found) > 1:  # one of each: with --nbest, texts are not split
+                parts = [best for (best,) in found]
+                numbers = (sum(one.log_prob for one in parts), sum(one.penalized_log_prob for one in parts))
+                found = [[RankedTranslation(" ".join(one.text for one in parts), *numbers)]]
+            yield found[0] if found else []
 
 
 def _translate_interactively(
-    split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
+    split: Callable[[str], _Sentences],
+    translate: Translate,
+    show: Callable[[str, Ranked], list[str]],
+    write: Callable[[str], None],
 ) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
@@ -168,8 +190,8 @@ def _translate_interactively(
         for problem in sentences.problems.values():
             log(f"the text {problem}")
         if any(sentences.of_texts):
-            for lines in _translations(translate, sentences.of_texts, 1):
-                for line in lines:
+            for found in _translations(translate, sentences.of_texts, 1):
+                for line in show(text, found):
                     write(line)
 
 
