@@ -42,9 +42,7 @@ def test_message_what_loads_a_marian_model(monkeypatch, tmp_path: Path):
 @pytest.mark.message
 @pytest.mark.parametrize("read", [from_marian, NumpyModel, OnnxDecoder, CTranslate2Engine])
 def test_message_a_folder_that_is_missing_or_holds_no_model(read, tmp_path: Path):
-    with pytest.raises(
-        FileNotFoundError, match=r"^there is no folder .*nowhere; give the one that contain"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"^there is no folder .*nowhere; give the one that contain"):
         read(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match=r"has no (config\.json|encoder\.onnx); it contains nothing"):
         read(tmp_path)

@@ -235,9 +235,7 @@ def test_message_what_leaves_nothing_to_train_or_to_validate(copy_pairs):
     ):
         with pytest.raises(ValueError, match=message):
             train(model(), config=BRIEF, **options)
-    with pytest.raises(
-        ValueError, match="all weights of the model are frozen; give one or more req"
-    ):
+    with pytest.raises(ValueError, match="all weights of the model are frozen; give one or more req"):
         train(model().requires_grad_(False), pairs, BRIEF)
 
 
