@@ -22,12 +22,16 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(encoding: str, li
 
 
 def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
-    file, link = tmp_path / "file", tmp_path / "link"
+    file, link, theirs = tmp_path / "file", tmp_path / "link", tmp_path / "file.tmp"
     link.symlink_to(file)
+    theirs.write_bytes(b"the user's own")
+    mode = theirs.stat().st_mode
     for data in (b"one", b"another"):
         write_file(link, data)
         assert link.is_symlink()
         assert file.read_bytes() == data
+        assert file.stat().st_mode == mode
+        file.chmod(mode := mode | 0o022)  # others may write, whatever the umask says
     write_file(Path(os.devnull), b"one")
 
     def interrupt(self: Path, target: Path) -> None:
@@ -37,7 +41,8 @@ def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_file(file, b"third")
     assert file.read_bytes() == b"another"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "file.tmp", "link"]
+    assert theirs.read_bytes() == b"the user's own"
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])
