@@ -117,9 +117,9 @@ def copy_model_card(source: Path, folder: Path, command: str) -> None:
 
 
 def log(message: object, *, end: str = "\n") -> None:
-    """Write a line to stderr, above a progress bar; do nothing if the stream is closed."""
+    """Write a line to stderr, above a progress bar; do nothing if the stream is closed or its terminal gone."""
     if sys.stderr is not None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             tqdm.write(str(message), file=sys.stderr, end=end)
             sys.stderr.flush()
 

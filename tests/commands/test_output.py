@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.commands.output import drop_unwritable, open_lines, print_line, write_file
+from annotated_transformer.commands.output import drop_unwritable, log, open_lines, print_line, write_file
 from annotated_transformer.text.lines import read_lines
 
 
@@ -88,3 +88,12 @@ def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch):
         monkeypatch.setattr(sys, name, stream)
         drop_unwritable()
         stream.flush()  # would otherwise raise BrokenPipeError, as at exit
+
+
+def test_law_a_message_to_a_terminal_that_is_gone_is_discarded(monkeypatch):
+    terminal, ours = os.openpty()
+    os.close(terminal)  # as when a connection is lost
+    with os.fdopen(ours, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        log("the run goes on")
+        drop_unwritable()
