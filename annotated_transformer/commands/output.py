@@ -65,7 +65,7 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Replace a file atomically: after an error or a kill, the older one is still there, and so is its mode."""
+    """Replace a file atomically, keeping its mode: after an error or a kill, the older one is still there."""
     with name_target(file):
         if file.is_char_device():  # such as /dev/null
             file.write_bytes(data)
@@ -117,7 +117,7 @@ def copy_model_card(source: Path, folder: Path, command: str) -> None:
 
 
 def log(message: object, *, end: str = "\n") -> None:
-    """Write a line to stderr, above a progress bar; do nothing if the stream is closed or its terminal gone."""
+    """Write a line to stderr, above a progress bar; do nothing if the stream or its terminal is closed."""
     if sys.stderr is not None:
         with suppress(OSError):
             tqdm.write(str(message), file=sys.stderr, end=end)
