@@ -23,7 +23,7 @@ from annotated_transformer.training.config import refuse_seed
 from annotated_transformer.training.limits import is_out_of_patience
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning, refuse_mode
-from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
+from annotated_transformer.training.pairs import overlap_warning, refuse_long_pairs, training_pairs
 from annotated_transformer.training.schedule import warm_up_warning
 from annotated_transformer.training.trainer import NEEDS_VALIDATION, epochs_of, train_steps
 
@@ -116,7 +116,7 @@ def train_from_recipe(
     report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
     metrics, kept = None, 0
     with run_directory, closing(updates):
-        report.before()
+        report.before(overlap_warning(corpus.splits["train"], texts or []))
         for metrics in epochs_of(updates):
             report.epoch(metrics)
             best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
@@ -138,7 +138,9 @@ class _Report:
         self.config, self.norm, self.log = recipe.training, recipe.shape.norm, log
         self.collapsed = False
 
-    def before(self) -> None:
+    def before(self, overlap: str | None) -> None:
+        if overlap is not None:
+            self.log(f"warning: {overlap}")
         steps, warmup_steps = self.config.steps, self.config.warmup_steps
         if steps is not None and steps < warmup_steps:
             self.log(warm_up_warning(steps, warmup_steps))

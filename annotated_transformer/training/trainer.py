@@ -25,7 +25,7 @@ from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics, refuse_mode
-from annotated_transformer.training.pairs import check_fit
+from annotated_transformer.training.pairs import check_fit, overlap_warning
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
@@ -160,6 +160,8 @@ def train_steps(
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
+    if validation is not None and not callable(pairs):
+        _warn_of_overlap(pairs, validation)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator)
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
@@ -247,6 +249,12 @@ def _validation_batches(
         return None
     check_fit(model, pairs, kind="validation pair")
     return _batches(model, pairs, config)
+
+
+def _warn_of_overlap(pairs: list[Pair], validation: list[Pair]) -> None:
+    known, held_out = ([(tuple(src), tuple(tgt)) for src, tgt in each] for each in (pairs, validation))
+    if warning := overlap_warning(known, held_out):
+        warnings.warn(warning, stacklevel=4)
 
 
 def _batches(

@@ -117,6 +117,7 @@ def test_message_a_nan_loss_stops_training_before_the_weights_change(copy_pairs)
 
 
 @pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
 def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast: bool):
     """Permuting the ids, along with the embedding's rows and the labels, does not change the results."""
     new_id = torch.randperm(17, generator=rng())
@@ -209,6 +210,7 @@ def test_law_without_a_generator_the_order_comes_from_the_seed_of_torch(copy_pai
 
 @pytest.mark.parametrize(("mode", "sign"), [("min", 1), ("max", -1)])
 @pytest.mark.parametrize("validated", [False, True])
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
 def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, validated, mode, sign):
     numbers, modes = iter([3.0, 2.0, 5.0, 2.0, 1.0]), []
 
