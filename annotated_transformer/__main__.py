@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command, and return its exit status.
 
     An error that the user can correct is reported in one message on stderr, and the status is 2.
-    After SIGINT and SIGTERM, it is 130 and 143. If the reader of the output closes it early, as
+    After a signal, it is 128 and the signal's number. If the reader of the output closes it early, as
     `head -1` does, the command ends with status 0.
     """
     arguments = sys.argv[1:] if arguments is None else arguments

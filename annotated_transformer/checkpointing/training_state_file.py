@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +25,9 @@ from annotated_transformer.checkpointing.files import (
     safetensors_bytes,
     write_together,
 )
+
+Mode = Literal["min", "max"]
+"""Whether the lowest or the highest value of a criterion is the best."""
 
 STATE_FILE = "training.safetensors"
 FORMAT_VERSION = "3"
@@ -44,7 +47,7 @@ class Progress:
         norm_sum: Sum of the gradient norms, one for each update.
         lr: The last learning rate.
         seconds: Wall time of the training run, over all its sessions.
-        best_loss: The lowest validation loss of a finished epoch, if there was one.
+        best_loss: The best validation loss of a finished epoch, or what a criterion returned instead.
         best_epoch: That epoch, counted from 1; of several equal ones, the first.
         best_step: The last update of that epoch.
     """
@@ -61,9 +64,11 @@ class Progress:
     best_epoch: int = 0
     best_step: int = 0
 
-    def is_best(self, validation_loss: float) -> bool:
-        """Return whether the validation loss is lower than those of all finished epochs."""
-        return self.best_loss is None or validation_loss < self.best_loss
+    def is_best(self, number: float, mode: Mode = "min") -> bool:
+        """Return whether a validation loss or criterion is better than those of all finished epochs."""
+        if self.best_loss is None:
+            return True
+        return number > self.best_loss if mode == "max" else number < self.best_loss
 
 
 class SavedState(NamedTuple):

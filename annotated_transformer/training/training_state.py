@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.training_state_file import Progress, SavedState
+from annotated_transformer.checkpointing.training_state_file import Mode, Progress, SavedState
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup
@@ -47,15 +47,15 @@ class TrainingState:
         """The device of the model."""
         return next(self.model.parameters()).device
 
-    def end_epoch(self, validation_loss: float | None = None) -> None:
+    def end_epoch(self, judged: float | None = None, mode: Mode = "min") -> None:
         """Count the epoch, and start the next one from the current state of the generator."""
         self.order = self.generator.get_state()
         done = self.progress
         best: dict[str, Any] = {
             name: getattr(done, name) for name in ("best_loss", "best_epoch", "best_step")
         }
-        if validation_loss is not None and done.is_best(validation_loss):
-            best = {"best_loss": validation_loss, "best_epoch": done.epoch + 1, "best_step": done.step}
+        if judged is not None and done.is_best(judged, mode):
+            best = {"best_loss": judged, "best_epoch": done.epoch + 1, "best_step": done.step}
         self.progress = Progress(done.step, done.epoch + 1, seconds=done.seconds, **best)
 
     def to_saved(self) -> SavedState:
