@@ -14,6 +14,10 @@ from typing import Any
 from tqdm import tqdm
 
 
+class Unfinished(ValueError):
+    """Raised after the first lines were written: the rest has an error, and the exit status is 1."""
+
+
 def print_line(line: str) -> None:
     """Write a line to stdout and flush it.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -42,6 +42,31 @@ T = TypeVar("T")
 Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
 
+class TranslatedText(str):
+    """A translation: a string that knows whether it was cut off at the limit of its length.
+
+    Attributes:
+        complete: False if the model did not end it within the limit, 50 tokens more than its source has, or
+            the number of the model's positions. Most such translations repeat themselves.
+    """
+
+    complete: bool
+
+    def __new__(cls, text: str, *, complete: bool) -> "TranslatedText":
+        """Return the text with its attribute."""
+        made = super().__new__(cls, text)
+        made.complete = complete
+        return made
+
+
+class _Batch(NamedTuple):
+    """Texts that are translated together: their ids, their decorations, and their places in the list."""
+
+    src: Int[Tensor, "batch src_tokens"]
+    around: list[Around]
+    rows: list[int]
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation with its log-probability, tokens and attention weights.
@@ -55,7 +80,7 @@ class Translation:
             source token.
     """
 
-    text: str
+    text: TranslatedText
     log_prob: float
     source_tokens: list[str]
     target_tokens: list[str]
@@ -72,7 +97,7 @@ class RankedTranslation:
         penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
     """
 
-    text: str
+    text: TranslatedText
     log_prob: float
     penalized_log_prob: float
 
@@ -197,7 +222,7 @@ class Translator:
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
     ) -> list[str]:
-        """Return a translation of each text, in the same order.
+        """Return a translation of each text, in the same order: `TranslatedText`, which may be cut off.
 
         A `beam_size` of 1 is greedy search; for a larger one, see `beam_search`. Texts of similar
         length share a batch.
@@ -230,9 +255,9 @@ class Translator:
         beam_size = max(4, nbest) if beam_size is None else beam_size
         search = partial(self._beam_search(), beam_size=beam_size, nbest=nbest, length_penalty=length_penalty)
 
-        def ranked(src: Tensor, around: list[Around]) -> list[list[RankedTranslation]]:
-            best = search(src)
-            decoded = self._decode(best.ids, [own for own in around for _ in range(nbest)])
+        def ranked(batch: _Batch) -> list[list[RankedTranslation]]:
+            best = search(batch.src)
+            decoded = self._decode(best.ids, [own for own in batch.around for _ in range(nbest)])
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
             found = list(map(RankedTranslation, decoded, *ranks))
             of_texts = (found[start : start + nbest] for start in range(0, len(found), nbest))
@@ -244,23 +269,31 @@ class Translator:
         self,
         texts: list[str],
         *,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | Sequence[torch.Generator] | None = None,
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
     ) -> list[str]:
         """Return a sampled translation of each text, in the same order.
 
-        See the function `sample`. The errors are those of `translate`.
+        See the function `sample`. With a list of generators, one for each text, a sample does not depend on
+        the other texts. The errors are those of `translate`.
         """
         if self.engine is not None:
             raise ValueError(
                 "an engine searches, and does not sample; sample with a Translator of the same model without "
                 "engine"
             )
-        draw = partial(
-            sample, self.model, generator=generator, logits_processors=logits_processors, decoder=self.decoder
-        )
-        return self._translations(texts, batch_size, draw)
+        draw = partial(sample, self.model, logits_processors=logits_processors, decoder=self.decoder)
+        if not isinstance(generator, Sequence):
+            return self._translations(texts, batch_size, partial(draw, generator=generator))
+        if len(generator) != len(texts):
+            raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
+
+        def drawn(batch: _Batch) -> list[TranslatedText]:
+            generators = [generator[row] for row in batch.rows]
+            return self._decode(draw(batch.src, generator=generators), batch.around)
+
+        return self._in_batches(texts, batch_size, drawn)
 
     def explain(
         self,
@@ -276,8 +309,8 @@ class Translator:
         """
         search = self._beam(beam_size, length_penalty)
 
-        def observed(src: Tensor, around: list[Around]) -> list[Translation]:
-            tgt = search(src)
+        def observed(batch: _Batch) -> list[Translation]:
+            src, tgt = batch.src, search(batch.src)
             seen = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1).tolist() for ids in (src, tgt)]
             return [
@@ -289,7 +322,7 @@ class Translator:
                     seen.attention[row, :, :, :tgt_length, :src_length],
                 )
                 for row, (text, src_length, tgt_length) in enumerate(
-                    zip(self._decode(tgt, around), *lengths, strict=True)
+                    zip(self._decode(tgt, batch.around), *lengths, strict=True)
                 )
             ]
 
@@ -330,16 +363,22 @@ class Translator:
         return partial(engine_search, self.engine, self.model.config)
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
-        return self._in_batches(texts, batch_size, lambda src, around: self._decode(search(src), around))
+        return self._in_batches(
+            texts, batch_size, lambda batch: self._decode(search(batch.src), batch.around)
+        )
 
-    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[str]:
-        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
-        return [f"{before}{text}{after}" for text, (before, after) in decoded]
+    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[TranslatedText]:
+        ended = (tgt == EOS_ID).any(dim=1).tolist()
+        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, ended, strict=True)
+        return [
+            TranslatedText(f"{before}{text}{after}", complete=complete)
+            for text, (before, after), complete in decoded
+        ]
 
     def _in_batches(
-        self, texts: list[str], batch_size: int, results: Callable[[Tensor, list[Around]], list[T]]
+        self, texts: list[str], batch_size: int, results: Callable[[_Batch], Sequence[T]]
     ) -> list[T]:
-        """Return the results of the texts, computed from the ids of a batch and its decorations."""
+        """Return the results of the texts, batch by batch."""
         if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
@@ -350,7 +389,8 @@ class Translator:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
-            found.update(zip(rows, results(src, [sources.around[i] for i in rows]), strict=True))
+            batch = _Batch(src, [sources.around[i] for i in rows], rows)
+            found.update(zip(rows, results(batch), strict=True))
         return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:

@@ -74,6 +74,21 @@ def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(translat
     assert made == [(translator.model, rows) for rows in (2, 2, 1)] * 4
 
 
+def test_law_a_translation_says_whether_it_was_cut_off_at_its_limit(translator: Translator):
+    texts, translator = [*TEXTS, "dogs"], copy.deepcopy(translator)
+    with torch.no_grad():
+        translator.model.embedding.weight[EOS_ID] *= 2.5  # so that some translations end
+    explained = translator.explain(texts)
+    ended = [one.target_tokens[-1] == "<eos>" for one in explained]
+    assert set(ended) == {True, False}
+    assert [one.text.complete for one in explained] == ended
+    assert [text.complete for text in translator.translate(texts)] == ended
+    assert [best[0].text.complete for best in translator.nbest(texts, 1, beam_size=1)] == ended
+    rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
+    drawn = translator.sample(texts, generator=rng, logits_processors=[surest])
+    assert [text.complete for text in drawn] == ended
+
+
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)
