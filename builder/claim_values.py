@@ -130,6 +130,8 @@ def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
     if asked["place"] is not None:
         values = [values[int(asked["place"])]]
     if asked["format"] is None:
+        if isinstance(values[0], float) and float(f"{values[0]:g}") != values[0]:
+            raise ValueError(f"{values[0]} needs a format: {asked['name']}[{asked['place']}] :.2f")
         return unrounded(values[0]) if ends else str(values[0])
     numbers = [float(value) for value in values]
     return " to ".join(dict.fromkeys(format(end, asked["format"]) for end in (min(numbers), max(numbers))))

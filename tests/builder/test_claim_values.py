@@ -39,6 +39,7 @@ CELL = claims_of(
     ("equal", "✓ rows are equal", "True"),
     ("worst", "✓ worst: **0.3** (the book says below 0.4)", {"below": 0.4}),
     ("range", "✓ range: **0.3** (the book says between -0.2 and 2)", {"between": [-0.2, 2.0]}),
+    ("long", "✓ change: **0.05** (the book says above 0.01)", [0.04804690342251472]),
     ("tiny", "✓ error: **less than 1e-12** (the book says rounding error only)", [1e-16]),
 )
 
@@ -79,6 +80,7 @@ def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
         ("gap[3] :.1f", r"{claim}`gap\[3\] :.1f` cannot quote 'gap: .*': list index out of range"),
         ("gap :.0y", r"cannot quote 'gap: .*': Unknown format code 'y'"),
         ("pronouns :.1f", r'cannot quote "pronouns: .*": could not convert string to float'),
+        ("long[0]", r"cannot quote 'change: .*': 0\.04804690342251472 needs a format: long\[0\] :\.2f"),
         ("equal", r"{claim}`equal` cannot quote 'rows are equal': it has no number"),
     ],
 )
