@@ -59,7 +59,10 @@ def take_words(
             at = below.source[below.source.index("```{words}") :].partition("\n")[0]
             raise ValueError(f"{at}: {WRITE}")
         if fence:
-            texts = [fence["title"].strip(), *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip()))]
+            texts = [
+                fence["title"].strip(),
+                *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
+            ]
             try:
                 words = filled(texts, figures[0])
             except ValueError as error:

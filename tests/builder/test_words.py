@@ -78,7 +78,11 @@ def test_law_in_a_readers_copy_a_figure_that_differs_from_the_book_says_so(monke
     assert here("a", "b", **same) == book.outputs[0].data["text/html"]
     assert captions.EMPTY in here("a", "b", height=0.999, **same)  # rounding
     own = here("a", "b", total=1.0, count=5)
-    for part in ("</a> A &lt;row&gt; of 5</p>", f"Count *them*: 5, a. {escape(captions.HERE)}<", f'alt="{SAID}"'):
+    for part in (
+        "</a> A &lt;row&gt; of 5</p>",
+        f"Count *them*: 5, a. {escape(captions.HERE)}<",
+        f'alt="{SAID}"',
+    ):
         assert part in own, part
     for differs in (here("a", "b", height=0.5, **same), here("a", "b", total="no", count=4)):
         assert escape(captions.DIFFERS) in differs

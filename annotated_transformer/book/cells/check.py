@@ -69,7 +69,7 @@ def exchanged(example: Any, what: str) -> bool:
     """
     if not example:
         count_result(what, None)
-        refute(f"{what}: said of the book's example only", sign="–", end="")
+        refute(f"{what}: said of the book's example only", sign="–")
     return not example
 
 
@@ -92,9 +92,7 @@ def entries(value: Any, what: str) -> tuple[bool, Any]:
         return False, None
 
 
-def refute(
-    line: str, *, sign: str = "✗", end: str = " You changed something above, or found something.", **claim: Any
-) -> None:
+def refute(line: str, *, sign: str = "✗", **claim: Any) -> None:
     """Say that something does not hold, or raise it while the book is built and tested.
 
     In a reader's copy of a notebook, CLAIMS_MUST_HOLD is not set, and the notebook goes on. A check in a loop
@@ -110,5 +108,6 @@ def refute(
         if said in _refuted:
             return
         _refuted.add(said)
+    end = " You changed something above, or found something." if sign == "✗" else ""
     shown = CellOutput(f"{sign} {line}.{end}")
     display(shown, metadata=claim)  # type: ignore[no-untyped-call]

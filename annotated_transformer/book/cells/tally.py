@@ -43,7 +43,8 @@ def tally() -> CellOutput:
     )
     line = f"✓ {len(results) - len(wrong + other)} of {len(results)} claims and checks hold in this kernel."
     line += f" ✗ {len(wrong)}: {'; '.join(wrong)}." if wrong else ""
-    return say(f"{line} – {len(other)} said of the book's example only: {'; '.join(other)}." if other else line)
+    line += f" – {len(other)} said of the book's example only: {'; '.join(other)}." if other else ""
+    return say(line)
 
 
 def _linked(what: str, cell_id: str) -> str:
