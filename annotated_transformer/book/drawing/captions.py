@@ -22,7 +22,7 @@ FRAME_ALT = re.compile(r'"alt": "Figure [\w.]+, described below"')
 GEOMETRY = re.compile(r'(?: [dxy]="|--at-heat, #\w+\) )([^"%]+)')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 EMPTY = "<figcaption></figcaption>"
-HERE = "These words have the values of this run; the text below is the book's."
+HERE = "Title, caption, and description have the values of this run; the text below is the book's."
 DIFFERS = "This picture differs from the book's, which the text below describes."
 _book: dict[str, Mapping[str, Any]] = {}
 
