@@ -6,6 +6,7 @@ folded in JupyterLab, Notebook, and Colab.
 """
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from textwrap import shorten
@@ -14,12 +15,13 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from annotated_transformer.book.drawing.captions import identity
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book, directive, parser
 from builder.claim_values import LINE, fill
 from builder.handbook import divided, is_mark, last_line
 from builder.site.rendering.numbers import chapter_number
-from builder.words import FENCE, markdown, take_words
+from builder.words import FENCE, is_figure, markdown, take_words
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
 TALLIED = re.compile(r"\b(claim|check|check_close)\(")
@@ -33,6 +35,12 @@ RUN_FIRST = (
     "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
     "first: *Run → Run All Above Selected Cell* in JupyterLab, *Runtime → Run before* in Colab."
 )
+REMEMBER = """
+
+# The words of the book's figures: where your values differ, a figure says its own
+from annotated_transformer.book.drawing.captions import remember
+
+remember("""
 
 
 def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
@@ -141,10 +149,16 @@ def complete(cells: list[NotebookNode]) -> None:
         ValueError: `fill` or `take_words` refuses a text.
     """
     fill(cells)
-    titles = {}
-    for cell, below, words in take_words(cells):
+    titles, figures = {}, {}
+    for cell, below, texts, words in take_words(cells):
         below.source = markdown(words)
         titles[cell.id] = f"Figure {words.number}. {words.title}"
+        (shown,) = filter(is_figure, cell.outputs)
+        figures[words.number] = identity(texts, words, shown.data["text/html"])
+    for cell in cells:
+        if cell.id == SETUP and figures:
+            lines = (f'    "{n}": {json.dumps(kept, ensure_ascii=False)},\n' for n, kept in figures.items())
+            cell.source += f"{REMEMBER}{{\n{''.join(lines)}}})"
     for cell in cells:
         if cell.cell_type == "code":
             name_folded(cell, titles.get(cell.id, ""))
@@ -174,7 +188,8 @@ def name_folded(cell: NotebookNode, figure: str = "") -> None:
 def of_code(source: str) -> list[str]:
     """Return what folded code does, if it only imports, solves an exercise, draws, or runs a command.
 
-    Otherwise return the first line of its first docstring.
+    Of a cell that defines one function, and nothing else, return the first line of the docstring. Others have
+    a comment that says what they are for.
     """
     body = ast.parse(source).body
     if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body[:3]):
@@ -186,8 +201,10 @@ def of_code(source: str) -> list[str]:
     ):
         if call in source:
             return [what]
-    functions = [statement for statement in body if isinstance(statement, ast.FunctionDef | ast.ClassDef)]
-    return [text.splitlines()[0] for function in functions if (text := ast.get_docstring(function))]
+    match [statement for statement in body if not isinstance(statement, ast.Import | ast.ImportFrom)]:
+        case [ast.FunctionDef() as function] if text := ast.get_docstring(function):
+            return [text.splitlines()[0]]
+    return []
 
 
 def split(text: str, book: Book, page: str) -> list[str]:
