@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(
         ("model.encoder", "model.decoder"),
-        ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
+        ("model.checks", "model.feed_forward", "model.masks", "model.multi*", "model.normalization"),
     ),
     "model.inference": ("config", "model.id_checks", "model.masks", "model.transformer"),
     "model.transformer": ("config", "registry", "model.*"),

@@ -77,10 +77,12 @@ class SavedState(NamedTuple):
     Attributes:
         tensors: Weights, Adam's moments and random generators by name.
         progress: How far the run has come.
+        code: A digest of the source that computed it, `source_digest`; empty in a state of an older version.
     """
 
     tensors: dict[str, Tensor]
     progress: Progress
+    code: str = ""
 
 
 def run_id(identity: Mapping[str, object]) -> str:
@@ -91,15 +93,18 @@ def run_id(identity: Mapping[str, object]) -> str:
 def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
     """Replace the state in `folder`; `identity` identifies its training run."""
     threads = torch.get_num_threads()
-    record = json.dumps({"identity": dict(identity), "progress": asdict(state.progress), "threads": threads})
+    progress = asdict(state.progress)
+    record = json.dumps(
+        {"identity": dict(identity), "progress": progress, "threads": threads, "code": state.code}
+    )
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
     write_together(folder, {STATE_FILE: safetensors_bytes(state.tensors, metadata)})
 
 
-def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | None:
-    """Return the state in `folder`, or `None` if it may be replaced.
+def load_state(folder: Path, identity: Mapping[str, object], code: str) -> SavedState | None:
+    """Return the state in `folder`, or `None` if it may be replaced; `code` is the digest of the source now.
 
     It may be replaced if it belongs to another training run that has not made its first update.
     """
@@ -119,7 +124,15 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
             f"their last bits; resume with {record['threads']} for the same bits",
             stacklevel=2,
         )
-    return SavedState(tensors, Progress(**record["progress"]))
+    step = record["progress"]["step"]
+    if step and record.get("code", "") not in ("", code):
+        warnings.warn(
+            f"the code of the model, its loss, or its learning rate was edited since the training run in "
+            f"{folder} was saved at step {step}, and computes the next steps; to compute all of them by it, "
+            f"give another folder",
+            stacklevel=2,
+        )
+    return SavedState(tensors, Progress(**record["progress"]), code)
 
 
 def setting_changes(

@@ -433,16 +433,4 @@ def _character_problem(tokenizer: Tokenizer, text: str) -> str:
             f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
             f"{text[:40]!r}; remove it"
         )
-    return _code_problem(tokenizer, text)
-
-
-def _code_problem(tokenizer: Tokenizer, text: str) -> str:
-    """Return why the code of a target language at the start of a text cannot be used, or an empty string."""
-    code, _ = tokenizer.split_code(text)
-    if not code or code in (vocabulary := tokenizer.vocabulary()):
-        return ""
-    known = [piece for piece in vocabulary if tokenizer.split_code(piece) == (piece, "")]
-    way_out = (
-        f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
-    )
-    return f"begins with {code}, which is no code of this model; {way_out}"
+    return tokenizer.code_problem(text)

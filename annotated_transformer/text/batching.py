@@ -1,6 +1,7 @@
 """Batches of pairs of similar length, with padding: section 5.1 of the paper, the chapter on training."""
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import torch
 from jaxtyping import Int
@@ -14,7 +15,14 @@ Pair = tuple[list[int], list[int]]
 
 
 def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
-    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
+    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS.
+
+    Raises:
+        ValueError: If a text begins with the code of a language that the tokenizer does not have.
+    """
+    for row, side in product(range(len(texts)), (0, 1)):
+        if problem := tokenizer.code_problem(texts[row][side]):
+            raise ValueError(f"the {('source', 'target')[side]} of pair {row + 1} of {len(texts)} {problem}")
     src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
     return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 

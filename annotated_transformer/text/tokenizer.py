@@ -166,6 +166,17 @@ class Tokenizer:
         """Return the code of a target language at the start of a source (here, none), and the rest."""
         return "", text
 
+    def code_problem(self, text: str) -> str:
+        """Return why the code of a target language at the start of a text is unknown, or an empty string."""
+        code, _ = self.split_code(text)
+        if not code or code in (vocabulary := self.vocabulary()):
+            return ""
+        known = [piece for piece in vocabulary if self.split_code(piece) == (piece, "")]
+        way_out = (
+            f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
+        )
+        return f"begins with {code}, which is no code of this model; {way_out}"
+
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""
         return [[*ids, EOS_ID] for ids in self._encode(texts)]

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model import attention
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
@@ -285,3 +286,14 @@ def test_law_the_model_is_encoder_then_decoder_then_the_shared_matrix():
     causal = torch.ones(4, 4, dtype=torch.bool).tril()
     rows = model.decoder(model.embed(tgt), z, causal) @ model.embedding.weight.T
     torch.testing.assert_close(model(src, tgt), rows)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["attention_weights", "masked_softmax"])
+def test_message_the_kernel_does_not_follow_an_edited_formula(monkeypatch, name: str):
+    fused, formula = replace(SMALL, attention="fused"), getattr(attention, name)
+    Transformer(fused)  # a warning would be an error
+    monkeypatch.setattr(attention, name, lambda *inputs: 1.001 * formula(*inputs))
+    Transformer(SMALL)
+    with pytest.warns(UserWarning, match=r"^attention='fused' computes .* which was edited; leave it out"):
+        Transformer(fused)
