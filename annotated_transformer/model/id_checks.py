@@ -108,8 +108,8 @@ def _refuse_padding(name: str, ids: Tensor, pad_id: int, mask: str) -> None:
     check_ids(ids)
     if not _skips_values(ids) and (padded := (ids == pad_id).any(dim=1)).any():
         raise ValueError(
-            f"{name} {int(padded.nonzero()[0])} of {len(ids)} has padding (pad_id={pad_id}), and without a "
-            f"mask the other tokens would attend to it; give the mask {mask} of model.masks"
+            f"{name} {int(padded.nonzero()[0]) + 1} of {len(ids)} has padding (pad_id={pad_id}), and without "
+            f"a mask the other tokens would attend to it; give the mask {mask} of model.masks"
         )
 
 

@@ -74,5 +74,9 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
         log(f"these samples are drawn with --seed {seed}")
     generator = torch.Generator(translator.device).manual_seed(seed)
     return lambda texts: translator.sample(
-        texts, generator=generator, logits_processors=processors, batch_size=options.batch_size
+        texts,
+        generator=generator,
+        logits_processors=processors,
+        batch_size=options.batch_size,
+        split=False,
     )

@@ -105,7 +105,7 @@ def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]
     hypotheses: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
         for start in range(0, len(texts), together):
-            translated = translator.translate(texts[start : start + together], **search)
+            translated = translator.translate(texts[start : start + together], split=False, **search)
             hypotheses += map(one_line, translated)
             bar.update(len(hypotheses) - bar.n)
     return hypotheses

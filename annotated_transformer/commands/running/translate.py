@@ -4,30 +4,21 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.output import log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator
 from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
-from annotated_transformer.text.sentence_splitting import split_sentences
 
 STDIN = "the standard input"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
 Translate = Callable[[list[str]], list[list[str]]]
 """Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
-
-
-class _Sentences(NamedTuple):
-    """The sentences of each text that can be translated, and the problems of the other texts."""
-
-    of_texts: list[list[str]]
-    problems: dict[int, str]
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -100,29 +91,11 @@ def _decode_argument(text: str) -> str:
         return text
 
 
-def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
-    """Split texts into sentences, without blank ones; a text with a problem gets no sentences.
-
-    A line break that does not end a sentence becomes a space. The code of a target language is put before
-    each sentence that has none of its own.
-    """
-    language = options.source or ("en" if translator.languages is None else translator.languages.source)
-    split_code, of_texts = translator.tokenizer.split_code, []
-    for code, text in map(split_code, texts):
-        split = split_sentences(text, language) if options.split and options.nbest is None else [text]
-        lines = [" ".join(sentence.splitlines()) for sentence in split]
-        of_texts.append([line if split_code(line)[0] else code + line for line in lines])
-    sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
-    translatable, problems, first = [], {}, 0
-    for index, sentences in enumerate(of_texts):
-        places = range(first, first + len(sentences))
-        first += len(sentences)
-        wrong = [sources.problems[place] for place in places if place in sources.problems]
-        if wrong:
-            problems[index] = wrong[0]
-        usable = zip(places, sentences, strict=True)
-        translatable.append([] if wrong else [text for place, text in usable if place not in sources.blank])
-    return _Sentences(translatable, problems)
+def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> Sentences:
+    """Split texts into sentences, if the options say so; without, a line break becomes a space."""
+    split = options.split and options.nbest is None
+    lines = texts if split else [" ".join(text.splitlines()) for text in texts]
+    return translator.sentences(lines, split=split, language=options.source)
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
@@ -131,7 +104,7 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
         sample = decoding.sampler(options, translator)
         return lambda texts: [[one_line(text)] for text in sample(texts)]
     if options.nbest is None:
-        return lambda texts: [[one_line(text)] for text in translator.translate(texts, **search)]
+        return lambda texts: [[one_line(text)] for text in translator.translate(texts, split=False, **search)]
 
     def lines(ranked: list[RankedTranslation]) -> list[str]:
         hypotheses = [f"{one.penalized_log_prob:.4f}\t{one_line(one.text)}" for one in ranked]
@@ -153,7 +126,7 @@ def _translations(translate: Translate, of_texts: list[list[str]], together: int
 
 
 def _translate_interactively(
-    split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
+    split: Callable[[str], Sentences], translate: Translate, write: Callable[[str], None]
 ) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
