@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.checks", "model.feed_forward", "model.masks", "model.multi*", "model.normalization"),
     ),
-    "model.inference": ("config", "model.id_checks", "model.masks", "model.transformer"),
+    "model.inference": ("config", "model.id_checks", "model.masks", "model.plain", "model.transformer"),
     "model.transformer": ("config", "registry", "model.*"),
     "model.trainable": ("config", "model.id_checks", "model.plain", "model.transformer"),
     "model": ("model.*",),

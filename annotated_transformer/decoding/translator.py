@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,9 @@ from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
+from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.sentence_splitting import split_sentences
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
 LINE_BREAK = re.compile(r"[\r\n]")
@@ -39,7 +42,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line b
 
 Around = tuple[str, str]  # the decorations before and after a text
 T = TypeVar("T")
-Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
+Search = Callable[..., Int[Tensor, "batch tgt_tokens"]]  # of ids [batch src_tokens]
 
 
 class TranslatedText(str):
@@ -118,6 +121,19 @@ class Sources:
     blank: frozenset[int]
     problems: dict[int, str]
     around: list[Around]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of texts, which are translated one by one.
+
+    Attributes:
+        of_texts: Those of each text; the list is empty for a text that is blank or cannot be translated.
+        problems: Why a text cannot be translated, as in `Sources`.
+    """
+
+    of_texts: list[list[str]]
+    problems: dict[int, str]
 
 
 class Translator:
@@ -221,17 +237,30 @@ class Translator:
         batch_size: int = 64,
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
+        split: bool = True,
+        skip_bad: bool = False,
     ) -> list[str]:
         """Return a translation of each text, in the same order: `TranslatedText`, which may be cut off.
 
-        A `beam_size` of 1 is greedy search; for a larger one, see `beam_search`. Texts of similar
-        length share a batch.
+        As on the command line, a text is translated sentence by sentence: models are trained on single
+        sentences. For a test set, whose translations are compared with references, give `split=False`.
+
+        Args:
+            texts: The texts to translate.
+            batch_size: How many sentences, of similar lengths, are translated at once.
+            beam_size: 1 is greedy search; for a larger one, see `beam_search`.
+            length_penalty: That of `beam_search`.
+            split: Whether to split texts, by the rules of the model's source language or, if it is not
+                known, of English. Otherwise, each is translated as one sentence.
+            skip_bad: Translate a text that would be refused as an empty string, with a warning unless it is
+                blank.
 
         Raises:
-            ValueError: If a text is blank, too long or not valid Unicode, or contains a line break or a
-                control character, or a size is less than 1.
+            ValueError: If a text is blank, too long or not valid Unicode, or contains a control character,
+                or a line break without `split`, or a size is less than 1.
         """
-        return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
+        search = self._beam(beam_size, length_penalty)
+        return self._translations(texts, batch_size, search, split=split, skip_bad=skip_bad)
 
     def nbest(
         self,
@@ -245,11 +274,12 @@ class Translator:
         """Return the `nbest` best translations of each text that beam search finds, best first.
 
         Without a `beam_size`, the beam is the paper's, 4, or `nbest` if that is larger. There may be fewer
-        translations if the vocabulary is tiny. Two of them can be the same text in different tokens.
+        translations if the vocabulary is tiny. Two of them can be the same text in different tokens. Texts
+        are not split into sentences.
 
         Raises:
-            ValueError: If `translate` would raise it, `nbest` is not a positive whole number, or the given
-                `beam_size` is smaller than `nbest`.
+            ValueError: If `translate` would raise it without `split`, `nbest` is not a positive whole number,
+                or the given `beam_size` is smaller than `nbest`.
         """
         check_nbest(nbest, beam_size)
         beam_size = max(4, nbest) if beam_size is None else beam_size
@@ -272,28 +302,27 @@ class Translator:
         generator: torch.Generator | Sequence[torch.Generator] | None = None,
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
+        split: bool = True,
+        skip_bad: bool = False,
     ) -> list[str]:
         """Return a sampled translation of each text, in the same order.
 
         See the function `sample`. With a list of generators, one for each text, a sample does not depend on
-        the other texts. The errors are those of `translate`.
+        the other texts. The other arguments and the errors are those of `translate`.
         """
         if self.engine is not None:
             raise ValueError(
                 "an engine searches, and does not sample; sample with a Translator of the same model without "
                 "engine"
             )
+        if isinstance(generator, Sequence) and len(generator) != len(texts):
+            raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
         draw = partial(sample, self.model, logits_processors=logits_processors, decoder=self.decoder)
         if not isinstance(generator, Sequence):
-            return self._translations(texts, batch_size, partial(draw, generator=generator))
-        if len(generator) != len(texts):
-            raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
-
-        def drawn(batch: _Batch) -> list[TranslatedText]:
-            generators = [generator[row] for row in batch.rows]
-            return self._decode(draw(batch.src, generator=generators), batch.around)
-
-        return self._in_batches(texts, batch_size, drawn)
+            draw, generator = partial(draw, generator=generator), ()
+        return self._translations(
+            texts, batch_size, draw, split=split, skip_bad=skip_bad, generators=generator
+        )
 
     def explain(
         self,
@@ -303,7 +332,7 @@ class Translator:
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
     ) -> list[Translation]:
-        """Return what `translate` returns, each with its log-probability, tokens and attention.
+        """Return what `translate` returns with `split=False`, with log-probabilities, tokens and attention.
 
         The last three are those of `model`, even if an engine found the translation.
         """
@@ -351,6 +380,31 @@ class Translator:
         usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
+    def sentences(self, texts: list[str], *, split: bool = True, language: str | None = None) -> Sentences:
+        """Return the sentences of `texts` that `translate` translates, and why it would refuse others.
+
+        A line break that does not end a sentence becomes a space. The code of a target language is put before
+        each sentence that has none of its own. `language` (default: the model's source language) is a code
+        for `split_sentences`; without `split`, each text is a sentence.
+        """
+        language = language or ("en" if self.languages is None else self.languages.source)
+        split_code, of_texts = self.tokenizer.split_code, [[text] for text in texts]
+        if split:
+            of_texts = []
+            for code, text in map(split_code, texts):
+                lines = [" ".join(one.splitlines()) for one in split_sentences(text, language)]
+                of_texts.append([line if split_code(line)[0] else code + line for line in lines])
+        sources = self.encode([sentence for sentences in of_texts for sentence in sentences])
+        translatable, problems, place = [], {}, 0
+        for index, sentences in enumerate(of_texts):
+            places = range(place, place := place + len(sentences))
+            wrong = [sources.problems[i] for i in places if i in sources.problems]
+            usable = [one for i, one in zip(places, sentences, strict=True) if i not in sources.blank]
+            translatable.append([] if wrong else usable)
+            if wrong:
+                problems[index] = wrong[0]
+        return Sentences(translatable, problems)
+
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1 and self.engine is None:
             return partial(greedy_search, self.model, decoder=self.decoder)
@@ -362,10 +416,34 @@ class Translator:
             return partial(beam_search, self.model, decoder=self.decoder)
         return partial(engine_search, self.engine, self.model.config)
 
-    def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
-        return self._in_batches(
-            texts, batch_size, lambda batch: self._decode(search(batch.src), batch.around)
-        )
+    def _translations(
+        self,
+        texts: list[str],
+        batch_size: int,
+        search: Search,
+        *,
+        split: bool,
+        skip_bad: bool,
+        generators: Sequence[torch.Generator] = (),
+    ) -> list[str]:
+        check_texts(texts, "a Translator")
+        sentences = self.sentences(texts, split=split)
+        of_texts, problems = sentences.of_texts, sentences.problems
+        if not skip_bad:
+            blank = {i for i, own in enumerate(of_texts) if not own and i not in problems}
+            _refuse_bad(texts, problems, blank)
+        elif problems:
+            skipped = [f"skipped: text {i + 1} of {len(texts)} {problem}" for i, problem in problems.items()]
+            warnings.warn(list_problems(skipped, "their translations are empty"), stacklevel=3)
+        of_sentences = _of_sentences(generators, of_texts) if generators else []
+
+        def decoded(batch: _Batch) -> list[TranslatedText]:
+            drawn_by = {"generator": [of_sentences[row] for row in batch.rows]} if generators else {}
+            return self._decode(search(batch.src, **drawn_by), batch.around)
+
+        together = [one for sentences in of_texts for one in sentences]
+        translated = iter(self._in_batches(together, batch_size, decoded))
+        return [_joined([next(translated) for _ in sentences]) for sentences in of_texts]
 
     def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[TranslatedText]:
         ended = (tgt == EOS_ID).any(dim=1).tolist()
@@ -396,13 +474,30 @@ class Translator:
     def _encode(self, texts: list[str]) -> Sources:
         check_texts(texts, "a Translator")
         sources = self.encode(texts)
-        for index, text in enumerate(texts):
-            name = f"text {index} of {len(texts)}"
-            if index in sources.problems:
-                raise ValueError(f"{name} {sources.problems[index]}")
-            if index in sources.blank:
-                raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
+        _refuse_bad(texts, sources.problems, sources.blank)
         return sources
+
+
+def _joined(sentences: list[TranslatedText]) -> TranslatedText:
+    return TranslatedText(" ".join(sentences), complete=all(one.complete for one in sentences))
+
+
+def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:
+    """Return a generator for each sentence; those of one text are seeded by the text's own."""
+    found = []
+    for generator, sentences in zip(generators, of_texts, strict=True):
+        seeds = torch.randint(2**62, (len(sentences),), generator=generator, device=generator.device)
+        found += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
+    return found
+
+
+def _refuse_bad(texts: list[str], problems: dict[int, str], blank: Collection[int]) -> None:
+    for index, text in enumerate(texts):
+        name = f"text {index + 1} of {len(texts)}"
+        if index in problems:
+            raise ValueError(f"{name} {problems[index]}")
+        if index in blank:
+            raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
 
 
 def _encoding_problem(text: str) -> str:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import is_
+from threading import Lock
 from types import FunctionType, MethodType
 from weakref import WeakKeyDictionary
 
@@ -23,7 +24,7 @@ from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.inference import evaluating
-from annotated_transformer.model.plain import GLOBAL_HOOKS, NotPlain, hooks_of, refuse_hooks
+from annotated_transformer.model.plain import GLOBAL_HOOKS, NotPlain, any_hook, hooks_of, refuse_hooks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training.loss import PlainLoss
@@ -31,6 +32,7 @@ from annotated_transformer.training.loss import PlainLoss
 LIMIT = 1e-9  # in float64, where the difference is about 1e-15, and 1e-6 or more if a formula was changed
 COARSE = 0.1  # in float32 and bfloat16
 SIZES = (7, 8, 3, 2), (17, 24, 20, 11)  # tokens of a source, of its target, of a pair with padding; rows
+_LOCK = Lock()  # filters of warnings and torch's random state are those of all threads
 _PROVED: "WeakKeyDictionary[Transformer, Computation]" = WeakKeyDictionary()
 
 
@@ -66,10 +68,15 @@ def refuse_other_steps(model: Transformer, decoder: MakeDecoder) -> None:
     another object than at the last one.
     """
     refuse_other_devices(model)
-    if (last := _PROVED.get(model)) and not last.changed():
-        return
-    refuse_hooks(model, HOOKS)
+    with _LOCK:
+        if (last := _PROVED.get(model)) and not last.changed():
+            return
+        refuse_hooks(model, HOOKS)
+        _compare_steps(model, decoder)
+        _PROVED[model] = Computation(model)
 
+
+def _compare_steps(model: Transformer, decoder: MakeDecoder) -> None:
     def compute(make: MakeDecoder, model: Transformer) -> list[Tensor]:
         found = []
         for batch in _batches(model):
@@ -85,7 +92,6 @@ def refuse_other_steps(model: Transformer, decoder: MakeDecoder) -> None:
             with evaluating(copied):
                 plain = partial(compute, cached_or_not, copied)
                 _compare(plain, partial(compute, decoder, copied), copied, "a logit")
-    _PROVED[model] = Computation(model)
 
 
 class Computation:
@@ -112,7 +118,7 @@ class Computation:
     def changed(self) -> bool:
         """Return whether one of them is another object by now, or has hooks."""
         now = self._now()
-        return len(now) != len(self.now) or not all(map(is_, now, self.now)) or any(self.hooks)
+        return len(now) != len(self.now) or not all(map(is_, now, self.now)) or any_hook(*self.hooks)
 
     def _now(self) -> list[object]:
         found: list[object] = [space.get(name) for space, name in self.places]

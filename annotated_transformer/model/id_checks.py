@@ -86,6 +86,33 @@ def unfit_batch(self: Any, src: Tensor, tgt: Tensor) -> None:
     padding_between_tokens(self, src, tgt)
 
 
+def unmasked_source(self: Any, src: Tensor, src_mask: Tensor | None = None) -> None:
+    """Raise ValueError if sources have padding, and there is no mask to hide it."""
+    if src_mask is None:
+        _refuse_padding("source", src, self.config.pad_id, "padding_mask(src, pad_id)")
+
+
+def unmasked_target(
+    self: Any,
+    tgt: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor | None = None,
+    memory_mask: object = None,
+) -> None:
+    """Raise ValueError if targets have padding, and there is no mask to hide it."""
+    if tgt_mask is None:
+        _refuse_padding("target", tgt, self.config.pad_id, "decoder_mask(tgt, pad_id)")
+
+
+def _refuse_padding(name: str, ids: Tensor, pad_id: int, mask: str) -> None:
+    check_ids(ids)
+    if not _skips_values(ids) and (padded := (ids == pad_id).any(dim=1)).any():
+        raise ValueError(
+            f"{name} {int(padded.nonzero()[0]) + 1} of {len(ids)} has padding (pad_id={pad_id}), and without "
+            f"a mask the other tokens would attend to it; give the mask {mask} of model.masks"
+        )
+
+
 def _refuse_empty(src: Tensor, config: Any) -> None:
     if _skips_values(src):
         return

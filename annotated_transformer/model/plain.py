@@ -4,10 +4,11 @@ A replaced module or method with the attribute `same_in_evaluation` counts as pl
 `torch.compile` wrapped counts as the one inside.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
+from threading import get_ident
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,30 @@ GLOBAL_HOOKS = [  # those that all modules have
 ]
 
 
+class OwnHook:
+    """A hook that runs in the thread that made it, and that the others do not have."""
+
+    def __init__(self, hook: Callable[..., Any]) -> None:
+        self.hook, self.thread = hook, get_ident()
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run the hook if this is its thread."""
+        return self.hook(*inputs) if self.runs_here() else None
+
+    def runs_here(self) -> bool:
+        """Return whether this is the hook's thread."""
+        return self.thread == get_ident()
+
+
+def any_hook(*hooks: Mapping[int, object]) -> bool:
+    """Return whether PyTorch's tables have a hook that runs in this thread."""
+    return any(
+        not isinstance(hook, OwnHook) or hook.runs_here()
+        for table in hooks
+        for hook in list(table.values())  # another thread may add one
+    )
+
+
 class NotPlain(ValueError):
     """A model has a part that is not plain, which code would skip."""
 
@@ -38,10 +63,10 @@ def refuse_changed(
 
 def refuse_hooks(model: nn.Module, because: str) -> None:
     """Raise NotPlain if the model has hooks, which may change its results; `because` ends the message."""
-    if any(GLOBAL_HOOKS):
+    if any_hook(*GLOBAL_HOOKS):
         raise NotPlain(f"all modules have hooks, {because}")
     for name, module in model.named_modules():
-        if any(hooks_of(module)):
+        if any_hook(*hooks_of(module)):
             raise NotPlain(f"{plain_name(name) or 'the model'} has hooks, {because}")
 
 
@@ -63,7 +88,7 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
     """
     module = unwrap(module)
     lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
-    return lost + ["has hooks"] * any(hooks_of(module))
+    return lost + ["has hooks"] * any_hook(*hooks_of(module))
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:

@@ -18,7 +18,11 @@ from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
-from annotated_transformer.model.id_checks import unfit_batch
+from annotated_transformer.model.id_checks import (
+    unfit_batch,
+    unmasked_source,
+    unmasked_target,
+)
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import (
     Mask,
@@ -99,15 +103,23 @@ class Transformer(nn.Module):
         tgt_mask = decoder_mask(tgt, self.config.pad_id)
         return self.decode(tgt, memory, tgt_mask, src_mask)
 
+    @refuses(unmasked_source)
     def encode(
         self,
         src: Int[Tensor, "batch src_tokens"],
         src_mask: Mask | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
-        """Return the memory: the encoder's output, to which the decoder attends."""
+        """Return the memory: the encoder's output, to which the decoder attends.
+
+        Without a mask, each token attends to all others.
+
+        Raises:
+            ValueError: If a source has padding, and there is no mask.
+        """
         memory: Tensor = self.encoder(self.embed(src), src_mask)
         return memory
 
+    @refuses(unmasked_target)
     def decode(
         self,
         tgt: Int[Tensor, "batch tgt_tokens"],
@@ -115,7 +127,14 @@ class Transformer(nn.Module):
         tgt_mask: Mask | None = None,
         memory_mask: Mask | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
-        """Return the decoder's output, from which `logits` computes the logits."""
+        """Return the decoder's output, from which `logits` computes the logits.
+
+        Without `tgt_mask`, each token attends to all others, later ones included. Without
+        `memory_mask`, each attends to all of the memory: give it if a source has padding.
+
+        Raises:
+            ValueError: If a target has padding, and there is no mask for it.
+        """
         hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)
         return hidden
 

@@ -65,6 +65,7 @@ def train_from_recipe(
 
     Raises:
         TrainingStopped: If `stop` returned True; the state is saved in the folder.
+        RuntimeError: If torchrun started several processes and `join_process_group` was not called.
         ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
             of another shape, if there is no validation split and the recipe compares validation losses, if
             `mode` is not one of the two, or if `seed` has more than 32 bits.

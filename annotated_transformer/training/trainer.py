@@ -100,6 +100,7 @@ def train(
 
     Raises:
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
+        RuntimeError: If torchrun started several processes and `join_process_group` was not called.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
         ValueError: If the pairs do not fit the model, there are neither
             validation pairs nor a criterion and `config` has `patience`, the criterion returns no finite

@@ -216,18 +216,18 @@ def test_message_arguments_of_other_types(translator: Translator):
 @pytest.mark.parametrize(
     ("texts", "error", "sentence"),
     [
-        (["A man", "", "A child"], ValueError, r"text 1 of 3 has nothing to translate \(''\); leave it out"),
-        (["A man", " \n"], ValueError, r"text 1 of 2 has nothing to translate \(' \\n'\); leave it out"),
-        (["A man", "b" * 28], ValueError, r"text 1 of 2 \('b{28}'…\) has 30 tokens .* for 29; split"),
-        (["a\ud800"], ValueError, r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
-        (["Zwölf \udce4"], ValueError, r"text 0 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"),
+        (["A man", "", "A child"], ValueError, r"text 2 of 3 has nothing to translate \(''\); leave it out"),
+        (["A man", " \n"], ValueError, r"text 2 of 2 has nothing to translate \(' \\n'\); leave it out"),
+        (["A man", "b" * 28], ValueError, r"text 2 of 2 \('b{28}'…\) has 30 tokens .* for 29; split"),
+        (["a\ud800"], ValueError, r"text 1 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
+        (["Zwölf \udce4"], ValueError, r"text 1 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"),
         (
             ["A man", " Two dogs.\nA child\n"],
             ValueError,
-            r"text 1 of 2 has a line break, character 11 of ' Two",
+            r"text 2 of 2 has a line break, character 11 of ' Two",
         ),
         (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
-        (["Two\x00 dogs"], ValueError, r"text 0 of 1 has the control character U\+0000, character 4 of"),
+        (["Two\x00 dogs"], ValueError, r"text 1 of 1 has the control character U\+0000, character 4 of"),
         (["Two dogs\x7f"], ValueError, r"the control character U\+007F, character 9 of .*; remove it$"),
         ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),
         (["A man", 7], TypeError, "text 1 of 2 is of type int; give strings"),
@@ -236,7 +236,7 @@ def test_message_arguments_of_other_types(translator: Translator):
 )
 def test_message_texts_that_cannot_be_translated(translator: Translator, texts: object, error, sentence: str):
     with pytest.raises(error, match=sentence):
-        translator.translate(texts)
+        translator.translate(texts, split=False)
 
 
 def test_law_white_space_of_any_kind_may_be_cleaned_but_not_other_control_characters(translator: Translator):
@@ -275,6 +275,30 @@ def test_law_a_copy_translates_as_the_original(translator, copied):
     texts = ["A man <eos> dogs", *TEXTS]
     assert copied(translator).encode(texts) == translator.encode(texts)
     assert copied(translator).translate(texts) == translator.translate(texts)
+
+
+def test_law_a_text_is_translated_sentence_by_sentence_or_without_split_as_one(translator: Translator):
+    one, two, surest = "Two dogs.", "A child sleeps.", [Temperature(1e-9)]
+    (whole,) = translator.translate([f"{one} {two}"], split=False)
+    for text in (f"{one} {two}", f"{one}\n{two}"):
+        (found,) = translator.translate([text])
+        assert found == " ".join(translator.translate([one, two])) != whole
+        assert translator.sample([text], logits_processors=surest) == [found]
+    assert translator.sample([f"{one} {two}"], logits_processors=surest, split=False) == [whole]
+    german = Translator(translator.model, translator.tokenizer, languages=("de", "en"))
+    day = "am 3. Mai"  # a sentence ends here by the rules of English alone
+    split = [len(each.sentences([day]).of_texts[0]) for each in (german, translator)]
+    assert split == [1, 2]
+
+
+def test_law_skip_bad_leaves_bad_texts_empty_and_translates_the_others(translator: Translator):
+    texts = ["", TEXTS[0], "b" * 28, f"A child. {'b' * 28}", " \n", TEXTS[1]]
+    message = r"^skipped: text 3 of 6 \('b.* 30 tokens .*\nskipped: text 4 of 6 .*; their translations are"
+    with pytest.warns(UserWarning, match=re.compile(message, re.DOTALL)):
+        found = translator.translate(texts, skip_bad=True)
+    first, last = translator.translate([TEXTS[0], TEXTS[1]])
+    assert found == ["", first, "", "", "", last]
+    assert translator.translate(["", TEXTS[0]], skip_bad=True) == ["", first]  # blank, without a warning
 
 
 def test_law_a_text_with_a_problem_is_not_blank(translator: Translator):

@@ -256,6 +256,19 @@ def test_message_padding_before_a_token_is_named_by_its_place(padded_ids):
 
 
 @pytest.mark.message
+def test_message_a_padded_batch_without_a_mask(padded_ids):
+    model, (src, tgt) = Transformer(SMALL), padded_ids
+    attended = r"^{} of 2 has padding \(pad_id=0\), and without a mask .*; give the mask {}\("
+    with pytest.raises(ValueError, match=attended.format("source 2", "padding_mask")):
+        model.encode(src)
+    memory = model.encode(src, padding_mask(src, 0))
+    with pytest.raises(ValueError, match=attended.format("target 1", "decoder_mask")):
+        model.decode(tgt, memory, memory_mask=padding_mask(src, 0))
+    assert model.encode(src[:1]).isfinite().all()
+    assert model.decode(tgt, memory, causal_mask(TGT)).isfinite().all()
+
+
+@pytest.mark.message
 def test_message_ids_are_checked_once_where_they_are_and_not_inside(ids, monkeypatch):
     """A check of values that a GPU would wait for reads them as numbers or truth values."""
     model, (src, tgt) = Transformer(SMALL), ids

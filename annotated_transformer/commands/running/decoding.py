@@ -83,6 +83,7 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
             generator=[torch.Generator(translator.device).manual_seed(seed) for seed in seeds],
             logits_processors=processors,
             batch_size=options.batch_size,
+            split=False,
         )
 
     return sample

@@ -112,7 +112,7 @@ def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
         for start in range(0, len(texts), together):
             group = texts[start : start + together]
-            translated = translator.translate(group, **search)
+            translated = translator.translate(group, split=False, **search)
             cut_off += [
                 text
                 for text, own in zip(group, translated, strict=True)

@@ -6,17 +6,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator
 from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
-from annotated_transformer.text.sentence_splitting import split_sentences
 
 STDIN = "the standard input"
 LONGEST_TYPED = 4095  # bytes: Linux drops the rest of a line that is typed or pasted into a terminal
@@ -25,13 +24,6 @@ TOGETHER = 2  # batches of lines that are sorted by length, translated, and then
 
 Translate = Callable[[list[str]], list[list[str]]]
 """Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
-
-
-class _Sentences(NamedTuple):
-    """The sentences of each text that can be translated, and the problems of the other texts."""
-
-    of_texts: list[list[str]]
-    problems: dict[int, str]
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -74,7 +66,7 @@ def _is_piped(stream: TextIO | None) -> bool:
 def _translate_lines(
     options: argparse.Namespace,
     groups: Iterable[list[str]],
-    split: Callable[[list[str]], _Sentences],
+    split: Callable[[list[str]], Sentences],
     translate: Translate,
     write: Callable[[str], None],
     device: str,
@@ -144,29 +136,11 @@ def _decode_argument(text: str) -> str:
         return text
 
 
-def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
-    """Split texts into sentences, without blank ones; a text with a problem gets no sentences.
-
-    A line break that does not end a sentence becomes a space. The code of a target language is put before
-    each sentence that has none of its own.
-    """
-    language = options.source or ("en" if translator.languages is None else translator.languages.source)
-    split_code, of_texts = translator.tokenizer.split_code, []
-    for code, text in map(split_code, texts):
-        split = split_sentences(text, language) if options.split and options.nbest is None else [text]
-        lines = [" ".join(sentence.splitlines()) for sentence in split]
-        of_texts.append([line if split_code(line)[0] else code + line for line in lines])
-    sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
-    translatable, problems, first = [], {}, 0
-    for index, sentences in enumerate(of_texts):
-        places = range(first, first + len(sentences))
-        first += len(sentences)
-        wrong = [sources.problems[place] for place in places if place in sources.problems]
-        if wrong:
-            problems[index] = wrong[0]
-        usable = zip(places, sentences, strict=True)
-        translatable.append([] if wrong else [text for place, text in usable if place not in sources.blank])
-    return _Sentences(translatable, problems)
+def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> Sentences:
+    """Split texts into sentences, if the options say so; without, a line break becomes a space."""
+    split = options.split and options.nbest is None
+    lines = texts if split else [" ".join(text.splitlines()) for text in texts]
+    return translator.sentences(lines, split=split, language=options.source)
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
@@ -175,7 +149,7 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
         sample = decoding.sampler(options, translator) if options.sample else None
 
         def one_each(texts: list[str]) -> list[list[str]]:
-            found = sample(texts) if sample else translator.translate(texts, **search)
+            found = sample(texts) if sample else translator.translate(texts, split=False, **search)
             each = [[translation] for translation in found]
             decoding.warn_of_cut_off(translator, texts, each)
             return [[one_line(translation)] for (translation,) in each]
@@ -207,7 +181,7 @@ def _translations(translate: Translate, of_texts: list[list[str]], together: int
 
 
 def _translate_interactively(
-    split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
+    split: Callable[[str], Sentences], translate: Translate, write: Callable[[str], None]
 ) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
