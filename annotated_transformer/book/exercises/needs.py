@@ -12,6 +12,7 @@ import dis
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from types import CodeType
+from typing import NamedTuple
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -19,33 +20,47 @@ SHELL = "get_ipython"  # the function that `%cd data` and `!make` call
 BUILTINS = frozenset(dir(builtins))
 
 
+class Names(NamedTuple):
+    """Global names that a cell reads, that its functions read when called, that it stores, and may change.
+
+    The latter are after the name of the function that may change them, or "".
+    """
+
+    read: set[str]
+    later: set[str]
+    stored: set[str]
+    changed: set[tuple[str, str]]
+
+
 def needed(sources: Sequence[str], places: Iterable[int]) -> list[int]:
     """Return the places of some cells and of those before them that they need, in order."""
-    roots, kept = {*places}, list[int]()
+    roots, kept, cells = {*places}, list[int](), [_names(source) for source in sources]
     imports = [name_and_module for source in sources for name_and_module in _imported(_parsed(source))]
     ours = {name for name, module in imports if module.startswith("annotated_transformer.book")}
     names = {SHELL, *(name for name, module in imports if not module.startswith("annotated_transformer"))}
     for place in range(max(roots, default=-1), -1, -1):
-        read, written = _read_and_written(sources[place])
-        if place in roots or any(name in names and by not in ours | BUILTINS for by, name in written):
-            names |= read
+        changed = {name for by, name in cells[place].changed if by not in ours | BUILTINS}
+        if place in roots or (cells[place].stored | changed) & names:
+            names |= cells[place].read
             kept.insert(0, place)
+            while more := set[str]().union(*(cell.later for cell in cells if cell.stored & names)) - names:
+                names |= more
     return kept
 
 
 @cache
-def _read_and_written(source: str) -> tuple[set[str], set[tuple[str, str]]]:
-    """Return the global names that a cell reads, and those that it stores or that a function may change."""
+def _names(source: str) -> Names:
     tree = _parsed(source)
     if not tree.body:
-        return set(), {("", SHELL)} if source else set()  # it is executed, in case the compiler knows more
-    read, written = set[str](), {pair for node in ast.walk(tree) for pair in _changed(node)}
-    for operation, name in _globals(compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)):
-        if operation.startswith("LOAD_"):
-            read.add(name)
-        else:
-            written.add(("", name))
-    return read - BUILTINS, written
+        return Names(set(), set(), {SHELL} if source else set(), set())  # executed: Python may know more
+    code = compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    used, inner = [*_globals(code)], [each for each in code.co_consts if isinstance(each, CodeType)]
+    return Names(
+        read={name for operation, name in used if operation.startswith("LOAD_")} - BUILTINS,
+        later={name for each in inner for _, name in _globals(each)} - BUILTINS,
+        stored={name for operation, name in used if not operation.startswith("LOAD_")},
+        changed={pair for node in ast.walk(tree) for pair in _changed(node)},
+    )
 
 
 def _parsed(source: str) -> ast.Module:
@@ -67,6 +82,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _globals(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield what compiled code, or a function in it, does with a global name, and the name."""
     for step in dis.get_instructions(code):
         if step.opname.endswith(("_NAME", "_GLOBAL", "_GLOBALS")) and step.opname != "IMPORT_NAME":
             yield step.opname, str(step.argval)
