@@ -33,6 +33,7 @@ from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
+from annotated_transformer.whole_numbers import whole_number
 
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
@@ -340,7 +341,7 @@ class Translator:
         self, texts: list[str], batch_size: int, results: Callable[[Tensor, list[Around]], list[T]]
     ) -> list[T]:
         """Return the results of the texts, computed from the ids of a batch and its decorations."""
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if (whole_number(batch_size) or 0) < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )
