@@ -23,7 +23,7 @@ from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import claims, skeleton
-from builder.staleness import Status, all_stale, made_of, status, text_of, unexecuted
+from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
 WATCH = (
@@ -113,5 +113,6 @@ def build(names: list[str]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] != ["--check"]:
         build(sys.argv[1:])
+        write(ROOT / "annotated_transformer" / "book" / "exercises" / "table.json", exercise_table())
     elif wrong := all_stale(sys.argv[2:]):
         sys.exit("\n".join([*wrong, "Edit chapters/src/NAME.md, never the notebook, then: make chapters"]))

@@ -16,7 +16,6 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import identity
-from annotated_transformer.book.grading import starter_digest
 from builder.book import Book, directive, parser
 from builder.claim_values import LINE, fill
 from builder.handbook import divided, is_mark, last_line
@@ -57,7 +56,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             if "exercise" in cell.metadata.get("tags", []):
-                cells[-1].metadata["exercise"] = mark(exercise, cell.source)
+                cells[-1].metadata["exercise"] = {"id": exercise}  # for `grade`
             continue
         tags, below = cell.metadata.get("tags", []), cell.source
         if is_mark(cell):
@@ -75,7 +74,6 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 metadata["tags"] = [*tags, "solution"]
             if found := EXERCISE.match(text):
                 exercise = found[1]
-                metadata["exercise"] = mark(exercise)
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
@@ -96,16 +94,6 @@ def before_handbook(handbook: list[NotebookNode]) -> Iterator[NotebookNode]:
     anchor = title.removeprefix("# ").replace(" ", "-")  # as in JupyterLab
     yield new_markdown_cell(last_line(handbook, f"#{anchor}"), id="stuck")
     yield new_markdown_cell(title, id="handbook", metadata={"jp-MarkdownHeadingCollapsed": True})
-
-
-def mark(id: str, source: str = "") -> dict[str, str]:
-    """Return what marks the text of an exercise, or its code, which ends with its check, for `grade`."""
-    code = (
-        {"starter": starter_digest(source), "check": ast.unparse(ast.parse(source).body[-1])}
-        if source
-        else {}
-    )
-    return {"id": id, **code}
 
 
 def setup_cell(book: Book) -> NotebookNode:

@@ -4,7 +4,9 @@ Its metadata has a digest of each file that it was `made_of`: the code of its ro
 kernel opened. Texts and the values of claims in them are filled in without executing anything.
 """
 
+import ast
 import hashlib
+import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,8 +15,9 @@ from typing import NamedTuple
 import nbformat
 from nbformat import NotebookNode
 
+from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
-from builder.chapters import CHAPTERS, ROOT, read_source, written
+from builder.chapters import CHAPTERS, ROOT, parsed, read_source, written
 from builder.reader import complete, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
@@ -38,9 +41,9 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
     """Return the notebook that a source gives, without outputs."""
     notebook = read_source(source)
     notebook.cells = read_cells(notebook, book, source.stem)
-    marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
+    marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
     if marks:  # for `grade`, which names those that a reader has deleted
-        notebook.metadata.exercises = {mark["id"]: mark["check"] for mark in marks if "check" in mark}
+        notebook.metadata.exercises = marks
     return notebook
 
 
@@ -85,6 +88,18 @@ def all_stale(names: Iterable[str] = ()) -> list[str]:
     book = Book(ROOT)
     every = {path.stem for path in [*written(ROOT), *CHAPTERS.glob("*.ipynb")]}
     return list(filter(None, (status(name, book).reason for name in sorted(names or every))))
+
+
+def exercise_table() -> str:
+    """Return what `grade` judges by: for each exercise, the call of its check and a digest of its code."""
+    lines = []
+    for path in written(ROOT, "[0-9]*"):
+        cells, chapter = parsed(path.read_text("utf-8")).cells, int(path.stem[:2])
+        codes = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]
+        rows = [(ast.unparse(ast.parse(code).body[-1]), starter_digest(code)) for code in codes]
+        exercises = {f"{chapter}.{place}": row for place, row in enumerate(rows, 1)}
+        lines.append(f'"{chapter}": {json.dumps(exercises)}')
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def made_of(name: str, opened: Iterable[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from annotated_transformer.model.id_checks import check_ids, check_step, padding
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer, refuse_other_model
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.whole_numbers import whole_number
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
@@ -120,7 +121,7 @@ def length_limits(
     src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
     """Return the maximum length of each target: `extra_tokens` more than its source."""
-    if not isinstance(extra_tokens, int) or extra_tokens < 1:
+    if (whole_number(extra_tokens) or 0) < 1:
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
     real = src != config.pad_id

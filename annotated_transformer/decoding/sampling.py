@@ -17,6 +17,7 @@ from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.model.inference import refuse_nan
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.whole_numbers import whole_number
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a positive whole number."""
-        if not isinstance(self.k, int) or self.k < 1:
+        if (whole_number(self.k) or 0) < 1:
             raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:

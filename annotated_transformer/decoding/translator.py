@@ -36,6 +36,7 @@ from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_splitting import split_sentences
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
+from annotated_transformer.whole_numbers import whole_number
 
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
@@ -457,7 +458,7 @@ class Translator:
         self, texts: list[str], batch_size: int, results: Callable[[_Batch], Sequence[T]]
     ) -> list[T]:
         """Return the results of the texts, batch by batch."""
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if (whole_number(batch_size) or 0) < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
+from annotated_transformer.whole_numbers import whole_number
 
 # Source ids … EOS, and BOS … target ids … EOS. A language model has no source, and a classifier one target.
 Pair = tuple[list[int], list[int]]
@@ -143,7 +144,9 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
     """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it."""
     for side in (src, tgt):
-        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
+        if not isinstance(side, list) or not all(
+            type(id_) is int or whole_number(id_) is not None for id_ in side
+        ):
             raise TypeError(
                 f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
             )

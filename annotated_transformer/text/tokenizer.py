@@ -8,6 +8,7 @@ import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
+from annotated_transformer.whole_numbers import whole_number
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if that fails
@@ -93,7 +94,7 @@ class Tokenizer:
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
-        if not isinstance(vocab_size, int) or vocab_size > LARGEST:
+        if (whole_number(vocab_size) or LARGEST + 1) > LARGEST:
             raise ValueError(
                 f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose "
                 "a smaller one, such as the paper's 37,000"
