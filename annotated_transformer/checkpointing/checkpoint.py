@@ -31,8 +31,9 @@ from annotated_transformer.checkpointing.own_code import (
     to_fields,
 )
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
-from annotated_transformer.model.trainable import AnyModel, TrainableModel, refuse_other_model
+from annotated_transformer.model.trainable import AnyModel, TrainableModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
@@ -50,6 +51,7 @@ T = TypeVar("T", bound=TrainableModel)
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
+@refuses_other_kinds
 def save(
     folder: str | Path,
     model: AnyModel,
@@ -114,6 +116,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]: ...
 def load(folder: str | Path, kind: type[T]) -> tuple[T, Tokenizer]: ...
 
 
+@refuses_other_kinds
 def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokenizer]:
     """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
 
@@ -242,7 +245,6 @@ def refuse_custom_model(model: nn.Module, because: str = NOT_RESTORED) -> None:
     model = unwrap(model)
     if not isinstance(model, Transformer | TrainableModel):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
-    refuse_other_model(model, "save")
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):

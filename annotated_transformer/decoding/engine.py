@@ -16,6 +16,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings, refuse_unsearchable
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
+from annotated_transformer.kinds import refuses_other_kinds
 
 
 class Candidate(NamedTuple):
@@ -76,6 +77,7 @@ def refuse_other_export(
         )
 
 
+@refuses_other_kinds
 def engine_search(
     engine: Engine,
     config: TransformerConfig,

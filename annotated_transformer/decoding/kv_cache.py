@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
 from annotated_transformer.model.checks import distances_across
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
@@ -26,6 +27,7 @@ from annotated_transformer.model.transformer import Transformer
 MakeDecoder = Callable[[Transformer, Tensor], StepDecoder]  # from a model and its sources
 
 
+@refuses_other_kinds
 class NoCache:
     """Decode the whole target again at each step: slow, and the reference for the caches."""
 
@@ -55,6 +57,7 @@ class NoCache:
         self.memory_mask = self.memory_mask[rows]
 
 
+@refuses_other_kinds
 class KeyValueCache:
     """Decode only the new token at each step; it attends to the cached keys and values.
 

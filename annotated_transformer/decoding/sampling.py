@@ -14,12 +14,14 @@ from torch import Tensor
 
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import refuse_nan
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.whole_numbers import whole_number
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class Temperature:
     r"""Divide the logits by $\tau$: below 1, likely tokens become more likely; above 1, less likely."""
@@ -41,6 +43,7 @@ class Temperature:
         return logits / self.tau
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class TopK:
     """Keep only the `k` most likely tokens (Fan et al., 2018)."""
@@ -58,6 +61,7 @@ class TopK:
         return torch.full_like(logits, -math.inf).scatter(1, index, best)
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class TopP:
     """Keep the fewest tokens whose probabilities sum to at least `p` (Holtzman et al., 2020)."""
@@ -78,6 +82,7 @@ class TopP:
         return logits.masked_fill(unneeded.scatter(1, index, unneeded), -math.inf)
 
 
+@refuses_other_kinds
 def sample(
     model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],

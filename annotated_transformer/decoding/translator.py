@@ -28,6 +28,7 @@ from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.devices import take_device
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -35,7 +36,7 @@ from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_splitting import split_sentences
-from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 from annotated_transformer.whole_numbers import whole_number
 
 LINE_BREAK = re.compile(r"[\r\n]")
@@ -137,6 +138,7 @@ class Sentences:
     problems: dict[int, str]
 
 
+@refuses_other_kinds
 class Translator:
     """Translates texts with a model and its tokenizer.
 
@@ -179,11 +181,6 @@ class Translator:
                 such device, or two of `fast`, `decoder`, and `engine` are given.
         """
         model = unwrap(model)
-        if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
-            raise TypeError(
-                f"a Translator takes a Transformer and a Tokenizer, not {type(model).__name__} and "
-                f"{type(tokenizer).__name__}; give them in this order"
-            )
         check_tokenizer(model.config, tokenizer)
         words = {"fast=True": fast or None, "a decoder": decoder, "an engine": engine}
         given = [word for word, value in words.items() if value is not None]
@@ -209,6 +206,11 @@ class Translator:
         self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
+    def __repr__(self) -> str:
+        """Name what translates, from and into which languages, and where."""
+        languages = None if self.languages is None else tuple(self.languages)
+        return f"Translator({self.tokenizer!r}, {languages=}, device={str(self.device)!r})"
+
     @classmethod
     def from_folder(
         cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool = False
@@ -231,6 +233,7 @@ class Translator:
         """The device of the model."""
         return next(self.model.parameters()).device
 
+    @refuses_other_kinds
     def translate(
         self,
         texts: list[str],
@@ -263,6 +266,7 @@ class Translator:
         search = self._beam(beam_size, length_penalty)
         return self._translations(texts, batch_size, search, split=split, skip_bad=skip_bad)
 
+    @refuses_other_kinds
     def nbest(
         self,
         texts: list[str],
@@ -296,6 +300,7 @@ class Translator:
 
         return self._in_batches(texts, batch_size, ranked)
 
+    @refuses_other_kinds
     def sample(
         self,
         texts: list[str],
@@ -325,6 +330,7 @@ class Translator:
             texts, batch_size, draw, split=split, skip_bad=skip_bad, generators=generator
         )
 
+    @refuses_other_kinds
     def explain(
         self,
         texts: list[str],
@@ -427,7 +433,6 @@ class Translator:
         skip_bad: bool,
         generators: Sequence[torch.Generator] = (),
     ) -> list[str]:
-        check_texts(texts, "a Translator")
         sentences = self.sentences(texts, split=split)
         of_texts, problems = sentences.of_texts, sentences.problems
         if not skip_bad:
@@ -473,7 +478,6 @@ class Translator:
         return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
-        check_texts(texts, "a Translator")
         sources = self.encode(texts)
         _refuse_bad(texts, sources.problems, sources.blank)
         return sources

@@ -9,6 +9,7 @@ from unicodedata import is_normalized
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.words import count_words
 
@@ -35,6 +36,7 @@ class BleuScore:
     signature: str
 
 
+@refuses_other_kinds
 def sacrebleu(
     hypotheses: list[str],
     *references: list[str],
@@ -57,11 +59,13 @@ def sacrebleu(
     return BleuScore(score.score, str(metric.get_signature()))
 
 
+@refuses_other_kinds
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
     """Return `sacrebleu` with the tokenizer of WMT, which splits at spaces and punctuation."""
     return sacrebleu(hypotheses, references, tokenizer="13a")
 
 
+@refuses_other_kinds
 def tokenizer_for(language: str) -> str:
     """Return the tokenizer that `sacrebleu` needs for a language, such as `"zh"`, `"zh-CN"`, or `"zho_Hans"`.
 
@@ -95,6 +99,7 @@ def bleu_metric(tokenizer: str) -> BLEU:
         ) from error
 
 
+@refuses_other_kinds
 def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> BleuScore:
     """Return the BLEU of plain text, computed as in the published results on Multi30K.
 

@@ -13,6 +13,7 @@ from annotated_transformer.evaluation.bleu import (
     warn_if_whole,
     warn_of_other_forms,
 )
+from annotated_transformer.kinds import refuses_other_kinds
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ Measure = Callable[..., Score]
 """Returns the score of hypotheses, given one or several lists of references."""
 
 
+@refuses_other_kinds
 def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> Score:
     """Return chrF, the F-score of character n-grams, n up to 6; recall counts twice as much as precision.
 
@@ -48,6 +50,7 @@ def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> 
     return Score(score.name, score.score, str(metric.get_signature()))
 
 
+@refuses_other_kinds
 def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     """Return TER: the edits that turn a hypothesis into its reference, per 100 words of the reference.
 

@@ -38,6 +38,7 @@ from annotated_transformer.interop.marian_weights import (
     has_attention_biases,
     to_marian_weights,
 )
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages
@@ -49,6 +50,7 @@ CONFIG, GENERATION, WEIGHTS = "config.json", "generation_config.json", "model.sa
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
+@refuses_other_kinds
 def to_marian(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -92,6 +94,7 @@ def to_marian(
     write_together(folder, files | {WEIGHTS: safetensors_bytes(weights, {"format": "pt"})})
 
 
+@refuses_other_kinds
 def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | None]:
     """Return the model in a folder of `transformers`, its tokenizer, and its languages if they are stored.
 

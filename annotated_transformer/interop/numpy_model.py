@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import load_file
 
+from annotated_transformer.kinds import refuses_other_kinds
+
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -22,6 +24,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@refuses_other_kinds
 class NumpyModel:
     """The model in a folder that `train`, `save`, or `to_safetensors` wrote, in float32 or float64."""
 

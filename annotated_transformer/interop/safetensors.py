@@ -6,12 +6,14 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import save
 from annotated_transformer.interop.exported import refuse_undescribed
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
+@refuses_other_kinds
 def to_safetensors(
     model: Transformer,
     tokenizer: Tokenizer,

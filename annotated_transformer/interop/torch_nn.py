@@ -19,10 +19,12 @@ from annotated_transformer.interop.exported import (
 )
 from annotated_transformer.interop.torch_checks import ACTIVATIONS, read_shape, refuse_differences
 from annotated_transformer.interop.torch_weights import Pair, parameter_pairs
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.masks import causal_mask
 from annotated_transformer.model.transformer import Transformer
 
 
+@refuses_other_kinds
 def to_torch(model: Transformer) -> nn.Transformer:
     """Return PyTorch's module with copies of the weights of encoder and decoder, for batches first.
 
@@ -53,6 +55,7 @@ def to_torch(model: Transformer) -> nn.Transformer:
     return theirs.train(model.training)
 
 
+@refuses_other_kinds
 def from_torch(
     module: nn.Transformer,
     embedding: nn.Embedding | Float[Tensor, "vocab d_model"],
@@ -120,6 +123,7 @@ def from_torch(
     return model.train(module.training)
 
 
+@refuses_other_kinds
 def torch_masks(
     src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"], pad_id: int = 0
 ) -> dict[str, Bool[Tensor, "..."]]:

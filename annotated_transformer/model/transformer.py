@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
@@ -50,6 +51,7 @@ ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 
 
+@refuses_other_kinds
 class Transformer(nn.Module):
     r"""Compute the logits of the next token, given $y_{<t}$ and $x$.
 

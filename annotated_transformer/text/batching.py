@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
 from annotated_transformer.whole_numbers import whole_number
@@ -15,6 +16,7 @@ from annotated_transformer.whole_numbers import whole_number
 Pair = tuple[list[int], list[int]]
 
 
+@refuses_other_kinds
 def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
     """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS.
 
@@ -70,7 +72,8 @@ class ClassBatch(Batch):
         """Return the class of each row, a number from 0 on."""
         if self.tgt.size(1) != 1:
             raise ValueError(
-                f"a pair among {self.rows[:9]} has {self.tgt.size(1)} classes; give each one: (ids, [class])"
+                f"a pair among {[row + 1 for row in self.rows[:9]]} has {self.tgt.size(1)} classes; "
+                f"give each one: (ids, [class])"
             )
         return self.tgt[:, 0]
 
@@ -80,6 +83,7 @@ class ClassBatch(Batch):
         return len(self.tgt)
 
 
+@refuses_other_kinds
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
     """Return the sequences as one tensor, padded to the length of the longest."""
     if not sequences:
@@ -89,6 +93,7 @@ def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "bat
     return torch.tensor(padded, dtype=torch.int64)  # which it would not be if all are empty
 
 
+@refuses_other_kinds
 def make_batches(
     pairs: list[Pair],
     *,
@@ -157,7 +162,7 @@ def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
 def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
     if not pairs:
         raise ValueError("there are no pairs to make batches of; give a corpus with at least one")
-    for row, (src, tgt) in enumerate(pairs):
+    for row, (src, tgt) in enumerate(pairs, start=1):
         check_encoded(src, tgt, f"pair {row}")
         if max(len(src), len(tgt)) > batch_tokens:
             raise ValueError(

@@ -7,6 +7,7 @@ import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
 from annotated_transformer.whole_numbers import whole_number
 
@@ -21,7 +22,7 @@ def check_texts(texts: object, who: str) -> None:
         raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
     if not isinstance(texts, (list, tuple)):
         raise TypeError(f"{who} takes a list of texts, not {type(texts).__name__}; give strings in a list")
-    for index, text in enumerate(texts):
+    for index, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise TypeError(
                 f"text {index} of {len(texts)} is of type {type(text).__name__}; give strings, "
@@ -31,7 +32,7 @@ def check_texts(texts: object, who: str) -> None:
 
 def refuse_surrogates(texts: Sequence[str]) -> None:
     """Refuse texts that UTF-8 cannot encode."""
-    for index, text in enumerate(texts):
+    for index, text in enumerate(texts, start=1):
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -56,6 +57,7 @@ def cleaning_steps() -> list[normalizers.Normalizer]:
     ]
 
 
+@refuses_other_kinds
 class Tokenizer:
     """Encodes sentences of either language as ids of one vocabulary, and decodes ids.
 
@@ -117,6 +119,10 @@ class Tokenizer:
         )
         backend.train_from_iterator(texts, trainer)
         return cls(backend)
+
+    def __repr__(self) -> str:
+        """Name the size of the vocabulary, and whether texts are cleaned."""
+        return f"{type(self).__name__}(vocab_size={self.vocab_size}, cleans={self.cleans})"
 
     def cleaning(self) -> "Tokenizer":
         """Return this tokenizer with `clean` as its normalization, for a corpus with cleaned sentences.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.whole_numbers import store_whole_numbers
 
 Kept = Literal["last", "best"]
@@ -83,6 +84,7 @@ class TrainingConfig:
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in LIMITS}
 
 
+@refuses_other_kinds
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """All settings of a training run, apart from its corpus and its seed.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
@@ -14,13 +15,16 @@ from annotated_transformer.text.tokenizer import Tokenizer
 NOTABLE = 0.01  # a share of pairs, since short sentences may occur twice in any corpus
 
 
+@refuses_other_kinds
 def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None:
     """Refuse pairs that would fail later, in the middle of an epoch.
 
     Those of a model other than `Transformer` may have no source, and targets that are not sentences.
     """
     positions, of_tokens = model.config.max_length, getattr(model, "batch_type", None) is None
-    for row, (src, tgt) in enumerate(pairs):
+    if not pairs:
+        raise ValueError(f"there are no {kind}s; give one or more")
+    for row, (src, tgt) in enumerate(pairs, start=1):
         name = f"{kind} {row}"
         check_encoded(src, tgt, name)
         if max(len(src), len(tgt) - 1) > positions:

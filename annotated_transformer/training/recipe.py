@@ -14,6 +14,7 @@ from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
@@ -28,6 +29,7 @@ from annotated_transformer.training.schedule import warm_up_warning
 from annotated_transformer.training.trainer import NEEDS_VALIDATION, epochs_of, train_steps
 
 
+@refuses_other_kinds
 def train_from_recipe(
     recipe: Recipe,
     corpus: Corpus,

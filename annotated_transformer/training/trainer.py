@@ -17,8 +17,9 @@ from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
-from annotated_transformer.model.trainable import AnyModel, is_transformer, refuse_other_model
+from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
@@ -66,6 +67,7 @@ class Update:
     metrics: EpochMetrics | None = None
 
 
+@refuses_other_kinds
 def train(
     model: AnyModel,
     pairs: Pairs,
@@ -75,7 +77,7 @@ def train(
     validation: list[Pair] | None = None,
     criterion: Criterion | None = None,
     mode: Mode = "min",
-    report: Callable[[EpochMetrics], object] = lambda metrics: None,
+    log: Callable[[EpochMetrics], object] = lambda metrics: None,
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[EpochMetrics]:
@@ -94,8 +96,9 @@ def train(
         criterion: What to call a model best by, and to be patient about, instead of the validation loss: a
             function that returns a number for the model.
         mode: Whether the lowest number is the best ("min"), or the highest ("max"), as with BLEU.
-        report: Called with the metrics of each epoch.
-        run_directory: Where to save the state of the training run, and to resume it from.
+        log: Called with the metrics of each epoch.
+        run_directory: Where to save the state of the training run, and to resume it from. No model is written
+            there: `save` writes one, with its tokenizer.
         stop: Called before each update. If it returns True, the state is saved and training stops.
 
     Raises:
@@ -122,7 +125,7 @@ def train(
     with closing(updates):
         for metrics in epochs_of(updates):
             all_metrics.append(metrics)
-            report(metrics)
+            log(metrics)
     return all_metrics
 
 
@@ -135,6 +138,7 @@ def epochs_of(updates: Iterable[Update]) -> Iterator[EpochMetrics]:
     return (made.metrics for made in updates if made.metrics is not None)
 
 
+@refuses_other_kinds
 def train_steps(
     model: AnyModel,
     pairs: Pairs,
@@ -151,12 +155,13 @@ def train_steps(
 
     Between two updates, the caller may look at the model, evaluate it, or leave the loop.
     """
-    refuse_other_model(model, "train")
     refuse_mode(mode, criterion)
     if config.patience is not None and validation is None and criterion is None:
         raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
         generator = torch.Generator().manual_seed(torch.initial_seed())
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError("all weights of the model are frozen; give one or more requires_grad=True")
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
@@ -364,7 +369,7 @@ def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], con
     for name, value in (("loss", made.loss), ("gradient norm", made.gradient_norm)):
         if not math.isfinite(value):
             rows = [row for part in parts for row in part.rows]
-            pairs = ", ".join(map(str, rows[:9])) + ", …" * (len(rows) > 9)
+            pairs = ", ".join(str(row + 1) for row in rows[:9]) + ", …" * (len(rows) > 9)
             first, last = progress.batch + 1, progress.batch + len(parts)
             place = f"batch {first}" if first == last else f"batches {first} to {last}"
             where = (

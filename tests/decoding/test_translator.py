@@ -208,7 +208,7 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 @pytest.mark.message
 def test_message_arguments_of_other_types(translator: Translator):
     model, tokenizer = translator.model, translator.tokenizer
-    with pytest.raises(TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer"):
+    with pytest.raises(TypeError, match="Translator takes a Transformer, not Tokenizer, as model"):
         Translator(tokenizer, model)
 
 
@@ -229,9 +229,9 @@ def test_message_arguments_of_other_types(translator: Translator):
         (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
         (["Two\x00 dogs"], ValueError, r"text 1 of 1 has the control character U\+0000, character 4 of"),
         (["Two dogs\x7f"], ValueError, r"the control character U\+007F, character 9 of .*; remove it$"),
-        ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),
-        (["A man", 7], TypeError, "text 1 of 2 is of type int; give strings"),
-        ([b"A man"], TypeError, r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
+        ("A man", TypeError, r"translate takes a list, not str, as texts; give .* such as \[text\]"),
+        (["A man", 7], TypeError, r"takes a str, not int, as texts\[1\]; give"),
+        ([b"A man"], TypeError, r"not bytes, as texts\[0\]; .* text\.decode\('utf-8'\) for bytes"),
     ],
 )
 def test_message_texts_that_cannot_be_translated(translator: Translator, texts: object, error, sentence: str):

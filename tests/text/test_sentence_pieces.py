@@ -124,7 +124,7 @@ def test_message_what_such_a_tokenizer_does_not_do(tokenizer):
         SentencePieceTokenizer([*VOCABULARY, "▁"], side(), side())
     with pytest.raises(ValueError, match=re.escape("(0, 1, 2, 3) are needed")):
         SentencePieceTokenizer(VOCABULARY[::-1], side(), side())
-    with pytest.raises(ValueError, match="text 0 of 1 is not valid Unicode"):
+    with pytest.raises(ValueError, match="text 1 of 1 is not valid Unicode"):
         tokenizer.encode_source(["\ud800"])
     with pytest.raises(TypeError, match="takes a list of texts, not one text"):
         tokenizer.encode_target("the")
