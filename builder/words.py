@@ -23,7 +23,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from builder.chapters import read_source
-from builder.claim_values import fill
+from builder.claim_values import Refusals, fill
 
 FENCE = re.compile(r"```\{words\} +(?P<number>[\w.]+)\. (?P<title>.+)\n(?P<text>(?:.*\n)*?)```(?:\n+|$)")
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
@@ -51,28 +51,41 @@ def take_words(cells: Iterable[NotebookNode]) -> Iterator[tuple[NotebookNode, No
         The figure's cell, the text without the words, and the words with the values of its output.
 
     Raises:
-        ValueError: A figure has no words, words have no figure, or they are refused.
+        ValueError: A figure has no words, words have no figure, or they are refused; all cases are named.
     """
+    refused = Refusals()
     for cell, below in pairwise([new_markdown_cell(), *cells, new_markdown_cell()]):
-        figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
-        fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
-        if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
-            shown = ", ".join(figure.number for figure in figures) or "none"
-            raise ValueError(
-                f"a cell shows figure {shown}, and the words below it are those of figure "
-                f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
-            )
-        if fence:
-            below.source = below.source[fence.end() :]
-        if below.cell_type == "markdown" and "```{words}" in below.source:
-            at = below.source[below.source.index("```{words}") :].partition("\n")[0]
-            raise ValueError(f"{at}: {WRITE}")
-        if fence:
-            try:
-                words = filled(fence, figures[0])
-            except ValueError as error:
-                raise ValueError(f"the words of figure {fence['number']}: {error}") from error
-            yield cell, below, words
+        with refused:
+            if words := take(cell, below):
+                yield cell, below, words
+    refused.raise_all()
+
+
+def take(cell: NotebookNode, below: NotebookNode) -> Words | None:
+    """Take the words of a cell's figure, if it shows one, out of the text below it.
+
+    Raises:
+        ValueError: It has no words, the words have no figure, or they are refused.
+    """
+    figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
+    fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
+    if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
+        shown = ", ".join(figure.number for figure in figures) or "none"
+        raise ValueError(
+            f"a cell shows figure {shown}, and the words below it are those of figure "
+            f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
+        )
+    if fence:
+        below.source = below.source[fence.end() :]
+    if below.cell_type == "markdown" and "```{words}" in below.source:
+        at = below.source[below.source.index("```{words}") :].partition("\n")[0]
+        raise ValueError(f"{at}: {WRITE}")
+    if not fence:
+        return None
+    try:
+        return filled(fence, figures[0])
+    except ValueError as error:
+        raise ValueError(f"the words of figure {fence['number']}: {error}") from error
 
 
 def is_figure(output: NotebookNode) -> bool:

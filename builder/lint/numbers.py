@@ -128,7 +128,7 @@ def _rounds(other: Decimal, value: Decimal) -> bool:
 
 
 def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
-    """Return the numbers in a notebook's outputs, percentages as shares; for figures, only the computed ones."""
+    """Return the numbers in outputs, percentages as shares; of figures, those that code has computed."""
     values: set[Decimal] = set()
     for cell in cells:
         for output in cell.get("outputs", []):

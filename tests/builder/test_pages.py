@@ -247,8 +247,8 @@ FAULTY = {
     " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
     "the contents cover: A note": "<p style='position: absolute; left: 1100px'><small>A note</small></p>"
     "<div class='bd-sidebar-secondary' style='position: absolute; left: 1110px'>Contents</div>",
-    "the header slices: A note": "<div class='bd-header-article' style='position: absolute; width: 99px'>x</div>",
-    "A first one and A second one overlap": "<p>A first one</p><pre style='margin-top: -2em'>A second one</pre>",
+    "the header slices: A note": "<i class='bd-header-article' style='position: absolute; width: 99px'>x</i>",
+    "A first one and A second overlap": "<p>A first one</p><pre style='margin-top: -2em'>A second</pre>",
     "drawings stayed images": "<img class='at-svg' alt='x' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",
     "slider 2: ArrowRight does not change value and drawing": "<figure class='at-slider'><svg></svg>"
