@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import identity
 from builder.book import Book, directive, parser
-from builder.claim_values import LINE, fill
+from builder.claim_values import LINE, Refusals, fill
 from builder.handbook import divided, is_mark, last_line
 from builder.site.rendering.numbers import chapter_number
 from builder.words import FENCE, is_figure, markdown, take_words
@@ -48,7 +48,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
     Raises:
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
-    cells: list[NotebookNode] = []
+    cells, refused = list[NotebookNode](), Refusals()
     solving, exercise, handbook = False, "", divided(source.cells)[1]
     for cell in source.cells:
         if cell.cell_type == "code":
@@ -62,7 +62,10 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
         if is_mark(cell):
             cells += before_handbook(handbook)
             below = below.partition("\n")[2]
-        for place, text in enumerate(split(below, book, page)):
+        texts: list[str] = []
+        with refused:
+            texts = list(split(below, book, page))
+        for place, text in enumerate(texts):
             metadata = {"tags": tags} if tags else {}
             if text == SOLUTION:
                 solving, metadata["jp-MarkdownHeadingCollapsed"] = True, True
@@ -77,6 +80,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
+    refused.raise_all()
     if any(cell.cell_type == "code" and TALLIED.search(cell.source) for cell in cells):
         code = (
             "# After Run All: how many of the claims and checks above hold, and which do not\n"
@@ -136,13 +140,16 @@ def complete(cells: list[NotebookNode]) -> None:
     Raises:
         ValueError: `fill` or `take_words` refuses a text.
     """
-    fill(cells)
-    titles, figures = {}, {}
-    for cell, below, texts, words in take_words(cells):
-        below.source = markdown(words)
-        titles[cell.id] = f"Figure {words.number}. {words.title}"
-        (shown,) = filter(is_figure, cell.outputs)
-        figures[words.number] = identity(texts, words, shown.data["text/html"])
+    refused, titles, figures = Refusals(), {}, {}
+    with refused:
+        fill(cells)
+    with refused:
+        for cell, below, texts, words in take_words(cells):
+            below.source = markdown(words)
+            titles[cell.id] = f"Figure {words.number}. {words.title}"
+            (shown,) = filter(is_figure, cell.outputs)
+            figures[words.number] = identity(texts, words, shown.data["text/html"])
+    refused.raise_all()
     for cell in cells:
         if cell.id == SETUP and figures:
             lines = (f'    "{n}": {json.dumps(kept, ensure_ascii=False)},\n' for n, kept in figures.items())

@@ -9,6 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,10 +32,14 @@ def text_of(notebook: NotebookNode) -> str:
 
 
 class Status(NamedTuple):
-    """Why a notebook is out of date, or nothing; and the notebook up to date, if no code differs."""
+    """Why a notebook is out of date, or nothing; and the notebook up to date, if no code differs.
+
+    It may also be that words of the source are `refused`, for the reasons, a line each.
+    """
 
     reason: str
     rewritten: NotebookNode | None = None
+    refused: bool = False
 
 
 def unexecuted(source: Path, book: Book) -> NotebookNode:
@@ -64,7 +69,7 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
 
 
 def status(name: str, book: Book) -> Status:
-    """Return whether a notebook is out of date, and why; end the program if its words are refused."""
+    """Return whether a notebook is out of date, and why, or whether words of its source are refused."""
     source, notebook = CHAPTERS / "src" / f"{name}.md", CHAPTERS / f"{name}.ipynb"
     if not (source.exists() and notebook.exists()):
         return Status(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
@@ -75,12 +80,23 @@ def status(name: str, book: Book) -> Status:
     recorded = built.metadata.get("made_of", {}).items()
     if changed := [file for file, before in recorded if digest(ROOT / file) != before]:
         return Status(f"{name}: built before {', '.join(changed)} changed")
-    plain = unexecuted(source, book)
     try:
-        new = rewritten(built, plain)
+        new = rewritten(built, unexecuted(source, book))
     except ValueError as error:
-        sys.exit(f"{name}: {error}")
-    return Status("" if new == built else f"{name}: the cells differ from the source", new)
+        return Status("\n".join(f"{name}: {line}" for line in str(error).splitlines()), refused=True)
+    if new == built:
+        return Status("", new)
+    return Status(f"{name}: the cells differ from the source{difference(built, new) if new else ''}", new)
+
+
+def difference(built: NotebookNode, new: NotebookNode) -> str:
+    """Return where the texts of two notebooks first differ."""
+    before, after = ("\n".join(cell.source for cell in each.cells) for each in (built, new))
+    letters = enumerate(zip_longest(before, after))
+    at = next((at for at, (one, other) in letters if one != other), 0)
+    start = max(at - 30, after.rfind("\n", 0, at) + 1)
+    was, now = (" ".join(text[start : start + 70].split()) for text in (before, after))
+    return f", which gives “{now}”, not “{was}”" if was != now else ""
 
 
 def all_stale(names: Iterable[str] = ()) -> list[str]:

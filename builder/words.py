@@ -23,7 +23,7 @@ from nbformat.v4 import new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import Words, put_words, with_values
 from builder.chapters import read_source
-from builder.claim_values import fill
+from builder.claim_values import Refusals, fill
 
 FENCE = re.compile(r"```\{words\} +(?P<number>[\w.]+)\. (?P<title>.+)\n(?P<text>(?:.*\n)*?)```(?:\n+|$)")
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
@@ -42,32 +42,45 @@ def take_words(
         and with the values of the output.
 
     Raises:
-        ValueError: A figure has no words, words have no figure, or they are refused.
+        ValueError: A figure has no words, words have no figure, or they are refused; all cases are named.
     """
+    refused = Refusals()
     for cell, below in pairwise([new_markdown_cell(), *cells, new_markdown_cell()]):
-        figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
-        fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
-        if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
-            shown = ", ".join(figure.number for figure in figures) or "none"
-            raise ValueError(
-                f"a cell shows figure {shown}, and the words below it are those of figure "
-                f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
-            )
-        if fence:
-            below.source = below.source[fence.end() :]
-        if below.cell_type == "markdown" and "```{words}" in below.source:
-            at = below.source[below.source.index("```{words}") :].partition("\n")[0]
-            raise ValueError(f"{at}: {WRITE}")
-        if fence:
-            texts = [
-                fence["title"].strip(),
-                *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
-            ]
-            try:
-                words = filled(texts, figures[0])
-            except ValueError as error:
-                raise ValueError(f"the words of figure {fence['number']}: {error}") from error
-            yield cell, below, texts, words
+        with refused:
+            if taken := take(cell, below):
+                yield cell, below, *taken
+    refused.raise_all()
+
+
+def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | None:
+    """Take the words of a cell's figure, if it shows one, out of the text below it.
+
+    Raises:
+        ValueError: It has no words, the words have no figure, or they are refused.
+    """
+    figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
+    fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
+    if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
+        shown = ", ".join(figure.number for figure in figures) or "none"
+        raise ValueError(
+            f"a cell shows figure {shown}, and the words below it are those of figure "
+            f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
+        )
+    if fence:
+        below.source = below.source[fence.end() :]
+    if below.cell_type == "markdown" and "```{words}" in below.source:
+        at = below.source[below.source.index("```{words}") :].partition("\n")[0]
+        raise ValueError(f"{at}: {WRITE}")
+    if not fence:
+        return None
+    texts = [
+        fence["title"].strip(),
+        *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
+    ]
+    try:
+        return texts, filled(texts, figures[0])
+    except ValueError as error:
+        raise ValueError(f"the words of figure {fence['number']}: {error}") from error
 
 
 def is_figure(output: NotebookNode) -> bool:
