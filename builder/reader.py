@@ -193,6 +193,7 @@ def of_code(source: str) -> list[str]:
         ("checks.check_", "The book's answer, and the check of it"),
         ("explore(", "Draw the figure for other values"),
         ("run_command(", "Run the command"),
+        ("messages = {", "The error messages of the handbook, provoked"),
     ):
         if call in source:
             return [what]
