@@ -60,7 +60,7 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
     listed = {id: row for rows in chapters if rows.keys() & {*ids} for id, row in rows.items()}
     if not listed:
         raise ValueError("it has no marked exercises; give a copy of a chapter of this book")
-    answers = [_Answer(id, *row, notebook) for id, row in listed.items()]
+    answers = [_Answer(id, row, notebook) for id, row in listed.items()]
     places = {place for answer in answers for place in answer.needs}
     graded = await _graded(path, notebook, answers, places, seconds)
     if any("NameError" in message for *_, message in graded):  # of a name that only Python can trace
@@ -157,11 +157,14 @@ async def _execute(notebook: NotebookNode, places: set[int], folder: Path, secon
 class _Answer:
     """A reader's answer to an exercise: the cells with its mark, and those that call its check."""
 
-    def __init__(self, id: str, check: str, starter: str, notebook: NotebookNode) -> None:
-        self.id, self.check, self.cells = id, check, notebook.cells
+    def __init__(self, id: str, row: list[str], notebook: NotebookNode) -> None:
+        self.id, self.cells = id, notebook.cells
+        self.check, starter = row
         sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
         self.marked = [place for place, cell in enumerate(self.cells) if cell.mark == id]
-        self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, check)]  # wherever
+        self.judged = [
+            place for place, cell in enumerate(self.cells) if _judges(cell, self.check)
+        ]  # wherever
         code = {place for place in self.marked if self.cells[place].cell_type == "code"}
         self.places = sorted(code.union(self.judged))
         self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}

@@ -65,7 +65,8 @@ def _names(source: str) -> Names:
 
 def _parsed(source: str) -> ast.Module:
     try:
-        tree = ast.parse(TransformerManager().transform_cell(source))
+        code = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+        tree = ast.parse(code)
         compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except Exception:  # whatever the compiler has against a reader's code
         return ast.Module([], [])
