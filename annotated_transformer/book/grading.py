@@ -65,7 +65,8 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
     graded = await _graded(path, notebook, answers, places, seconds)
     if any("NameError" in message for *_, message in graded):  # of a name that only Python can trace
         every = {place for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
-        graded = await _graded(path, notebook, answers, every, seconds)
+        again = await _graded(path, notebook, answers, every, seconds)
+        graded = [new if "NameError" in old[2] else old for old, new in zip(graded, again, strict=True)]
     why = f"version {__version__} of the book has no such exercise"
     return graded + [(id, "not graded", why) for id in dict.fromkeys(ids) if id not in listed]
 
@@ -162,9 +163,7 @@ class _Answer:
         self.check, starter = row
         sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
         self.marked = [place for place, cell in enumerate(self.cells) if cell.mark == id]
-        self.judged = [
-            place for place, cell in enumerate(self.cells) if _judges(cell, self.check)
-        ]  # wherever
+        self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, self.check)]
         code = {place for place in self.marked if self.cells[place].cell_type == "code"}
         self.places = sorted(code.union(self.judged))
         self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}
@@ -172,14 +171,11 @@ class _Answer:
 
     def result(self, stopped: str, seconds: float) -> tuple[str, str]:
         """Return the state and the message after execution, which something may have stopped."""
-        if not self.places and self.marked:
-            kind = self.cells[self.marked[0]].cell_type
-            return "not graded", f"its cell, {self.marked[0] + 1}, has become {kind}; make it code again"
         if not self.places:
-            return (
-                "not graded",
-                f"no cell calls {self.check}; copy the exercise's cell from the book's notebook",
-            )
+            why = f"no cell calls {self.check}; copy the exercise's cell from the book's notebook"
+            for place in self.marked:
+                why = f"its cell, {place + 1}, has become {self.cells[place].cell_type}; make it code again"
+            return "not graded", why
         if self.empty:
             return "empty", ""
         if self.cells[self.places[-1]].execution_count is None and stopped:
