@@ -187,8 +187,10 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str]):
     two, man = say("Two dogs.", "Dr. A man is sleeping.").splitlines()
     assert say("Two dogs.  Dr. A man is sleeping. Two dogs.", "") == f"{two} {man} {two}\n\n"
     short = "Two dogs. A child"
-    whole = Translator.from_pretrained().translate([short])[0]
-    assert say("--no-split", short) == f"{whole}\n" != say(short)
+    split, whole = (
+        Translator.from_pretrained().translate([short], split=split)[0] for split in (True, False)
+    )
+    assert say("--no-split", short) == f"{whole}\n" != say(short) == f"{split}\n"
 
 
 def test_oracle_the_accelerated_steps_are_used_and_print_the_same(say, monkeypatch):
