@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import requires
+from pathlib import Path
 
 
 @contextmanager
@@ -19,7 +21,14 @@ def extra(name: str, purpose: str, *libraries: str) -> Iterator[None]:
             raise
         missing = package if libraries else error.name  # of google.protobuf, the package would say nothing
         raise ModuleNotFoundError(
-            f"{purpose} needs {missing}, which is not installed; run pip install '.[{name}]' in the "
-            f"folder of this book",
+            f"{purpose} needs {missing}, which is not installed; run pip install {_what_to_install(name)}",
             name=missing,
         ) from error
+
+
+def _what_to_install(name: str) -> str:
+    """Return the arguments of pip: the extra in the folder of the book, or from a wheel, its libraries."""
+    if (Path(__file__).parents[1] / "pyproject.toml").is_file():
+        return f"'.[{name}]' in the folder of this book"
+    needed = (each.split("; ") for each in requires("annotated-transformer") or [])
+    return " ".join(f"'{library}'" for library, *when in needed if when == [f'extra == "{name}"'])

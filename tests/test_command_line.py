@@ -158,6 +158,9 @@ def test_law_a_module_of_the_user_registers_an_attention(data: Path, tmp_path: P
     monkeypatch.setattr(registry, "_attentions", {})
     assert command_line.main(["translate", "--model", "model", "the dog sleeps"]) == 2
     assert "model needs the attention 'mine', and a model folder holds no code" in capsys.readouterr().err
+    monkeypatch.delitem(sys.modules, "parts_of_a_test")
+    export = ["export", "--model", "model", "--to", "safetensors", "--out", "exported"]
+    assert command_line.main([*export, "--import", "parts_of_a_test"]) == 0
 
 
 # Mistakes: a command line, and what it says.

@@ -36,6 +36,15 @@ def test_message_of_nested_extras_the_outermost():
 
 
 @pytest.mark.message
+def test_message_from_a_wheel_the_libraries_of_the_extra(monkeypatch, tmp_path):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    monkeypatch.setattr("annotated_transformer.extras.__file__", str(tmp_path / "package" / "extras.py"))
+    words = re.escape(" ".join(f"'{library}'" for library in extras["interop"]))
+    with pytest.raises(ModuleNotFoundError, match=f"run pip install {words}$"), extra("interop", "this"):
+        raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("missing", ["matplotlib", "IPython"])
 def test_message_the_book_without_a_library_of_the_notebooks(missing: str):
     program = """

@@ -31,8 +31,9 @@ from annotated_transformer.checkpointing.own_code import (
     to_fields,
 )
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
-from annotated_transformer.model.trainable import AnyModel, TrainableModel, refuse_other_model
+from annotated_transformer.model.trainable import AnyModel, TrainableModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
@@ -42,10 +43,15 @@ CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.sa
 FORMAT_VERSION = "1"
 EN_DE = "en-de"
 PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
+NOT_RESTORED = (
+    "which loading could not restore: a model folder holds the config and the weights; change the config, or "
+    "save model.state_dict() and keep your code"
+)
 T = TypeVar("T", bound=TrainableModel)
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
+@refuses_other_kinds
 def save(
     folder: str | Path,
     model: AnyModel,
@@ -110,6 +116,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]: ...
 def load(folder: str | Path, kind: type[T]) -> tuple[T, Tokenizer]: ...
 
 
+@refuses_other_kinds
 def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokenizer]:
     """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
 
@@ -230,23 +237,18 @@ def _refuse_missing(folder: Path) -> None:
         )
 
 
-def refuse_custom_model(model: nn.Module) -> None:
+def refuse_custom_model(model: nn.Module, because: str = NOT_RESTORED) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
-    A `TrainableModel` is compared with `type(model)(model.config)`.
+    A `TrainableModel` is compared with `type(model)(model.config)`. `because` ends the message.
     """
     model = unwrap(model)
     if not isinstance(model, Transformer | TrainableModel):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
-    refuse_other_model(model, "save")
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):
-        raise ValueError(
-            f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
-            f"folder holds the config and the weights; change the config, or save model.state_dict() "
-            f"and keep your code"
-        )
+        raise ValueError(f"{'model' + '.' * bool(name) + name} {difference}, {because}")
     shared = set(shared_weights(fresh))  # as the class has it, so loading restores it
     for name, earlier in shared_weights(model):
         if (name, earlier) in shared:

@@ -38,6 +38,7 @@ from annotated_transformer.checkpointing.training_state_file import (
     run_id,
     save_state,
 )
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.lines import decode_lines
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -51,6 +52,7 @@ MODEL = "model"
 WAY_OUT = "give another folder, or move it away"
 
 
+@refuses_other_kinds
 class RunDirectory:
     """Keep the state of one training run in a folder, so that an interrupted run can resume.
 
@@ -136,7 +138,7 @@ class RunDirectory:
                 f"away, or give another folder"
             )
         exists = (self.folder / STATE_FILE).exists()
-        saved = load_state(self.folder, self.identity) if exists else None
+        saved = load_state(self.folder, self.identity, first.code) if exists else None
         if saved is None:
             save_state(self.folder, first, self.identity)
         elif saved.progress.step:

@@ -41,7 +41,7 @@ class EngineOptions:
 
     Attributes:
         engine: Library that searches instead of this package, on the CPU; its beam search is a different one,
-            and it needs pip install '.[interop]' in the folder of this book; `None` means this package.
+            and it needs pip install ctranslate2; `None` means this package.
         engine_dtype: Type that the weights are rounded to; `None` means float32.
     """
 

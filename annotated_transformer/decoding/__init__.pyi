@@ -1,5 +1,7 @@
 from annotated_transformer.decoding.beam import Hypotheses as Hypotheses
 from annotated_transformer.decoding.beam import beam_search as beam_search
+from annotated_transformer.decoding.engine import Candidate as Candidate
+from annotated_transformer.decoding.engine import Engine as Engine
 from annotated_transformer.decoding.exact import exact_search as exact_search
 from annotated_transformer.decoding.greedy import greedy_search as greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache as KeyValueCache
@@ -14,3 +16,4 @@ from annotated_transformer.decoding.translator import RankedTranslation as Ranke
 from annotated_transformer.decoding.translator import Translation as Translation
 from annotated_transformer.decoding.translator import Translator as Translator
 from annotated_transformer.model.trainable import DecodeAgain as DecodeAgain
+from annotated_transformer.model.trainable import StepDecoder as StepDecoder

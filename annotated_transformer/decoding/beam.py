@@ -9,11 +9,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.greedy import searching
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, starting
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import suppress_tokens
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.trainable import AnyModel
+from annotated_transformer.whole_numbers import whole_number
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
 
@@ -36,13 +38,15 @@ class Hypotheses:
     penalized_log_probs: Float[Tensor, " batch"]
 
 
+@refuses_other_kinds
 def beam_search(
-    model: Transformer,
+    model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     *,
     beam_size: int = 4,
     nbest: int = 1,
     length_penalty: LengthPenalty | None = None,
+    extra_tokens: int = EXTRA_TOKENS,
     decoder: MakeDecoder = cached_or_not,
 ) -> Hypotheses:
     r"""Return the `nbest` best hypotheses that beam search finds for each source.
@@ -56,6 +60,9 @@ def beam_search(
     hypothesis never raises its log-probability, and the penalty never falls with the length.
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
+    Any step function will do. A `TrainableModel` computes the steps itself; its prompts have probability 1,
+    and are a part of the targets, as with `generate`. For a `Transformer`, `decoder` makes a step function.
+
     Raises:
         ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
             `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
@@ -63,17 +70,19 @@ def beam_search(
         FloatingPointError: If the model's logits are NaN.
     """
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
-    with searching(model, src, decoder) as (targets, tokens, limit):
+    beam_size, nbest = int(beam_size), int(nbest)  # products of NumPy's could overflow
+    with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
-        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
+        beams = Beams(model.config, prompt[:, 0], limit, (beam_size, nbest), penalty)
         while beams.grows():
-            targets.select(beams.grow(targets.step(beams.tokens)))
+            logits = beams.follow(prompt, targets.step(beams.tokens))
+            targets.select(beams.grow(logits))
     return beams.result()
 
 
 def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
     """Return the length penalty, by default the paper's, if a search with these settings is possible."""
-    if not isinstance(beam_size, int) or beam_size < 1:
+    if (whole_number(beam_size) or 0) < 1:
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
@@ -83,7 +92,7 @@ def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalt
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:
     """Refuse a number of hypotheses that a beam of this size, or of any, does not find."""
-    if not isinstance(nbest, int) or nbest < 1:
+    if (whole_number(nbest) or 0) < 1:
         raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
     if beam_size is not None and nbest > beam_size:
         raise ValueError(
@@ -148,6 +157,14 @@ class Beams:
         can_win = (growing & (bound > self.penalized[:, -1:])).any(dim=1)
         growing &= can_win[:, None]
         return self._continue(growing, log_prob, tgt, row)
+
+    def follow(self, prompt: Tensor, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
+        """Leave one choice, of probability 1, to a target that is still in its prompt."""
+        if self.tgt.size(1) + 1 >= prompt.size(1):
+            return logits
+        token = prompt[self.source, self.tgt.size(1) + 1][:, None]
+        forced = torch.full_like(logits, -math.inf).scatter(1, token, 0.0)
+        return torch.where(token != self.config.pad_id, forced, logits)
 
     def grows(self) -> bool:
         """Return whether there is another step."""

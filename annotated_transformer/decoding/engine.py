@@ -16,6 +16,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings, refuse_unsearchable
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_eos
 
 
@@ -77,6 +78,7 @@ def refuse_other_export(
         )
 
 
+@refuses_other_kinds
 def engine_search(
     engine: Engine,
     config: TransformerConfig,

@@ -13,6 +13,7 @@ from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import refuse_nan, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
@@ -32,6 +33,7 @@ class MostLikely:
     prefixes: list[int]
 
 
+@refuses_other_kinds
 def exact_search(
     model: Transformer,
     src: Int[Tensor, "1 src_tokens"],

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import (
     check_ids,
     check_step,
@@ -17,12 +18,14 @@ from annotated_transformer.model.id_checks import (
     warn_without_eos,
 )
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
-from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer, refuse_other_model
+from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.whole_numbers import whole_number
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
 
+@refuses_other_kinds
 def greedy_search(
     model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
@@ -90,11 +93,6 @@ def searching(
 
     Dropout and gradients are off inside the `with` block.
     """
-    if isinstance(model, TrainableModel):
-        name = type(model).__name__
-        raise TypeError(
-            f"this search takes a Transformer, not {name}; sample and greedy_search take a {name}, too"
-        )
     with starting(model, src, decoder) as (targets, prompt, limit):
         yield targets, prompt[:, 0], limit
 
@@ -110,7 +108,6 @@ def starting(
 
     Dropout and gradients are off inside the `with` block.
     """
-    refuse_other_model(model, "decoding")
     limit = length_limits(src, model.config, extra_tokens)
     padding_between_tokens(model, src, src[:, :0])
     with evaluating(model), torch.inference_mode():
@@ -129,7 +126,7 @@ def length_limits(
     src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
     """Return the maximum length of each target: `extra_tokens` more than its source."""
-    if not isinstance(extra_tokens, int) or extra_tokens < 1:
+    if (whole_number(extra_tokens) or 0) < 1:
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
     real = src != config.pad_id

@@ -13,7 +13,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
+from annotated_transformer.model.checks import distances_across
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -25,6 +27,7 @@ from annotated_transformer.model.transformer import Transformer
 MakeDecoder = Callable[[Transformer, Tensor], StepDecoder]  # from a model and its sources
 
 
+@refuses_other_kinds
 class NoCache:
     """Decode the whole target again at each step: slow, and the reference for the caches."""
 
@@ -33,6 +36,7 @@ class NoCache:
 
         Raises:
             NotPlain: If `forward` or `hidden` of the model is changed.
+            ValueError: If cross-attention counts distances.
         """
         refuse_for_decoding(model)
         self.model = model
@@ -53,6 +57,7 @@ class NoCache:
         self.memory_mask = self.memory_mask[rows]
 
 
+@refuses_other_kinds
 class KeyValueCache:
     """Decode only the new token at each step; it attends to the cached keys and values.
 
@@ -95,9 +100,15 @@ class KeyValueCache:
 
 
 def refuse_for_decoding(model: Transformer) -> None:
-    """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`."""
+    """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`.
+
+    So is cross-attention that counts distances: it gives the last token other logits than `forward`.
+    """
     because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
     refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
+    for name, part in model.decoder.named_modules():
+        if name.endswith(".cross_attention"):
+            distances_across(None, None, part)
 
 
 def refuse_for_cache(model: Transformer) -> None:

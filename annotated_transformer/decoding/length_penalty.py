@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
+
 LengthPenalty = Callable[[Tensor], Tensor]
 """Maps lengths, including EOS, to the divisors of log-probabilities; must not fall with the length."""
 
@@ -23,6 +25,7 @@ class _Power:
             )
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class GnmtLength(_Power):
     r"""The length penalty of the paper, by Wu et al. (2016): $lp(L) = ((5 + L)/6)^\alpha$, $\alpha = 0.6$."""
@@ -34,6 +37,7 @@ class GnmtLength(_Power):
         return ((5 + length) / 6) ** self.alpha
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class PlainLength(_Power):
     r"""The length itself, $L^\alpha$: with $\alpha = 1$ the result is the mean over the tokens."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -28,6 +28,7 @@ from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.devices import take_device
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -35,14 +36,40 @@ from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_splitting import split_sentences
-from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+from annotated_transformer.whole_numbers import whole_number
 
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
 
 Around = tuple[str, str]  # the decorations before and after a text
 T = TypeVar("T")
-Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
+Search = Callable[..., Int[Tensor, "batch tgt_tokens"]]  # of ids [batch src_tokens]
+
+
+class TranslatedText(str):
+    """A translation: a string that knows whether it was cut off at the limit of its length.
+
+    Attributes:
+        complete: False if the model did not end it within the limit, 50 tokens more than its source has, or
+            the number of the model's positions. Most such translations repeat themselves.
+    """
+
+    complete: bool
+
+    def __new__(cls, text: str, *, complete: bool) -> "TranslatedText":
+        """Return the text with its attribute."""
+        made = super().__new__(cls, text)
+        made.complete = complete
+        return made
+
+
+class _Batch(NamedTuple):
+    """Texts that are translated together: their ids, their decorations, and their places in the list."""
+
+    src: Int[Tensor, "batch src_tokens"]
+    around: list[Around]
+    rows: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +85,7 @@ class Translation:
             source token.
     """
 
-    text: str
+    text: TranslatedText
     log_prob: float
     source_tokens: list[str]
     target_tokens: list[str]
@@ -75,7 +102,7 @@ class RankedTranslation:
         penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
     """
 
-    text: str
+    text: TranslatedText
     log_prob: float
     penalized_log_prob: float
 
@@ -111,6 +138,7 @@ class Sentences:
     problems: dict[int, str]
 
 
+@refuses_other_kinds
 class Translator:
     """Translates texts with a model and its tokenizer.
 
@@ -153,11 +181,6 @@ class Translator:
                 such device, or two of `fast`, `decoder`, and `engine` are given.
         """
         model = unwrap(model)
-        if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
-            raise TypeError(
-                f"a Translator takes a Transformer and a Tokenizer, not {type(model).__name__} and "
-                f"{type(tokenizer).__name__}; give them in this order"
-            )
         check_tokenizer(model.config, tokenizer)
         words = {"fast=True": fast or None, "a decoder": decoder, "an engine": engine}
         given = [word for word, value in words.items() if value is not None]
@@ -183,6 +206,11 @@ class Translator:
         self.engine = engine
         self.languages = None if languages is None else Languages(*languages)
 
+    def __repr__(self) -> str:
+        """Name what translates, from and into which languages, and where."""
+        languages = None if self.languages is None else tuple(self.languages)
+        return f"Translator({self.tokenizer!r}, {languages=}, device={str(self.device)!r})"
+
     @classmethod
     def from_folder(
         cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool = False
@@ -205,6 +233,7 @@ class Translator:
         """The device of the model."""
         return next(self.model.parameters()).device
 
+    @refuses_other_kinds
     def translate(
         self,
         texts: list[str],
@@ -215,7 +244,7 @@ class Translator:
         split: bool = True,
         skip_bad: bool = False,
     ) -> list[str]:
-        """Return a translation of each text, in the same order.
+        """Return a translation of each text, in the same order: `TranslatedText`, which may be cut off.
 
         As on the command line, a text is translated sentence by sentence: models are trained on single
         sentences. For a test set, whose translations are compared with references, give `split=False`.
@@ -237,6 +266,7 @@ class Translator:
         search = self._beam(beam_size, length_penalty)
         return self._translations(texts, batch_size, search, split=split, skip_bad=skip_bad)
 
+    @refuses_other_kinds
     def nbest(
         self,
         texts: list[str],
@@ -260,9 +290,9 @@ class Translator:
         beam_size = max(4, nbest) if beam_size is None else beam_size
         search = partial(self._beam_search(), beam_size=beam_size, nbest=nbest, length_penalty=length_penalty)
 
-        def ranked(src: Tensor, around: list[Around]) -> list[list[RankedTranslation]]:
-            best = search(src)
-            decoded = self._decode(best.ids, [own for own in around for _ in range(nbest)])
+        def ranked(batch: _Batch) -> list[list[RankedTranslation]]:
+            best = search(batch.src)
+            decoded = self._decode(best.ids, [own for own in batch.around for _ in range(nbest)])
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
             found = list(map(RankedTranslation, decoded, *ranks))
             of_texts = (found[start : start + nbest] for start in range(0, len(found), nbest))
@@ -270,11 +300,12 @@ class Translator:
 
         return self._in_batches(texts, batch_size, ranked)
 
+    @refuses_other_kinds
     def sample(
         self,
         texts: list[str],
         *,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | Sequence[torch.Generator] | None = None,
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
         split: bool = True,
@@ -282,18 +313,24 @@ class Translator:
     ) -> list[str]:
         """Return a sampled translation of each text, in the same order.
 
-        See the function `sample`. The other arguments and the errors are those of `translate`.
+        See the function `sample`. With a list of generators, one for each text, a sample does not depend on
+        the other texts. The other arguments and the errors are those of `translate`.
         """
         if self.engine is not None:
             raise ValueError(
                 "an engine searches, and does not sample; sample with a Translator of the same model without "
                 "engine"
             )
-        draw = partial(
-            sample, self.model, generator=generator, logits_processors=logits_processors, decoder=self.decoder
+        if isinstance(generator, Sequence) and len(generator) != len(texts):
+            raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
+        draw = partial(sample, self.model, logits_processors=logits_processors, decoder=self.decoder)
+        if not isinstance(generator, Sequence):
+            draw, generator = partial(draw, generator=generator), ()
+        return self._translations(
+            texts, batch_size, draw, split=split, skip_bad=skip_bad, generators=generator
         )
-        return self._translations(texts, batch_size, draw, split=split, skip_bad=skip_bad)
 
+    @refuses_other_kinds
     def explain(
         self,
         texts: list[str],
@@ -308,8 +345,8 @@ class Translator:
         """
         search = self._beam(beam_size, length_penalty)
 
-        def observed(src: Tensor, around: list[Around]) -> list[Translation]:
-            tgt = search(src)
+        def observed(batch: _Batch) -> list[Translation]:
+            src, tgt = batch.src, search(batch.src)
             seen = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1).tolist() for ids in (src, tgt)]
             return [
@@ -321,7 +358,7 @@ class Translator:
                     seen.attention[row, :, :, :tgt_length, :src_length],
                 )
                 for row, (text, src_length, tgt_length) in enumerate(
-                    zip(self._decode(tgt, around), *lengths, strict=True)
+                    zip(self._decode(tgt, batch.around), *lengths, strict=True)
                 )
             ]
 
@@ -387,9 +424,15 @@ class Translator:
         return partial(engine_search, self.engine, self.model.config)
 
     def _translations(
-        self, texts: list[str], batch_size: int, search: Search, *, split: bool, skip_bad: bool
+        self,
+        texts: list[str],
+        batch_size: int,
+        search: Search,
+        *,
+        split: bool,
+        skip_bad: bool,
+        generators: Sequence[torch.Generator] = (),
     ) -> list[str]:
-        check_texts(texts, "a Translator")
         sentences = self.sentences(texts, split=split)
         of_texts, problems = sentences.of_texts, sentences.problems
         if not skip_bad:
@@ -398,21 +441,29 @@ class Translator:
         elif problems:
             skipped = [f"skipped: text {i + 1} of {len(texts)} {problem}" for i, problem in problems.items()]
             warnings.warn(list_problems(skipped, "their translations are empty"), stacklevel=3)
-        together = [one for sentences in of_texts for one in sentences]
-        translated = iter(
-            self._in_batches(together, batch_size, lambda src, around: self._decode(search(src), around))
-        )
-        return [" ".join(next(translated) for _ in sentences) for sentences in of_texts]
+        of_sentences = _of_sentences(generators, of_texts) if generators else []
 
-    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[str]:
-        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
-        return [f"{before}{text}{after}" for text, (before, after) in decoded]
+        def decoded(batch: _Batch) -> list[TranslatedText]:
+            drawn_by = {"generator": [of_sentences[row] for row in batch.rows]} if generators else {}
+            return self._decode(search(batch.src, **drawn_by), batch.around)
+
+        together = [one for sentences in of_texts for one in sentences]
+        translated = iter(self._in_batches(together, batch_size, decoded))
+        return [_joined([next(translated) for _ in sentences]) for sentences in of_texts]
+
+    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[TranslatedText]:
+        ended = (tgt == EOS_ID).any(dim=1).tolist()
+        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, ended, strict=True)
+        return [
+            TranslatedText(f"{before}{text}{after}", complete=complete)
+            for text, (before, after), complete in decoded
+        ]
 
     def _in_batches(
-        self, texts: list[str], batch_size: int, results: Callable[[Tensor, list[Around]], list[T]]
+        self, texts: list[str], batch_size: int, results: Callable[[_Batch], Sequence[T]]
     ) -> list[T]:
-        """Return the results of the texts, computed from the ids of a batch and its decorations."""
-        if not isinstance(batch_size, int) or batch_size < 1:
+        """Return the results of the texts, batch by batch."""
+        if (whole_number(batch_size) or 0) < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )
@@ -422,14 +473,27 @@ class Translator:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
-            found.update(zip(rows, results(src, [sources.around[i] for i in rows]), strict=True))
+            batch = _Batch(src, [sources.around[i] for i in rows], rows)
+            found.update(zip(rows, results(batch), strict=True))
         return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
-        check_texts(texts, "a Translator")
         sources = self.encode(texts)
         _refuse_bad(texts, sources.problems, sources.blank)
         return sources
+
+
+def _joined(sentences: list[TranslatedText]) -> TranslatedText:
+    return TranslatedText(" ".join(sentences), complete=all(one.complete for one in sentences))
+
+
+def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:
+    """Return a generator for each sentence; those of one text are seeded by the text's own."""
+    found = []
+    for generator, sentences in zip(generators, of_texts, strict=True):
+        seeds = torch.randint(2**62, (len(sentences),), generator=generator, device=generator.device)
+        found += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
+    return found
 
 
 def _refuse_bad(texts: list[str], problems: dict[int, str], blank: Collection[int]) -> None:
@@ -469,16 +533,4 @@ def _character_problem(tokenizer: Tokenizer, text: str) -> str:
             f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
             f"{text[:40]!r}; remove it"
         )
-    return _code_problem(tokenizer, text)
-
-
-def _code_problem(tokenizer: Tokenizer, text: str) -> str:
-    """Return why the code of a target language at the start of a text cannot be used, or an empty string."""
-    code, _ = tokenizer.split_code(text)
-    if not code or code in (vocabulary := tokenizer.vocabulary()):
-        return ""
-    known = [piece for piece in vocabulary if tokenizer.split_code(piece) == (piece, "")]
-    way_out = (
-        f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
-    )
-    return f"begins with {code}, which is no code of this model; {way_out}"
+    return tokenizer.code_problem(text)

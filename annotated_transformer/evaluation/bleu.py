@@ -4,10 +4,12 @@ import re
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
+from unicodedata import is_normalized
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.words import count_words
 
@@ -34,6 +36,7 @@ class BleuScore:
     signature: str
 
 
+@refuses_other_kinds
 def sacrebleu(
     hypotheses: list[str],
     *references: list[str],
@@ -49,17 +52,20 @@ def sacrebleu(
             if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     metric = bleu_metric(tokenizer)
     score = metric.corpus_score(hypotheses, references)
     warn_if_whole(tokenizer, score.ref_len, references[0])
     return BleuScore(score.score, str(metric.get_signature()))
 
 
+@refuses_other_kinds
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
     """Return `sacrebleu` with the tokenizer of WMT, which splits at spaces and punctuation."""
     return sacrebleu(hypotheses, references, tokenizer="13a")
 
 
+@refuses_other_kinds
 def tokenizer_for(language: str) -> str:
     """Return the tokenizer that `sacrebleu` needs for a language, such as `"zh"`, `"zh-CN"`, or `"zho_Hans"`.
 
@@ -93,11 +99,14 @@ def bleu_metric(tokenizer: str) -> BLEU:
         ) from error
 
 
+@refuses_other_kinds
 def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> BleuScore:
     """Return the BLEU of plain text, computed as in the published results on Multi30K.
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
     """
+    check_lines(hypotheses, references)
+    warn_of_other_forms(hypotheses, references)
     prepared = [moses_lowercase(text, language) for text in hypotheses]
     return multi30k_bleu_of_prepared(prepared, references, language)
 
@@ -134,6 +143,21 @@ def check_lines(hypotheses: list[str], *references: list[str]) -> None:
             )
     if not hypotheses:
         raise ValueError("there are no hypotheses; give at least one, with its reference")
+
+
+def warn_of_other_forms(hypotheses: list[str], *references: list[str]) -> None:
+    """Warn if one side is in another Unicode form: the metrics compare the characters as they are."""
+    ours, *theirs = (
+        sum(not is_normalized("NFC", text) for text in texts) for texts in (hypotheses, *references)
+    )
+    for number in theirs:
+        if 2 * min(ours, number) < max(ours, number):  # once for all metrics, whose values are sacreBLEU's
+            warnings.warn(
+                f"{ours} of {len(hypotheses)} hypotheses and {number} of the references are not in Unicode's "
+                f"composed form: equal words count as different; compare again after "
+                f'unicodedata.normalize("NFC", text) of both',
+                stacklevel=1,
+            )
 
 
 def warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:

@@ -7,7 +7,13 @@ from functools import partial
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from annotated_transformer.evaluation.bleu import check_lines, tokenizer_for, warn_if_whole
+from annotated_transformer.evaluation.bleu import (
+    check_lines,
+    tokenizer_for,
+    warn_if_whole,
+    warn_of_other_forms,
+)
+from annotated_transformer.kinds import refuses_other_kinds
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ Measure = Callable[..., Score]
 """Returns the score of hypotheses, given one or several lists of references."""
 
 
+@refuses_other_kinds
 def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> Score:
     """Return chrF, the F-score of character n-grams, n up to 6; recall counts twice as much as precision.
 
@@ -37,11 +44,13 @@ def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> 
     hypothesis several, of which the best one counts.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     metric = CHRF(word_order=word_order)
     score = metric.corpus_score(hypotheses, references)
     return Score(score.name, score.score, str(metric.get_signature()))
 
 
+@refuses_other_kinds
 def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     """Return TER: the edits that turn a hypothesis into its reference, per 100 words of the reference.
 
@@ -49,6 +58,7 @@ def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     stands between spaces; in Chinese and Japanese, they are single characters.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     characters = tokenizer_for(language) in ("zh", "ja-mecab")
     metric = TER(normalized=characters, asian_support=characters)
     score = metric.corpus_score(hypotheses, references)

@@ -24,7 +24,7 @@ from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.inference import evaluating
-from annotated_transformer.model.plain import NotPlain, any_hook, hooks_of
+from annotated_transformer.model.plain import GLOBAL_HOOKS, NotPlain, any_hook, hooks_of, refuse_hooks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training.loss import PlainLoss
@@ -39,7 +39,7 @@ _PROVED: "WeakKeyDictionary[Transformer, Computation]" = WeakKeyDictionary()
 def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> None:
     """Refuse to train a model whose loss or gradients `FastLoss` would not compute."""
     refuse_other_devices(model)
-    _refuse_hooks(model)
+    refuse_hooks(model, HOOKS)
 
     def compute(kind: type[PlainLoss | FastLoss], model: Transformer) -> list[Tensor]:
         double = _is_double(model)
@@ -71,7 +71,7 @@ def refuse_other_steps(model: Transformer, decoder: MakeDecoder) -> None:
     with _LOCK:
         if (last := _PROVED.get(model)) and not last.changed():
             return
-        _refuse_hooks(model)
+        refuse_hooks(model, HOOKS)
         _compare_steps(model, decoder)
         _PROVED[model] = Computation(model)
 
@@ -139,21 +139,7 @@ def refuse_other_devices(model: Transformer) -> None:
         raise NotPlain(f"fast=True is made for CPUs, and the model is on {device}; leave it out")
 
 
-def _refuse_hooks(model: Transformer) -> None:
-    """Raise NotPlain if the model has hooks, which may change what it computes."""
-    if any_hook(*GLOBAL_HOOKS):
-        raise NotPlain(f"all modules have {HOOKS}")
-    for name, module in model.named_modules():
-        if any_hook(*hooks_of(module)):
-            raise NotPlain(f"{name or 'the model'} has {HOOKS}")
-
-
-GLOBAL_HOOKS = [
-    hooks
-    for name, hooks in vars(nn.modules.module).items()
-    if name.startswith("_global_") and "hooks" in name
-]
-HOOKS = "hooks, which fast=True would not call; remove them, or run without it"
+HOOKS = "which fast=True would not call; remove them, or run without it"
 
 
 def _batches(model: Transformer) -> list[Batch]:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.inspection.observation import watching
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import evaluating, hooking
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
@@ -18,6 +19,7 @@ Kind = Literal["encoder", "decoder", "cross"]  # the three uses of attention: se
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
+@refuses_other_kinds
 def attention_maps(
     model: Transformer, batch: Batch
 ) -> dict[Kind, Float[Tensor, "batch layers heads _queries _keys"]]:
@@ -32,6 +34,7 @@ def attention_maps(
     return {kind: torch.stack(layers, dim=1) for kind, layers in seen.items()}
 
 
+@refuses_other_kinds
 def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Float[Tensor, "layers heads"]]:
     r"""Return the entropy of each head's weights, $-\sum_j w_j \ln w_j$, in nats.
 
@@ -50,6 +53,7 @@ def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Flo
     return {kind: torch.cat(tokens, dim=-1).mean(dim=-1) for kind, tokens in entropies.items()}
 
 
+@refuses_other_kinds
 @contextmanager
 def ablate_head(
     model: Transformer,
@@ -79,6 +83,7 @@ def ablate_head(
         yield
 
 
+@refuses_other_kinds
 def head_importance(
     model: Transformer, loss: Callable[[Transformer], float]
 ) -> dict[Kind, Float[Tensor, "layers heads"]]:

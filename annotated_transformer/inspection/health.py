@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool
 from torch import Tensor, nn
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention, attention_weights
 from annotated_transformer.model.inference import hooking
 from annotated_transformer.model.plain import unwrap
@@ -18,6 +19,7 @@ from annotated_transformer.model.transformer import Transformer
 COLLAPSED = 0.95  # an encoder with a higher mean cosine has collapsed
 
 
+@refuses_other_kinds
 class Health:
     """Observes a model inside a `with` block, by hooks that change nothing, as far as this thread calls it.
 

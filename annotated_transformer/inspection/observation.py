@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
@@ -30,6 +31,7 @@ class Observation:
     attention: Float[Tensor, "batch layers heads tgt_tokens src_tokens"]
 
 
+@refuses_other_kinds
 def observe(
     model: Transformer,
     src: Int[Tensor, "batch src_tokens"],

@@ -18,6 +18,7 @@ from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
@@ -28,6 +29,7 @@ DTYPES = ("float32", "float16", "bfloat16", "int8")
 CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
 
+@refuses_other_kinds
 def to_ctranslate2(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -54,6 +56,7 @@ def to_ctranslate2(
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
+@refuses_other_kinds
 class CTranslate2Engine:
     """A model of CTranslate2 on the CPU: the engine of a `Translator`."""
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from annotated_transformer.checkpointing.checkpoint import check_tokenizer
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, refuse_other_widths, warn_of_edited_code
 from annotated_transformer.interop.marian_loading import load_marian
 from annotated_transformer.interop.marian_settings import (
     generation_settings,
@@ -38,6 +38,7 @@ from annotated_transformer.interop.marian_weights import (
     has_attention_biases,
     to_marian_weights,
 )
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages
@@ -49,6 +50,7 @@ CONFIG, GENERATION, WEIGHTS = "config.json", "generation_config.json", "model.sa
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
+@refuses_other_kinds
 def to_marian(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -76,6 +78,7 @@ def to_marian(
     """
     folder, model = Path(folder), plain_transformer(model, "Marian")
     check_tokenizer(model.config, tokenizer)
+    refuse_other_widths(model.config, "a Marian model")
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
@@ -91,6 +94,7 @@ def to_marian(
     write_together(folder, files | {WEIGHTS: safetensors_bytes(weights, {"format": "pt"})})
 
 
+@refuses_other_kinds
 def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | None]:
     """Return the model in a folder of `transformers`, its tokenizer, and its languages if they are stored.
 
@@ -131,6 +135,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
+    warn_of_edited_code(model, "transformers")
     return model.to(embedding.dtype).eval(), tokenizer, read_marian_languages(folder)
 
 

@@ -17,6 +17,7 @@ from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.interop.exported import plain_transformer
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -31,6 +32,7 @@ OPSET = 20
 CACHES = ("past_key", "past_value", "memory_key", "memory_value")  # names of inputs, each with `_LAYER`
 
 
+@refuses_other_kinds
 def to_onnx(
     model: Transformer,
     tokenizer: Tokenizer,

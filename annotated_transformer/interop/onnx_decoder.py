@@ -18,6 +18,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, cache_names, onnx_files
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_step, foreign_ids, refuse_outside
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
@@ -26,6 +27,7 @@ BLOCK = 16  # space for keys grows by it
 TYPES = {torch.int64: "int64", torch.float32: "float32", torch.float16: "float16"}  # NumPy's names
 
 
+@refuses_other_kinds
 class OnnxDecoder:
     """A model in onnxruntime on the CPU: the `decoder` of a `Translator`, or of a search."""
 

@@ -35,6 +35,10 @@ def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
 
 def check_ids(ids: Tensor, name: str = "token ids") -> None:
     """Refuse anything but a batch of token ids."""
+    if not isinstance(ids, Tensor):
+        raise TypeError(
+            f"{name} are of type {type(ids).__name__}; give torch.tensor([[…], …])"
+        )
     if ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
     if ids.ndim != 2:
@@ -120,7 +124,7 @@ def _refuse_empty(src: Tensor, config: Any) -> None:
     pad_id, eos_id = config.pad_id, config.eos_id
     if (empty := (src == pad_id).all(dim=1)).any():
         raise ValueError(
-            f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
+            f"source {int(empty.nonzero()[0]) + 1} of {len(src)} is empty: it holds "
             f"nothing but padding (pad_id={pad_id}); end every source with eos_id={eos_id}"
         )
 
@@ -135,8 +139,8 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
         if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
             row, place = followed.nonzero()[0].tolist()
             raise ValueError(
-                f"{name} {row} of {len(ids)} has padding (pad_id={pad_id}) at position {place}, before "
-                f"a token; pad only behind the last token"
+                f"{name} {row + 1} of {len(ids)} has padding (pad_id={pad_id}) as token {place + 1}, before "
+                f"another; pad only behind the last token"
             )
 
 

@@ -18,6 +18,11 @@ T = TypeVar("T", bound=nn.Module)
 hooks_of = attrgetter(
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
 )
+GLOBAL_HOOKS = [  # those that all modules have
+    hooks
+    for name, hooks in vars(nn.modules.module).items()
+    if name.startswith("_global_") and "hooks" in name
+]
 
 
 class OwnHook:
@@ -54,6 +59,15 @@ def refuse_changed(
     """Raise NotPlain if there are `changes`; `because` ends the message."""
     for change in changes(module, kind, *methods):
         raise NotPlain(f"{name} {change}, {because}")
+
+
+def refuse_hooks(model: nn.Module, because: str) -> None:
+    """Raise NotPlain if the model has hooks, which may change its results; `because` ends the message."""
+    if any_hook(*GLOBAL_HOOKS):
+        raise NotPlain(f"all modules have hooks, {because}")
+    for name, module in model.named_modules():
+        if any_hook(*hooks_of(module)):
+            raise NotPlain(f"{plain_name(name) or 'the model'} has hooks, {because}")
 
 
 def unwrap(module: T) -> T:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from typing_extensions import TypeIs
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
@@ -63,6 +64,7 @@ class TrainableModel(nn.Module):
         raise NotImplementedError(_missing(self, "start(src)", "decoding"))
 
 
+@refuses_other_kinds
 class DecodeAgain:
     """Compute the logits of all tokens again at each step: a `StepDecoder` for a model without a cache."""
 
@@ -92,19 +94,6 @@ AnyModel = Transformer | TrainableModel
 def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
     """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
     return isinstance(unwrap(model), Transformer)
-
-
-def refuse_other_model(model: object, what: str) -> None:
-    """Refuse a model that neither is a `Transformer` nor follows the protocol."""
-    model = unwrap(model) if isinstance(model, nn.Module) else model
-    name = type(model).__name__
-    if isinstance(model, Transformer):
-        return
-    if not isinstance(model, TrainableModel):
-        raise TypeError(
-            f"{what} takes a Transformer or a TrainableModel, not {name}; derive {name} from "
-            f"annotated_transformer.model.trainable.TrainableModel"
-        )
 
 
 def _missing(model: nn.Module, method: str, what: str) -> str:

@@ -1,5 +1,6 @@
 """The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
@@ -23,7 +25,12 @@ from annotated_transformer.model.id_checks import (
     unmasked_target,
 )
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
+from annotated_transformer.model.masks import (
+    Mask,
+    causal_mask,
+    decoder_mask,
+    padding_mask,
+)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import (
     AddNorm,
@@ -44,6 +51,7 @@ ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 
 
+@refuses_other_kinds
 class Transformer(nn.Module):
     r"""Compute the logits of the next token, given $y_{<t}$ and $x$.
 
@@ -179,6 +187,8 @@ class _Parts:
 
     def __init__(self, config: TransformerConfig) -> None:
         self.config = config
+        if config.attention == "fused":
+            _warn_of_edited_attention()
 
     def positions(self) -> nn.Module:
         c = self.config
@@ -223,3 +233,18 @@ class _Parts:
 
     def final_norm(self) -> LayerNorm | None:
         return LayerNorm(self.config.d_model) if self.config.has_final_norm else None
+
+
+def _warn_of_edited_attention() -> None:
+    """Warn if the formula of `ScaledDotProductAttention` was edited: the kernel has its own."""
+    numbers = torch.arange(3 * 2 * 5 * 7, dtype=torch.float64, device="cpu").sin()
+    query, key, value = numbers.view(3, 2, 5, 7)
+    mask = causal_mask(5, query.device)
+    kinds = ATTENTIONS["scaled_dot_product"](), ATTENTIONS["fused"]()
+    ours, kernel = (attention(query, key, value, mask) for attention in kinds)
+    if not torch.allclose(ours, kernel, rtol=0, atol=1e-9):
+        warnings.warn(
+            "attention='fused' computes what PyTorch's kernel does, and not the formula of "
+            "ScaledDotProductAttention, which was edited; leave it out to compute with your formula",
+            stacklevel=4,
+        )

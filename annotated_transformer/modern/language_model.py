@@ -6,12 +6,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
+@refuses_other_kinds
 def next_token_loss(
     model: DecoderOnly,
     ids: Int[Tensor, "batch tokens"],
@@ -28,15 +30,16 @@ def next_token_loss(
     return model.cross_entropy(logits, labels)
 
 
+@refuses_other_kinds
 def continue_text(
     model: DecoderOnly,
     prompt: Int[Tensor, "batch tokens"],
     *,
-    steps: int,
+    extra_tokens: int,
     generator: torch.Generator | None = None,
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
 ) -> Int[Tensor, "batch tgt_tokens"]:
-    """Return each prompt with up to `steps` more tokens, ended by `eos_id` and padded.
+    """Return each prompt with up to `extra_tokens` more tokens, ended by `eos_id` and padded.
 
     With a `generator`, tokens are drawn from the model's distribution, after `logits_processors` such as
     `(Temperature(0.7), TopK(10))` have changed it; without one, the most likely token follows.
@@ -51,7 +54,7 @@ def continue_text(
     ids, ended = prompt, torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     with evaluating(model):
         texts = DecoderOnlyCache(model, len(prompt))
-        for _ in range(steps):
+        for _ in range(extra_tokens):
             logits = suppress_tokens(texts.read(ids[:, texts.length :]), config)
             for process in logits_processors:
                 logits = process(logits)

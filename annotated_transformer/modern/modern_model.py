@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.swiglu import gated_width
@@ -44,6 +45,7 @@ class ModernConfig(TransformerConfig):
         ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
 
 
+@refuses_other_kinds
 class ModernModel(DecoderOnly):
     """A decoder-only model of `ModernParts`, which `train`, `save`, `load` and `sample` take."""
 

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
@@ -12,6 +13,7 @@ from annotated_transformer.model.trainable import TrainableModel
 from annotated_transformer.modern.paper_parts import PaperParts
 
 
+@refuses_other_kinds
 class SingleStack(TrainableModel):
     """Embedding, one stack of encoder layers, and logits by the same matrix; subclasses choose the mask.
 

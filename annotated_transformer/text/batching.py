@@ -1,20 +1,31 @@
 """Batches of pairs of similar length, with padding: section 5.1 of the paper, the chapter on training."""
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
+from annotated_transformer.whole_numbers import whole_number
 
 # Source ids … EOS, and BOS … target ids … EOS. A language model has no source, and a classifier one target.
 Pair = tuple[list[int], list[int]]
 
 
+@refuses_other_kinds
 def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
-    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
+    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS.
+
+    Raises:
+        ValueError: If a text begins with the code of a language that the tokenizer does not have.
+    """
+    for row, side in product(range(len(texts)), (0, 1)):
+        if problem := tokenizer.code_problem(texts[row][side]):
+            raise ValueError(f"the {('source', 'target')[side]} of pair {row + 1} of {len(texts)} {problem}")
     src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
     return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 
@@ -61,7 +72,8 @@ class ClassBatch(Batch):
         """Return the class of each row, a number from 0 on."""
         if self.tgt.size(1) != 1:
             raise ValueError(
-                f"a pair among {self.rows[:9]} has {self.tgt.size(1)} classes; give each one: (ids, [class])"
+                f"a pair among {[row + 1 for row in self.rows[:9]]} has {self.tgt.size(1)} classes; "
+                f"give each one: (ids, [class])"
             )
         return self.tgt[:, 0]
 
@@ -71,6 +83,7 @@ class ClassBatch(Batch):
         return len(self.tgt)
 
 
+@refuses_other_kinds
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
     """Return the sequences as one tensor, padded to the length of the longest."""
     if not sequences:
@@ -80,6 +93,7 @@ def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "bat
     return torch.tensor(padded, dtype=torch.int64)  # which it would not be if all are empty
 
 
+@refuses_other_kinds
 def make_batches(
     pairs: list[Pair],
     *,
@@ -135,7 +149,9 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
     """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it."""
     for side in (src, tgt):
-        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
+        if not isinstance(side, list) or not all(
+            type(id_) is int or whole_number(id_) is not None for id_ in side
+        ):
             raise TypeError(
                 f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
             )
@@ -146,7 +162,7 @@ def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
 def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
     if not pairs:
         raise ValueError("there are no pairs to make batches of; give a corpus with at least one")
-    for row, (src, tgt) in enumerate(pairs):
+    for row, (src, tgt) in enumerate(pairs, start=1):
         check_encoded(src, tgt, f"pair {row}")
         if max(len(src), len(tgt)) > batch_tokens:
             raise ValueError(

@@ -2,11 +2,13 @@
 
 import torch
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
 
 
+@refuses_other_kinds
 class BPEDropout:
     """Encodes the same pairs of texts with different tokens in each epoch.
 

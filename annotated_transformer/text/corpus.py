@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.pair_files import PairFiles, TwoFiles
@@ -34,6 +35,7 @@ TATOEBA_FILES = ("deu-eng.zip", "deu.txt")  # one of them
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
 
+@refuses_other_kinds
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
     """Sentence pairs, (source, target), in splits.
@@ -97,6 +99,7 @@ class Corpus:
         return f"the pair {pair[0][:40]!r}…"
 
 
+@refuses_other_kinds
 def load_corpus(
     name: str, *, folder: str | Path | None = None, source: str = "en", target: str = "de"
 ) -> Corpus:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
@@ -17,6 +18,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 
 
+@refuses_other_kinds
 def label_smoothed_cross_entropy(
     logits: Float[Tensor, "*batch vocab"],
     labels: Int[Tensor, "*batch"],
@@ -103,6 +105,7 @@ def batch_loss(objective: nn.Module, batch: Batch, model: AnyModel) -> Float[Ten
     return loss
 
 
+@refuses_other_kinds
 def mean_loss(model: AnyModel, batches: list[Batch]) -> float:
     """Return the cross-entropy per label, in nats, without smoothing and dropout."""
     objective = plain_loss(model, smoothing=0.0, bf16=False)

@@ -1,6 +1,9 @@
 """The learning rate schedule: section 5.3 of the paper, the chapter on training."""
 
+from annotated_transformer.kinds import refuses_other_kinds
 
+
+@refuses_other_kinds
 def learning_rate(
     step: int,
     *,

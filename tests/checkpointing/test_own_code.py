@@ -1,7 +1,10 @@
 """Models whose code is not in the package are saved and loaded, and a folder says which code it needs."""
 
 import dataclasses
+import importlib
 import json
+import linecache
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import torch
 from torch import nn
 
 from annotated_transformer import registry
-from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing import checkpoint, own_code
 from annotated_transformer.checkpointing.averaging import average
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
@@ -37,6 +40,31 @@ def _registered(monkeypatch):
 
 def config_of(folder: Path) -> dict[str, object]:
     return json.loads((folder / "config.json").read_text())
+
+
+def test_law_the_digest_of_the_code_follows_a_line_of_a_formula_or_of_an_own_class(
+    tmp_path: Path, monkeypatch
+):
+    """And not the weights, nor a file that computes nothing."""
+    monkeypatch.setattr(own_code, "PACKAGE", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "model").mkdir()
+
+    def digest(formula: str = "scores / 8", own: str = "x + x", other: str = "", seed: int = 0) -> str:
+        (tmp_path / "model" / "attention.py").write_text(formula)
+        (tmp_path / "other.py").write_text(other)
+        (tmp_path / "of_a_digest.py").write_text(
+            f"from torch import nn\nclass Own(nn.ReLU):\n    def forward(self, x):\n        return {own}\n"
+        )
+        sys.modules.pop("of_a_digest", None)
+        importlib.invalidate_caches()
+        linecache.clearcache()
+        model = make_model(seed)
+        model.encoder.layers[0].feed_forward.activation = importlib.import_module("of_a_digest").Own()
+        return own_code.source_digest(model)
+
+    assert digest() == digest(other="1", seed=1)
+    assert len({digest(), digest(formula="scores / 9"), digest(own="x * xx")}) == 3
 
 
 @pytest.mark.parametrize("stored", [None, torch.float16])

@@ -89,7 +89,7 @@ def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_
         (torch.zeros(0, 3, dtype=torch.long), ValueError, r"src of shape \(0, 3\) has no sources; give at"),
         (torch.zeros(2, 0, dtype=torch.long), ValueError, r"src of shape \(2, 0\) has an empty source: eve"),
         (torch.tensor([[4, 2], [0, 0]]), ValueError, r"shape \(2, 2\) has an empty source: .*pad_id=0"),
-        (torch.tensor([[4, 2], [0, 2]]), ValueError, "source 1 of 2 has padding .* at position 0, before a"),
+        (torch.tensor([[4, 2], [0, 2]]), ValueError, "source 2 of 2 has padding .* as token 1, before a"),
         (torch.full((1, 29), EOS_ID), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
         (torch.tensor([[11, EOS_ID]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
     ],

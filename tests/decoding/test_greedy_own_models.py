@@ -55,6 +55,25 @@ def test_law_a_prompt_that_ends_with_eos_is_a_whole_target():
     assert found[0].tolist() == [5, 2] + [0] * (found.size(1) - 2)
 
 
+def test_law_a_beam_of_one_is_greedy_search_for_prompts_of_any_length():
+    model, prompts = make(LanguageModel), pad(PROMPTS)
+    found = beam_search(model, prompts, beam_size=1, extra_tokens=5)
+    assert torch.equal(found.ids, greedy_search(model, prompts, extra_tokens=5))
+
+
+def test_oracle_a_beam_as_wide_as_the_vocabulary_finds_the_best_of_all_continuations():
+    model, prompt = make(LanguageModel).double().eval(), [1, 5, 6]
+    pairs = torch.cartesian_prod(*2 * [torch.arange(3, SHAPE.vocab_size)])  # that do not end
+    with torch.no_grad():
+        logits = model(torch.cat([torch.tensor([prompt]).expand(len(pairs), -1), pairs], dim=1))[:, 2:4]
+    logits[..., :2] = -torch.inf  # neither PAD nor BOS
+    summed = logits.log_softmax(-1).gather(2, pairs[:, :, None]).sum((1, 2))
+    found = beam_search(model, torch.tensor([prompt]), beam_size=17, nbest=17, extra_tokens=2)
+    best = next(row for row, ids in enumerate(found.ids.tolist()) if 2 not in ids)
+    assert found.ids[best].tolist() == [5, 6, *pairs[summed.argmax()].tolist()]
+    torch.testing.assert_close(found.log_probs[best].double(), summed.max(), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("extra_tokens", [1, 4])
 def test_law_extra_tokens_limit_the_targets_of_a_transformer(stirred, sources, extra_tokens: int):
     model, src = stirred(22), pad(sources)
@@ -74,11 +93,9 @@ def test_message_no_tokens_to_generate(extra_tokens):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("search", [beam_search, exact_search])
-def test_message_a_search_that_takes_only_a_transformer(search):
-    expected = "this search takes a Transformer, not LanguageModel; sample and greedy_search take a Language"
-    with pytest.raises(TypeError, match=expected):
-        search(make(LanguageModel), pad([[1, 5]]))
+def test_message_a_search_that_takes_only_a_transformer():
+    with pytest.raises(TypeError, match="exact_search takes a Transformer, not LanguageModel, as model"):
+        exact_search(make(LanguageModel), pad([[1, 5]]))
 
 
 @pytest.mark.message
@@ -104,5 +121,5 @@ def test_message_a_prompt_without_bos():
 def test_message_prompts_without_a_token_or_with_padding_before_one():
     with pytest.raises(ValueError, match="has an empty source: every row needs a token that is not padding"):
         greedy_search(make(LanguageModel), torch.tensor([[1], [0]]))
-    with pytest.raises(ValueError, match=r"source 1 of 2 has padding .* 2, .*; pad only behind the last"):
+    with pytest.raises(ValueError, match=r"source 2 of 2 has padding .* token 3, .*; pad only behind the"):
         greedy_search(make(LanguageModel), torch.tensor([[1, 5, 6, 7], [0, 0, 0, 1]]))

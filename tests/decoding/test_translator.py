@@ -74,6 +74,21 @@ def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(translat
     assert made == [(translator.model, rows) for rows in (2, 2, 1)] * 4
 
 
+def test_law_a_translation_says_whether_it_was_cut_off_at_its_limit(translator: Translator):
+    texts, translator = [*TEXTS, "dogs"], copy.deepcopy(translator)
+    with torch.no_grad():
+        translator.model.embedding.weight[EOS_ID] *= 2.5  # so that some translations end
+    explained = translator.explain(texts)
+    ended = [one.target_tokens[-1] == "<eos>" for one in explained]
+    assert set(ended) == {True, False}
+    assert [one.text.complete for one in explained] == ended
+    assert [text.complete for text in translator.translate(texts)] == ended
+    assert [best[0].text.complete for best in translator.nbest(texts, 1, beam_size=1)] == ended
+    rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
+    drawn = translator.sample(texts, generator=rng, logits_processors=[surest])
+    assert [text.complete for text in drawn] == ended
+
+
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)
@@ -193,7 +208,7 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 @pytest.mark.message
 def test_message_arguments_of_other_types(translator: Translator):
     model, tokenizer = translator.model, translator.tokenizer
-    with pytest.raises(TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer"):
+    with pytest.raises(TypeError, match="Translator takes a Transformer, not Tokenizer, as model"):
         Translator(tokenizer, model)
 
 
@@ -214,9 +229,9 @@ def test_message_arguments_of_other_types(translator: Translator):
         (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
         (["Two\x00 dogs"], ValueError, r"text 1 of 1 has the control character U\+0000, character 4 of"),
         (["Two dogs\x7f"], ValueError, r"the control character U\+007F, character 9 of .*; remove it$"),
-        ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),
-        (["A man", 7], TypeError, "text 1 of 2 is of type int; give strings"),
-        ([b"A man"], TypeError, r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
+        ("A man", TypeError, r"translate takes a list, not str, as texts; give .* such as \[text\]"),
+        (["A man", 7], TypeError, r"takes a str, not int, as texts\[1\]; give"),
+        ([b"A man"], TypeError, r"not bytes, as texts\[0\]; .* text\.decode\('utf-8'\) for bytes"),
     ],
 )
 def test_message_texts_that_cannot_be_translated(translator: Translator, texts: object, error, sentence: str):

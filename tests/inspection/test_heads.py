@@ -84,7 +84,7 @@ def test_law_an_ablated_head_is_restored_after_an_error(stirred: Callable[..., T
     model = stirred()
     with pytest.raises(KeyboardInterrupt), ablate_head(model, "cross", 0, 1):
         raise KeyboardInterrupt
-    with pytest.raises(ValueError, match="source 1 of 2 is empty"):
+    with pytest.raises(ValueError, match="source 2 of 2 is empty"):
         attention_maps(model, together([PAIRS[0], ([], [BOS_ID, EOS_ID])]))
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 

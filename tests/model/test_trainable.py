@@ -2,13 +2,8 @@
 
 import pytest
 import torch
-from torch import nn
 
-from annotated_transformer.model.trainable import (
-    DecodeAgain,
-    is_transformer,
-    refuse_other_model,
-)
+from annotated_transformer.model.trainable import DecodeAgain, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from tests.own_models import SHAPE, LanguageModel, make
 
@@ -40,17 +35,3 @@ def test_law_a_compiled_transformer_is_one_and_a_model_of_the_protocol_is_none()
     assert is_transformer(transformer)
     assert is_transformer(torch.compile(transformer, backend="eager"))
     assert not is_transformer(make(LanguageModel))
-    for model in (transformer, make(LanguageModel)):
-        refuse_other_model(model, "train")
-
-
-WRONG = [
-    (nn.Linear(2, 3), "save takes a Transformer or a TrainableModel, not Linear; derive Linear from annot"),
-]
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("model", "message"), WRONG)
-def test_message_what_is_no_model_of_the_protocol(model: object, message: str):
-    with pytest.raises(TypeError, match=message):
-        refuse_other_model(model, "save")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model import attention
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
@@ -179,10 +180,10 @@ def test_oracle_an_exported_model_computes_the_same_for_other_lengths(randomized
 def test_message_an_empty_source_is_named_by_its_place(ids):
     src, tgt = ids
     src[1] = SMALL.pad_id
-    sentence = r"source 1 of 2 is empty: it holds .* padding \(pad_id=0\); end every source with eos_id=2"
+    sentence = r"source 2 of 2 is empty: it holds .* padding \(pad_id=0\); end every source with eos_id=2"
     with pytest.raises(ValueError, match=sentence):
         Transformer(SMALL)(src, tgt)
-    with pytest.raises(ValueError, match=r"source 0 of 2 is empty"):
+    with pytest.raises(ValueError, match=r"source 1 of 2 is empty"):
         Transformer(SMALL)(src[:, :0], tgt)
 
 
@@ -249,7 +250,7 @@ def test_message_padding_before_a_token_is_named_by_its_place(padded_ids):
     for name, row, place in (("target", 0, 1), ("target", 1, 0), ("source", 0, 4)):
         wrong = {"source": src.clone(), "target": tgt.clone()}
         wrong[name][row, place] = SMALL.pad_id
-        sentence = rf"{name} {row} of 2 has padding \(pad_id=0\) at position {place}, before a token; pad on"
+        sentence = rf"{name} {row + 1} of 2 has padding \(pad_id=0\) as token {place + 1}, before another"
         with pytest.raises(ValueError, match=f"^{sentence}"):
             model(wrong["source"], wrong["target"])
 
@@ -273,9 +274,9 @@ def test_message_ids_are_checked_once_where_they_are_and_not_inside(ids, monkeyp
     model, (src, tgt) = Transformer(SMALL), ids
     for wrong, sentence in (
         ((src, tgt[:1]), "2 sources but 1 targets"),
-        ((src * 0, tgt), "source 0 of 2 is empty"),
+        ((src * 0, tgt), "source 1 of 2 is empty"),
         ((src, tgt + 99), "do not fit a vocabulary of 23"),
-        ((src, tgt * 0 + torch.arange(TGT)), "has padding .* at position 0, before a token"),
+        ((src, tgt * 0 + torch.arange(TGT)), "has padding .* as token 1, before another"),
     ):
         with pytest.raises(ValueError, match=sentence), checked_ids(model, *wrong):
             pass
@@ -298,3 +299,14 @@ def test_law_the_model_is_encoder_then_decoder_then_the_shared_matrix():
     causal = torch.ones(4, 4, dtype=torch.bool).tril()
     rows = model.decoder(model.embed(tgt), z, causal) @ model.embedding.weight.T
     torch.testing.assert_close(model(src, tgt), rows)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["attention_weights", "masked_softmax"])
+def test_message_the_kernel_does_not_follow_an_edited_formula(monkeypatch, name: str):
+    fused, formula = replace(SMALL, attention="fused"), getattr(attention, name)
+    Transformer(fused)  # a warning would be an error
+    monkeypatch.setattr(attention, name, lambda *inputs: 1.001 * formula(*inputs))
+    Transformer(SMALL)
+    with pytest.warns(UserWarning, match=r"^attention='fused' computes .* which was edited; leave it out"):
+        Transformer(fused)

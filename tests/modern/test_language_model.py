@@ -12,7 +12,7 @@ from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
 from annotated_transformer.modern.cache import DecoderOnlyCache
-from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
+from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.paper_parts import PaperParts
@@ -93,7 +93,6 @@ class Windowed(DecoderOnly):
 
 CHANGED = {  # what the cache would not call: a module, its attribute, and the change
     "Windowed overrides mask": ("", "__class__", Windowed),
-    "EncoderOnly overrides mask": ("", "__class__", EncoderOnly),
     "DecoderOnly overrides hidden": ("", "hidden", lambda ids: torch.ones(*ids.shape, 12).double()),
     "encoder.layers.0 has hooks": ("encoder.layers.0", "_forward_hooks", {0: lambda _, given, out: 0 * out}),
     "encoder.layers.1.self_attention overrides forward": ("encoder.layers.1", "self_attention", Average()),
@@ -111,17 +110,16 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
     model, prompts = new().eval(), some_ids(tokens=3)
     setattr(model.get_submodule(change[0]), *change[1:])
     with pytest.raises(NotPlain, match=f"^{sentence}.*DecoderOnlyCache would.* decode with DecodeAgain"):
-        continue_text(model, prompts, steps=5)
-    if isinstance(model, DecoderOnly):
-        with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
-            targets, _ = model.start(prompts)
-        logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
-        torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
+        continue_text(model, prompts, extra_tokens=5)
+    with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
+        targets, _ = model.start(prompts)
+    logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
+    torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
 
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
     model, prompt = new(), some_ids(tokens=3)
-    found = continue_text(model, prompt, steps=5)
+    found = continue_text(model, prompt, extra_tokens=5)
     assert model.training
     ids = prompt
     with evaluating(model):
@@ -144,7 +142,7 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
         return logits
 
     monkeypatch.setattr(DecoderOnlyCache, "read", read)
-    found = continue_text(model, prompt, steps=9)
+    found = continue_text(model, prompt, extra_tokens=9)
     assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 
 
@@ -153,7 +151,7 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
 def test_message_prompts_that_cannot_go_together(prompt):
     sentence = r"^a prompt of \(2, \d\) is empty or has padding \(pad_id=0\); give .* with bos_id=1 at least$"
     with pytest.raises(ValueError, match=sentence):
-        continue_text(new(), prompt, steps=1)
+        continue_text(new(), prompt, extra_tokens=1)
 
 
 @pytest.mark.message
@@ -167,4 +165,4 @@ def test_message_logits_of_a_language_model_are_nan():
     model = new()
     torch.nn.init.constant_(model.embedding.weight, math.nan)
     with pytest.raises(FloatingPointError, match=r"^the model's logits are NaN"):
-        continue_text(model, some_ids(), steps=1)
+        continue_text(model, some_ids(), extra_tokens=1)

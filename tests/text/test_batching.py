@@ -90,7 +90,7 @@ def test_law_a_pair_longer_than_the_budget_fills_a_batch_of_its_own():
 
 LONG: Pair = ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])
 MISTAKES = [
-    ("pair 1 has 13 source and 3 target tokens, more than batch_tokens=11; give 13", [([7], [8, 9]), LONG]),
+    ("pair 2 has 13 source and 3 target tokens, more than batch_tokens=11; give 13", [([7], [8, 9]), LONG]),
     ("there are no pairs to make batches of; give a corpus", []),
 ]
 
@@ -105,7 +105,7 @@ def test_message_pairs_that_make_no_batch(message: str, pairs: list[Pair]):
 @pytest.mark.message
 @pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None, [True, EOS_ID]])
 def test_message_a_pair_that_is_not_encoded(side: object):
-    message = rf"pair 1 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
+    message = rf"pair 2 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
     for pair in (([EOS_ID], side), (side, [BOS_ID, EOS_ID])):
         with pytest.raises(TypeError, match=message):
             make_batches([([EOS_ID], [BOS_ID, EOS_ID]), pair], batch_tokens=11)
@@ -135,11 +135,11 @@ def test_law_a_pair_with_a_class_has_one_label_whatever_the_class():
 
 @pytest.mark.message
 def test_message_a_pair_without_a_target_or_with_two_classes():
-    with pytest.raises(ValueError, match="pair 1 has no target; give each source at least one id to predict"):
+    with pytest.raises(ValueError, match="pair 2 has no target; give each source at least one id to predict"):
         make_batches([([5, 2], [1, 2]), ([5, 2], [])], batch_tokens=11)
     (batch,) = make_batches([([5, 2], [1, 3])], batch_tokens=11)
     with pytest.raises(
-        ValueError, match=r"a pair among \[0\] has 2 classes; give each one: \(ids, \[class\]\)"
+        ValueError, match=r"a pair among \[1\] has 2 classes; give each one: \(ids, \[class\]\)"
     ):
         ClassBatch(**vars(batch)).classes  # noqa: B018
 

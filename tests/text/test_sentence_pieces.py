@@ -10,9 +10,10 @@ import torch
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 
+from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer, saved_tokenizer
-from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, Tokenizer
+from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, UNK_ID, Tokenizer
 
 VOCABULARY = [*SPECIAL_TOKENS, "▁the", "▁", "t", "h", "e", "▁dog", '"', ">>deu<<", "the"]
 TEXTS = ["the dog", ">>deu<< the dog", "„the”", "thé thxxe", "", "<pad> <eos>"]
@@ -101,6 +102,17 @@ def test_law_cleaning_comes_before_the_models_own_normalization(tokenizer):
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_message_a_pair_begins_with_a_code_that_the_vocabulary_lacks(tokenizer, side: str):
+    known, unknown = (">>deu<< the", "the"), (">>fra<< the", "the")
+    assert UNK_ID not in encode_pairs(tokenizer, [known])[0][0]
+    pairs = [known, unknown if side == "source" else unknown[::-1]]
+    message = rf"^the {side} of pair 2 of 2 begins with >>fra<<, which is no code .*; give .* >>deu<<$"
+    with pytest.raises(ValueError, match=message):
+        encode_pairs(tokenizer, pairs)
+
+
+@pytest.mark.message
 def test_message_what_such_a_tokenizer_does_not_do(tokenizer):
     with pytest.raises(
         ValueError, match=r"^p=0\.1, but a tokenizer of SentencePiece has no merges .*; give 0$"
@@ -112,7 +124,7 @@ def test_message_what_such_a_tokenizer_does_not_do(tokenizer):
         SentencePieceTokenizer([*VOCABULARY, "▁"], side(), side())
     with pytest.raises(ValueError, match=re.escape("(0, 1, 2, 3) are needed")):
         SentencePieceTokenizer(VOCABULARY[::-1], side(), side())
-    with pytest.raises(ValueError, match="text 0 of 1 is not valid Unicode"):
+    with pytest.raises(ValueError, match="text 1 of 1 is not valid Unicode"):
         tokenizer.encode_source(["\ud800"])
     with pytest.raises(TypeError, match="takes a list of texts, not one text"):
         tokenizer.encode_target("the")

@@ -132,7 +132,7 @@ def encode(texts: object) -> Callable[[Tokenizer], object]:
     return lambda tokenizer: tokenizer.encode_source(texts)
 
 
-HALF = r"text 1 of 2 is not valid Unicode: it has half of a surrogate pair \('a\\ud800'\); decode it"
+HALF = r"text 2 of 2 is not valid Unicode: it has half of a surrogate pair \('a\\ud800'\); decode it"
 MISTAKES = [
     (r"the corpus is empty \(0 texts, none with a word\); give", train([])),
     (r"the corpus is empty \(2 texts, none with a word\); give", train(["", " \n"])),
@@ -166,7 +166,7 @@ def test_message_not_a_tokenizer(text: str):
 NO_TEXTS = [
     ("abc", r"takes a list of texts, not one text; give \['abc'\]"),
     (3, "takes a list of texts, not int; give strings in a list"),
-    (["a", b"b"], r"text 1 of 2 is of type bytes; give strings, such as text\.decode"),
+    (["a", b"b"], r"text 2 of 2 is of type bytes; give strings, such as text\.decode"),
 ]
 
 

@@ -58,6 +58,8 @@ def core(source: str) -> str:
             _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
     nodes = [node for node in ast.walk(definition) if isinstance(node, Definition)]
     for node in nodes:
+        for decorator in filter(_only_refuses, node.decorator_list):
+            _replace(lines, decorator.lineno, decorator.end_lineno or decorator.lineno, None)
         for statement in node.body:
             if statement is node.body[0] and ast.get_docstring(node) is not None:
                 _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
@@ -99,6 +101,11 @@ def _refuses(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.If):
         return not statement.orelse and all(isinstance(then, ast.Raise) for then in statement.body)
     return isinstance(statement, ast.Expr) and ast.unparse(statement).lstrip("_").startswith("refuse_")
+
+
+def _only_refuses(decorator: ast.expr) -> bool:
+    """Return whether a decorator only checks the kinds of arguments."""
+    return ast.unparse(decorator) == "refuses_other_kinds"
 
 
 def _signature(node: ast.FunctionDef) -> str:

@@ -2,19 +2,24 @@
 
 import argparse
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TextIO
 
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
-from annotated_transformer.commands.output import log, one_line, open_lines
+from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator
 from annotated_transformer.devices import describe_device
-from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
+from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
 
 STDIN = "the standard input"
+LONGEST_TYPED = 4095  # bytes: Linux drops the rest of a line that is typed or pasted into a terminal
+SKIP = "or give --skip-bad to leave such lines blank"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
 Translate = Callable[[list[str]], list[list[str]]]
@@ -26,38 +31,78 @@ def translate_texts(options: argparse.Namespace) -> None:
 
     A text of several sentences is translated sentence by sentence. The translation of a blank line is
     a blank line. Translations are written as soon as they are ready, so an interrupted run keeps those
-    that are done. In a terminal, without a text and --input, it asks for sentences and translates them
-    one by one.
+    that are done. Lines of a pipe are translated as they come. In a terminal, without a text and --input,
+    it asks for sentences and translates them one by one.
     """
     older = options.output if options.output and options.output.exists() else None
     if older and options.input and older.samefile(options.input):
         raise ValueError(f"--output {options.output} would replace --input; give another name")
-    interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
-    texts = [] if interactive else _read_texts(options)
-    if not texts and not interactive:
-        raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
+    stdin = None if options.texts or options.input else sys.stdin
+    interactive, piped = stdin is not None and stdin.isatty(), _is_piped(stdin)
+    texts = [] if interactive or piped else _read_texts(options)
     decoding.known_languages(options, default=EN_DE)  # it refuses another --source
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
-    translate = _translate(options, translator)
-    if interactive:
-        log(f"Translating on {describe_device(translator.device)}.")
-        with open_lines(options.output) as write:
-            _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
-        return
-    sentences = _split(options, translator, texts)
-    name = "argument" if options.texts else f"{options.input or STDIN}, line"
-    problems = [f"{name} {index + 1} {sentences.problems[index]}" for index in sorted(sentences.problems)]
-    if problems and not options.skip_bad:
-        raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
-    for problem in problems:
-        log(f"skipped: {problem}")
-    log(f"Translating on {describe_device(translator.device)}.")
+    translate, split = _translate(options, translator), partial(_split, options, translator)
+    device = f"Translating on {describe_device(translator.device)}."
+    with open_lines(options.output) as write:
+        if interactive:
+            log(device)
+            _translate_interactively(lambda text: split([text]), translate, write)
+        elif piped:
+            _translate_lines(
+                options, arriving_lines(sys.stdin.fileno(), STDIN), split, translate, write, device
+            )
+        else:
+            _translate_lines(options, [texts] if texts else [], split, translate, write, device)
+
+
+def _is_piped(stream: TextIO | None) -> bool:
+    """Return whether lines may arrive one by one: from anything but a terminal and a file on disk."""
+    if stream is None or stream.isatty():
+        return False
+    return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+
+
+def _translate_lines(
+    options: argparse.Namespace,
+    groups: Iterable[list[str]],
+    split: Callable[[list[str]], Sentences],
+    translate: Translate,
+    write: Callable[[str], None],
+    device: str,
+) -> None:
+    """Translate each group of lines that has arrived. A list of groups is the whole input.
+
+    Problems of the whole input are reported before anything is translated. Otherwise, the first one ends the
+    run at its place.
+    """
+    name, done = "argument" if options.texts else f"{options.input or STDIN}, line", 0
     together, blank = TOGETHER * max(options.batch_size, 1), [""] * (options.nbest or 1)
-    with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
-        for lines in _translations(translate, sentences.of_texts, together):
-            for line in lines or blank:
-                write(line)
-            bar.update()
+    total = len(groups[0]) if isinstance(groups, list) and groups else None
+    with _progress_bar(options, total) as bar:
+        for texts in groups:
+            sentences, end = split(texts), len(texts)
+            problems = {
+                i: f"{name} {done + i + 1} {sentences.problems[i]}" for i in sorted(sentences.problems)
+            }
+            if problems and not options.skip_bad:
+                if total is not None:
+                    raise ValueError(list_problems(problems.values(), SKIP))
+                end = min(problems)
+            if not done:
+                log(device)
+            if options.skip_bad:
+                for problem in problems.values():
+                    log(f"skipped: {problem}")
+            for lines in _translations(translate, sentences.of_texts[:end], together):
+                for line in lines or blank:
+                    write(line)
+                bar.update()
+            if end < len(texts):
+                raise Unfinished(list_problems([problems[end]], SKIP))
+            done += len(texts)
+    if not done:
+        raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
 
 
 def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:
@@ -100,17 +145,27 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
     search = decoding.search_settings(options)
-    if options.sample:
-        sample = decoding.sampler(options, translator)
-        return lambda texts: [[one_line(text)] for text in sample(texts)]
     if options.nbest is None:
-        return lambda texts: [[one_line(text)] for text in translator.translate(texts, split=False, **search)]
+        sample = decoding.sampler(options, translator) if options.sample else None
+
+        def one_each(texts: list[str]) -> list[list[str]]:
+            found = sample(texts) if sample else translator.translate(texts, split=False, **search)
+            each = [[translation] for translation in found]
+            decoding.warn_of_cut_off(translator, texts, each)
+            return [[one_line(translation)] for (translation,) in each]
+
+        return one_each
 
     def lines(ranked: list[RankedTranslation]) -> list[str]:
         hypotheses = [f"{one.penalized_log_prob:.4f}\t{one_line(one.text)}" for one in ranked]
         return hypotheses + [""] * (options.nbest - len(hypotheses))
 
-    return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]
+    def nbest(texts: list[str]) -> list[list[str]]:
+        best = translator.nbest(texts, options.nbest, **search)
+        decoding.warn_of_cut_off(translator, texts, ([one.text for one in ranked] for ranked in best))
+        return list(map(lines, best))
+
+    return nbest
 
 
 def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[list[str]]:
@@ -136,6 +191,11 @@ def _translate_interactively(
         if not raw:
             log("")
             return
+        if len(raw.removesuffix(b"\n")) >= LONGEST_TYPED:
+            log(
+                f"the terminal cut this line off at {LONGEST_TYPED:,} bytes; give it by --input, or in a pipe"
+            )
+            continue
         (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
         sentences = split(text)
         for problem in sentences.problems.values():
@@ -146,7 +206,7 @@ def _translate_interactively(
                     write(line)
 
 
-def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
+def _progress_bar(options: argparse.Namespace, texts: int | None) -> "tqdm[None]":
     """Return a bar that is shown if stderr is a terminal and translations are not printed to one."""
     shown = sys.stderr is not None and sys.stderr.isatty()
     mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()

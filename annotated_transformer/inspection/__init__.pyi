@@ -1,0 +1,9 @@
+from annotated_transformer.inspection.heads import ablate_head as ablate_head
+from annotated_transformer.inspection.heads import attention_maps as attention_maps
+from annotated_transformer.inspection.heads import head_entropy as head_entropy
+from annotated_transformer.inspection.heads import head_importance as head_importance
+from annotated_transformer.inspection.health import Health as Health
+from annotated_transformer.inspection.layers import LayerStates as LayerStates
+from annotated_transformer.inspection.layers import observe_layers as observe_layers
+from annotated_transformer.inspection.observation import Observation as Observation
+from annotated_transformer.inspection.observation import observe as observe

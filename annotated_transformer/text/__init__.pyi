@@ -1,0 +1,14 @@
+from annotated_transformer.text.batching import Batch as Batch
+from annotated_transformer.text.batching import ClassBatch as ClassBatch
+from annotated_transformer.text.batching import encode_pairs as encode_pairs
+from annotated_transformer.text.batching import make_batches as make_batches
+from annotated_transformer.text.batching import pad as pad
+from annotated_transformer.text.bpe_dropout import BPEDropout as BPEDropout
+from annotated_transformer.text.cleaning import clean as clean
+from annotated_transformer.text.corpus import Corpus as Corpus
+from annotated_transformer.text.corpus import load_corpus as load_corpus
+from annotated_transformer.text.corpus import load_files as load_files
+from annotated_transformer.text.pair_files import Table as Table
+from annotated_transformer.text.pair_files import TwoFiles as TwoFiles
+from annotated_transformer.text.sentence_splitting import split_sentences as split_sentences
+from annotated_transformer.text.tokenizer import Tokenizer as Tokenizer
