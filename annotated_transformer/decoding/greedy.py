@@ -10,7 +10,13 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
+from annotated_transformer.model.id_checks import (
+    check_ids,
+    check_step,
+    padding_between_tokens,
+    warn_without_bos,
+    warn_without_eos,
+)
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
@@ -47,7 +53,8 @@ def generate(
 
     A target has no BOS. It ends with EOS, or without EOS at its limit: `extra_tokens` more than its source,
     or the number of positions of the model. Padding fills the rest. Results do not depend on batching.
-    Dropout is off.
+    Dropout is off. A source without EOS, or a prompt without BOS, gets a warning: it is right only for a
+    model that was trained without.
 
     A `TrainableModel` computes the steps itself (`decoder` is for a `Transformer`), and may give a target's
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
@@ -106,10 +113,12 @@ def starting(
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
             targets, prompt = model.start(src)
+            warn_without_bos(prompt, model.config)
             given = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
             check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
             yield targets, prompt, limit
             return
+        warn_without_eos(src, model.config)
         yield decoder(model, src), first_tokens(src, model.config)[:, None], limit
 
 

@@ -68,7 +68,7 @@ def test_law_both_commands_use_the_search_options(folder, data, asked, options, 
     assert command_line.main(["translate", *where, "A dog."]) == 0
     assert command_line.main(["evaluate", *where, "--data", str(data), "--split", "test"]) == 0
     assert asked == [
-        (texts, {"batch_size": 64, "length_penalty": None} | search)
+        (texts, {"batch_size": 64, "length_penalty": None, "split": False} | search)
         for texts in (["A dog."], ["A man.", "Two dogs.", "A child."])
     ]
 
