@@ -136,8 +136,6 @@ class Own(nn.TransformerEncoderLayer):
 FIRST, LAST = "encoder.layers.0", "decoder.layers.1"
 REFUSED = {  # a part of the module, what replaces it, and the message
     "eps": ("encoder.layers.1.norm2", nn.LayerNorm(12, eps=1e-6), r"\.norm2 has eps=1e-06 and not 1e-05"),
-    "another norm": ("decoder.norm", nn.RMSNorm(12), r"decoder\.norm is .*\.RMSNorm and not .*\.LayerNorm"),
-    "one norm": ("encoder.norm", None, r"decoder\.norm is torch\.nn\.modules\.normalization\.LayerNorm"),
     "own layer": (FIRST, Own(12, 3, 17), r"encoder\.layers\.0 is of type Own"),
     "own forward": (f"{LAST}.forward", print, r"decoder\.layers\.1 overrides forward"),
     "activation": (f"{FIRST}.activation", nn.GELU("tanh"), r"the activation GELU\(approximate='tanh'\)"),
@@ -148,7 +146,6 @@ REFUSED = {  # a part of the module, what replaces it, and the message
         nn.MultiheadAttention(12, 3, kdim=5, vdim=7),
         r"has in_proj_weight=None and not \(36, 12\)",
     ),
-    "heads": (f"{LAST}.self_attn", nn.MultiheadAttention(12, 2), "self_attn has num_heads=2 and not 3"),
     "dropout": (f"{LAST}.dropout2", nn.Dropout(0.5), r"dropout2 has p=0\.5, which "),
     "layers": ("decoder.layers", nn.ModuleList(), r"decoder\.layers\.0 is missing"),
     "sizes": (f"{LAST}.linear1", nn.Linear(12, 19), r"linear1 has weight=\(19, 12\) and not \(17, 12\)"),
