@@ -20,7 +20,7 @@ WAYS_OUT = {  # of arguments whose kind alone does not say it
     "decoder": "give what makes one, such as KeyValueCache",
     "length_penalty": "give a function of lengths, such as GnmtLength(0.6)",
     "logits_processors": "give a list of them, such as [Temperature(0.7), TopK(10)]",
-    "model": "derive a model of your own from annotated_transformer.TrainableModel",
+    "model": "give the one inside a wrapper, or derive your own from TrainableModel",
     "pairs": "give a list, such as encode_pairs(…) or list(…) returns; batches are made from it",
     "run_directory": "give RunDirectory(folder)",
     "src": "give a batch of ids, such as torch.tensor([[…], …])",
@@ -67,7 +67,9 @@ def _fitting(name: str, argument: str, value: Any, hint: Any) -> Any:
     module = modules.get("_orig_mod", value) if isinstance(modules, dict) else value  # if it is compiled
     for kind in kinds:
         known, parts = _class(kind), get_args(kind)
-        if isinstance(module, WIDER.get(known, known)) and (known is not tuple or len(value) == len(parts)):
+        if not isinstance(module, WIDER.get(known, known)):
+            continue
+        if known is not tuple or ... in parts or len(value) == len(parts):
             return kind
     raise TypeError(_message(name, argument, value, kinds))
 

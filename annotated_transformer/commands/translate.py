@@ -25,6 +25,8 @@ class TextOptions:
         nbest: Print the N best translations of each text, each after its log-probability divided by the
             length penalty, and a tab; without --beam, the beam is 4, or N if that is larger; `None` means
             only the best, without it.
+        json: Print one JSON object for each text, with its translation, log-probability and, with --nbest,
+            all N.
     """
 
     texts: Annotated[tuple[str, ...], Option(flag="")] = ()
@@ -34,6 +36,7 @@ class TextOptions:
     split: bool = True
     source: str | None = None
     nbest: Annotated[int | None, Option(not_with=("sample",))] = None
+    json: Annotated[bool, Option(not_with=("sample",))] = False
 
 
 class EngineOptions:

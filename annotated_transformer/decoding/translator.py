@@ -77,7 +77,7 @@ class Translation:
     """A translation with its log-probability, tokens and attention weights.
 
     Attributes:
-        text: The translation.
+        text: The translation, a `TranslatedText`, which may be cut off.
         log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
         source_tokens: The tokens of the source, with EOS.
         target_tokens: The tokens of the translation, with EOS unless it was cut off at the limit.
@@ -85,7 +85,7 @@ class Translation:
             source token.
     """
 
-    text: TranslatedText
+    text: str
     log_prob: float
     source_tokens: list[str]
     target_tokens: list[str]
@@ -97,12 +97,12 @@ class RankedTranslation:
     """One of the best translations of a text, which `Translator.nbest` returns.
 
     Attributes:
-        text: The translation.
+        text: The translation, a `TranslatedText`, which may be cut off.
         log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
         penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
     """
 
-    text: TranslatedText
+    text: str
     log_prob: float
     penalized_log_prob: float
 
@@ -449,7 +449,7 @@ class Translator:
 
         together = [one for sentences in of_texts for one in sentences]
         translated = iter(self._in_batches(together, batch_size, decoded))
-        return [_joined([next(translated) for _ in sentences]) for sentences in of_texts]
+        return [join([next(translated) for _ in sentences]) for sentences in of_texts]
 
     def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[TranslatedText]:
         ended = (tgt == EOS_ID).any(dim=1).tolist()
@@ -483,8 +483,11 @@ class Translator:
         return sources
 
 
-def _joined(sentences: list[TranslatedText]) -> TranslatedText:
-    return TranslatedText(" ".join(sentences), complete=all(one.complete for one in sentences))
+def join(sentences: Sequence[str]) -> TranslatedText:
+    """Return the translations of a text's sentences as one, which is complete if they all are."""
+    return TranslatedText(
+        " ".join(sentences), complete=all(getattr(one, "complete", True) for one in sentences)
+    )
 
 
 def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:

@@ -21,7 +21,7 @@ from annotated_transformer.interop.libraries import needed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
+from annotated_transformer.text.sentence_pairs import Languages, find_file, refuse_one_language
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
 PURPOSE = "CTranslate2's format"
@@ -73,7 +73,7 @@ class CTranslate2Engine:
             ValueError: If a file is damaged, or to_ctranslate2 did not write it.
         """
         folder = Path(folder)
-        files = {name: (folder / name).read_bytes() for name in FILES}
+        files = {name: find_file(folder, name).read_bytes() for name in FILES}
         try:
             self._load(files, threads)
         except (ValueError, KeyError, RuntimeError) as error:

@@ -41,7 +41,7 @@ from annotated_transformer.interop.marian_weights import (
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.sentence_pairs import Languages, find_file
 from annotated_transformer.text.tokenizer import Tokenizer
 
 OWN = "annotated_transformer"  # in config.json: what Marian's settings cannot say
@@ -110,7 +110,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
     folder = Path(path)
-    settings = read_json(folder / CONFIG)
+    settings = read_json(find_file(folder, CONFIG))
     if settings.get("model_type") != "marian":
         kind = settings.get("model_type")
         raise ValueError(f"{folder} holds a model of the type {kind!r}; give the folder of a Marian model")

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import load_file
 
 from annotated_transformer.kinds import refuses_other_kinds
+from annotated_transformer.text.sentence_pairs import find_file
 
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -34,7 +35,7 @@ class NumpyModel:
         Raises:
             ValueError: If the folder needs other code, such as an attention that was registered.
         """
-        self.config = json.loads(Path(folder, "config.json").read_text("utf-8"))
+        self.config = json.loads(find_file(Path(folder), "config.json").read_text("utf-8"))
         if code := self.config.get("code"):
             raise ValueError(
                 f"{folder} needs the code {' and '.join(code.values())}, which NumpyModel does not have; "

@@ -21,6 +21,7 @@ from annotated_transformer.interop.onnx import CACHES, CONFIG, ENCODER, STEP, ca
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_step, foreign_ids, refuse_outside
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.sentence_pairs import find_file
 from annotated_transformer.text.sentence_pieces import saved_tokenizer
 
 BLOCK = 16  # space for keys grows by it
@@ -41,7 +42,7 @@ class OnnxDecoder:
             threads: The number of threads of one operation.
         """
         names = (ENCODER, STEP, CONFIG, TOKENIZER)
-        self._load({name: Path(folder, name).read_bytes() for name in names}, threads)
+        self._load({name: find_file(Path(folder), name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
         self.vocabulary = saved_tokenizer(text).vocabulary()
 

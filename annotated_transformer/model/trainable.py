@@ -31,7 +31,7 @@ class StepDecoder(Protocol):
 class TrainableModel(nn.Module):
     """The base class: a subclass sets `config` in its `__init__(self, config)`, and defines `loss`.
 
-    Only `sample` and `greedy_search` need `start`.
+    Only `sample`, `greedy_search`, and `beam_search` need `start`.
 
     Attributes:
         config: A frozen dataclass, such as a `TransformerConfig`, with `vocab_size`, `max_length`, `d_model`,

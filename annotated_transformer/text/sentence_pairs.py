@@ -76,7 +76,8 @@ def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
             f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
+    no = "neither" if len(names) > 1 else "no"
+    raise FileNotFoundError(f"{folder} has {no} {' nor '.join(names)}; it contains {there}{way_out}")
 
 
 def refuse_one_language(source: str, target: str) -> None:

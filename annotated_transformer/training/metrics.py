@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, SupportsFloat, get_args
 
 from annotated_transformer.checkpointing.training_state_file import Mode
 from annotated_transformer.inspection.health import COLLAPSED, Health
@@ -109,9 +109,10 @@ def epoch_metrics(
 
 def _judge(model: AnyModel, criterion: Criterion) -> float:
     with evaluating(model):
-        number = float(criterion(model))
+        returned = criterion(model)
+    number = float(returned) if isinstance(returned, SupportsFloat) else math.nan
     if not math.isfinite(number):
-        raise ValueError(f"the criterion returned {number} for the model; return a finite number")
+        raise ValueError(f"the criterion returned {returned!r} for the model; return a finite number")
     return number
 
 

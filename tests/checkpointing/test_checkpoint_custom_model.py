@@ -65,7 +65,7 @@ def test_message_a_subclass(tmp_path: Path):
 
 @pytest.mark.message
 def test_message_a_model_in_another(tmp_path: Path):
-    expected = "the model is of type AveragedModel; give the Transformer inside it"
+    expected = "not AveragedModel, as model; give the one inside a wrapper"
     with pytest.raises(TypeError, match=expected):
         checkpoint.save(tmp_path, AveragedModel(make_model()), make_tokenizer())
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.commands.output import one_line
 from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
@@ -171,6 +173,18 @@ def test_law_a_pipe_is_translated_as_it_comes_and_ends_at_its_first_bad_line(say
 def test_message_a_translation_was_cut_off_at_its_limit(say, options: list[str]):
     report = r"^warning: the translation of 'A child' was cut off at its limit, 37 tokens; give shorter sent"
     say(*options, "A child", err=f"(?m){report}.* --beam 4 if it repeats itself$")
+
+
+def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., str]):
+    texts = ["Two dogs. A man.", "", "A child"]
+    found = [json.loads(line) for line in say("--json", *texts).splitlines()]
+    assert [one["source"] for one in found] == texts
+    assert [one_line(one["translation"]) for one in found] == say(*texts).splitlines()
+    parts = Translator.from_folder(folder).explain(["Two dogs.", "A man."])
+    assert found[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    (many,) = map(json.loads, say("--json", "--nbest", "2", "Two dogs.").splitlines())
+    best, other = (one["text"] for one in many["nbest"])
+    assert best == many["translation"] != other
 
 
 def test_law_samples_can_be_drawn_again_from_their_seed(say, capsys):

@@ -270,6 +270,13 @@ def test_law_decorations_are_put_back_around_the_translation(translator: Transla
     assert cleaning.encode(["♪ ♪", "...", "\u200e", "%", "5 %"]).blank == {0, 1, 2, 3}
 
 
+def test_law_what_is_printed_names_languages_vocabulary_and_device(translator: Translator):
+    named = Translator(translator.model, translator.tokenizer, languages=("en", "de"))
+    size = translator.tokenizer.vocab_size
+    assert repr(named.tokenizer.cleaning()) == f"Tokenizer(vocab_size={size}, cleans=True)"
+    assert repr(named) == f"Translator({named.tokenizer!r}, languages=('en', 'de'), device='cpu')"
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_law_a_copy_translates_as_the_original(translator, copied):
     texts = ["A man <eos> dogs", *TEXTS]

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.interop.ctranslate2 import CTranslate2Engine
 from annotated_transformer.interop.marian import from_marian
+from annotated_transformer.interop.numpy_model import NumpyModel
+from annotated_transformer.interop.onnx_decoder import OnnxDecoder
 from annotated_transformer.interop.spm_files import read_spm
 
 
@@ -34,3 +37,12 @@ def test_message_what_loads_a_marian_model(monkeypatch, tmp_path: Path):
     with pytest.raises(ModuleNotFoundError, match=f"^{re.escape(sentence)}$") as caught:
         from_marian(tmp_path)
     assert caught.value.name == "transformers"
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("read", [from_marian, NumpyModel, OnnxDecoder, CTranslate2Engine])
+def test_message_a_folder_that_is_missing_or_holds_no_model(read, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"^there is no folder .*nowhere; give the one that contain"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"has no (config\.json|encoder\.onnx); it contains nothing"):
+        read(tmp_path)

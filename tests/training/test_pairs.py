@@ -17,14 +17,14 @@ from tests.toy_recipe import corpus
 @pytest.mark.parametrize(
     ("pair", "sentence"),
     [
-        (([4, 2], [3, 4, 2]), "the target of pair 5 has ids from 3 to 2, .* begin with bos_id=1"),
-        (([4, 2], [1, 4, 7]), "the target of pair 5 has ids from 1 to 7, .* end with eos_id=2; build"),
-        (([4, 0, 2], [1, 4, 2]), "pair 5 holds 0, the model's pad_id, .*; leave padding to make_batches"),
-        (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
-        (([-3, 2], [1, 4, 2]), "pair 5 holds the id -3, and the model has vocab_size=17; build the model"),
-        (([], [1, 4, 2]), "pair 5 has no source to predict its target from; give one token or more"),
-        (([4, 2], [1]), "pair 5 has 1 target token; give two or more, of which all but one are predicted"),
-        (("A man", "Ein Mann"), "pair 5 has 'A man', which is not a list of ids; give encode_pairs"),
+        (([4, 2], [3, 4, 2]), "the target of pair 6 has ids from 3 to 2, .* begin with bos_id=1"),
+        (([4, 2], [1, 4, 7]), "the target of pair 6 has ids from 1 to 7, .* end with eos_id=2; build"),
+        (([4, 0, 2], [1, 4, 2]), "pair 6 holds 0, the model's pad_id, .*; leave padding to make_batches"),
+        (([4, 2], [1, 17, 2]), "pair 6 holds the id 17, and the model has vocab_size=17; build the model"),
+        (([-3, 2], [1, 4, 2]), "pair 6 holds the id -3, and the model has vocab_size=17; build the model"),
+        (([], [1, 4, 2]), "pair 6 has no source to predict its target from; give one token or more"),
+        (([4, 2], [1]), "pair 6 has 1 target token; give two or more, of which all but one are predicted"),
+        (("A man", "Ein Mann"), "pair 6 has 'A man', which is not a list of ids; give encode_pairs"),
     ],
 )
 def test_message_a_pair_with_invalid_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
@@ -51,7 +51,7 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int
     others = [(source[1:], target) for source, target in fits]
     assert train(model(), fits, config, generator=rng(), validation=others)[-1].step == 7
     long = [*good, ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
-    sentence = f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop"
+    sentence = f"pair 3 has {src} source and {tgt} target tokens, and the model 67 positions; drop"
     for pairs in (long, lambda epoch: long if epoch else good):
         with pytest.raises(ValueError, match=f"^{sentence}"):
             train(model(), pairs, config, generator=rng())

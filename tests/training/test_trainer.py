@@ -229,10 +229,26 @@ def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, val
 
 
 @pytest.mark.message
+def test_message_what_leaves_nothing_to_train_or_to_validate(copy_pairs):
+    pairs = copy_pairs(7)
+    for options, message in (
+        ({"pairs": []}, "^there are no pairs; give one or more"),
+        ({"pairs": pairs, "validation": []}, "^there are no validation pairs; give one or more"),
+        ({"pairs": [*pairs, ([5, 2], [])]}, "^pair 8 has no target"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train(model(), config=BRIEF, **options)
+    with pytest.raises(ValueError, match="all weights of the model are frozen; give one or more req"):
+        train(model().requires_grad_(False), pairs, BRIEF)
+
+
+@pytest.mark.message
 def test_message_a_criterion_that_is_no_number(copy_pairs):
     message = "^the criterion returned nan for the model; return a finite number$"
     with pytest.raises(ValueError, match=message):
         train(model(), copy_pairs(3), BRIEF, criterion=lambda net: math.nan)
+    with pytest.raises(ValueError, match="the criterion returned 'Transformer"):
+        train(model(), copy_pairs(3), BRIEF, criterion=repr)
 
 
 @pytest.mark.message

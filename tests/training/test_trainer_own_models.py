@@ -67,12 +67,12 @@ def test_message_the_fast_modules_are_for_a_transformer():
 @pytest.mark.parametrize(
     ("kind", "pair", "sentence"),
     [
-        (LanguageModel, ([], []), "pair 5 has no target; give each source at least one id to predict"),
-        (LanguageModel, ([], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17"),
-        (LanguageModel, ([], [4] * 25), "pair 5 has 0 source and 25 target tokens, and the model 23 pos"),
-        (Classifier, ([0, 2], [3]), "pair 5 holds 0, the model's pad_id"),
-        (Classifier, ([], [3]), "pair 5 has no source to predict its target from; give one"),
-        (LanguageModel, ([], [1]), "pair 5 has 1 target token; give two or more, of which all but one are"),
+        (LanguageModel, ([], []), "pair 6 has no target; give each source at least one id to predict"),
+        (LanguageModel, ([], [1, 17, 2]), "pair 6 holds the id 17, and the model has vocab_size=17"),
+        (LanguageModel, ([], [4] * 25), "pair 6 has 0 source and 25 target tokens, and the model 23 pos"),
+        (Classifier, ([0, 2], [3]), "pair 6 holds 0, the model's pad_id"),
+        (Classifier, ([], [3]), "pair 6 has no source to predict its target from; give one"),
+        (LanguageModel, ([], [1]), "pair 6 has 1 target token; give two or more, of which all but one are"),
         (Classifier, ([4, 2], [1, 3]), "a pair among .* has 2 classes; give each one:"),
     ],
 )

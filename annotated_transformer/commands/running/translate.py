@@ -1,10 +1,13 @@
 """The work of `translate`: translate texts, the lines of a file, or the lines of the standard input."""
 
 import argparse
+import json
+import math
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from functools import partial
 from typing import TextIO
 
@@ -13,7 +16,7 @@ from tqdm import tqdm
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator, join
 from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
 
@@ -22,8 +25,11 @@ LONGEST_TYPED = 4095  # bytes: Linux drops the rest of a line that is typed or p
 SKIP = "or give --skip-bad to leave such lines blank"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
-Translate = Callable[[list[str]], list[list[str]]]
-"""Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
+Ranked = list[RankedTranslation]
+Translate = Callable[[list[str]], list[Ranked]]
+"""Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
+Write = Callable[[str, Ranked], None]
+"""Prints the translations of a text."""
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -44,7 +50,8 @@ def translate_texts(options: argparse.Namespace) -> None:
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
     translate, split = _translate(options, translator), partial(_split, options, translator)
     device = f"Translating on {describe_device(translator.device)}."
-    with open_lines(options.output) as write:
+    with open_lines(options.output) as write_line:
+        write = partial(_write, options, write_line)
         if interactive:
             log(device)
             _translate_interactively(lambda text: split([text]), translate, write)
@@ -68,7 +75,7 @@ def _translate_lines(
     groups: Iterable[list[str]],
     split: Callable[[list[str]], Sentences],
     translate: Translate,
-    write: Callable[[str], None],
+    write: Write,
     device: str,
 ) -> None:
     """Translate each group of lines that has arrived. A list of groups is the whole input.
@@ -77,7 +84,7 @@ def _translate_lines(
     run at its place.
     """
     name, done = "argument" if options.texts else f"{options.input or STDIN}, line", 0
-    together, blank = TOGETHER * max(options.batch_size, 1), [""] * (options.nbest or 1)
+    together = TOGETHER * max(options.batch_size, 1)
     total = len(groups[0]) if isinstance(groups, list) and groups else None
     with _progress_bar(options, total) as bar:
         for texts in groups:
@@ -94,9 +101,10 @@ def _translate_lines(
             if options.skip_bad:
                 for problem in problems.values():
                     log(f"skipped: {problem}")
-            for lines in _translations(translate, sentences.of_texts[:end], together):
-                for line in lines or blank:
-                    write(line)
+            for text, ranked in zip(
+                texts, _translations(translate, sentences.of_texts[:end], together), strict=False
+            ):
+                write(text, ranked)
                 bar.update()
             if end < len(texts):
                 raise Unfinished(list_problems([problems[end]], SKIP))
@@ -145,44 +153,60 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
     search = decoding.search_settings(options)
-    if options.nbest is None:
-        sample = decoding.sampler(options, translator) if options.sample else None
+    sample = decoding.sampler(options, translator) if options.sample else None
 
-        def one_each(texts: list[str]) -> list[list[str]]:
-            found = sample(texts) if sample else translator.translate(texts, split=False, **search)
-            each = [[translation] for translation in found]
-            decoding.warn_of_cut_off(translator, texts, each)
-            return [[one_line(translation)] for (translation,) in each]
+    def ranked(texts: list[str]) -> list[Ranked]:
+        if options.nbest is not None:
+            return translator.nbest(texts, options.nbest, **search)
+        if options.json:
+            return translator.nbest(texts, 1, **{"beam_size": 1, **search})
+        found = sample(texts) if sample else translator.translate(texts, split=False, **search)
+        return [[RankedTranslation(text, math.nan, math.nan)] for text in found]
 
-        return one_each
+    def translate(texts: list[str]) -> list[Ranked]:
+        translations = ranked(texts)
+        decoding.warn_of_cut_off(translator, texts, ([one.text for one in own] for own in translations))
+        return translations
 
-    def lines(ranked: list[RankedTranslation]) -> list[str]:
-        hypotheses = [f"{one.penalized_log_prob:.4f}\t{one_line(one.text)}" for one in ranked]
-        return hypotheses + [""] * (options.nbest - len(hypotheses))
-
-    def nbest(texts: list[str]) -> list[list[str]]:
-        best = translator.nbest(texts, options.nbest, **search)
-        decoding.warn_of_cut_off(translator, texts, ([one.text for one in ranked] for ranked in best))
-        return list(map(lines, best))
-
-    return nbest
+    return translate
 
 
-def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[list[str]]:
-    """Yield the lines of each text, `together` texts at a time; a text without sentences has none."""
+def _write(
+    options: argparse.Namespace, write_line: Callable[[str], None], source: str, ranked: Ranked
+) -> None:
+    """Print the translations of a text, of which there are none if it is blank."""
+    if options.json:
+        best = ranked[0] if ranked else RankedTranslation("", 0.0, 0.0)
+        shown: dict[str, object] = {"source": source, "translation": best.text, "log_prob": best.log_prob}
+        shown["complete"] = getattr(best.text, "complete", True)
+        nbest = {} if options.nbest is None else {"nbest": [asdict(one) for one in ranked]}
+        write_line(json.dumps(shown | nbest))
+        return
+    lines = [one_line(one.text) for one in ranked]
+    if options.nbest is not None:
+        lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(ranked, lines, strict=True)]
+    for line in lines + [""] * ((options.nbest or 1) - len(lines)):
+        write_line(line)
+
+
+def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[Ranked]:
+    """Yield the translations of each text, `together` texts at a time; a text without sentences has none."""
     for start in range(0, len(of_texts), together):
         group = of_texts[start : start + together]
         translated = iter(translate([sentence for sentences in group for sentence in sentences]))
         for sentences in group:
-            lines = [next(translated) for _ in sentences]
-            if len(lines) > 1:  # one line each: with --nbest, texts are not split
-                lines = [[" ".join(line for (line,) in lines)]]
-            yield lines[0] if lines else []
+            ranked = [next(translated) for _ in sentences]
+            if len(ranked) > 1:  # one of each: with --nbest, texts are not split
+                ranked = [[_joined([best for (best,) in ranked])]]
+            yield ranked[0] if ranked else []
 
 
-def _translate_interactively(
-    split: Callable[[str], Sentences], translate: Translate, write: Callable[[str], None]
-) -> None:
+def _joined(sentences: Ranked) -> RankedTranslation:
+    log_probs = (sum(one.log_prob for one in sentences), sum(one.penalized_log_prob for one in sentences))
+    return RankedTranslation(join([one.text for one in sentences]), *log_probs)
+
+
+def _translate_interactively(split: Callable[[str], Sentences], translate: Translate, write: Write) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
     while True:
@@ -201,9 +225,8 @@ def _translate_interactively(
         for problem in sentences.problems.values():
             log(f"the text {problem}")
         if any(sentences.of_texts):
-            for lines in _translations(translate, sentences.of_texts, 1):
-                for line in lines:
-                    write(line)
+            for ranked in _translations(translate, sentences.of_texts, 1):
+                write(text, ranked)
 
 
 def _progress_bar(options: argparse.Namespace, texts: int | None) -> "tqdm[None]":
