@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.exercises import Verdict, expect, expect_close, judge
+from annotated_transformer.book.exercises.answers import Answer
 from annotated_transformer.book.exercises.verdict import (
     EMPTY,
     as_number,
@@ -121,7 +122,7 @@ def test_law_a_failing_call_can_be_repeated():
 def check_half(answer):
     """Judge a function that halves an integer, and says whether it was even."""
     number, even = answer(7)
-    mistakes = {"it is rounded": 3}
+    mistakes = {"it is rounded": 3, "it is cut": 3, "it is doubled": 14}
     expect_number(number, 3.5, what="the half of 7", mistakes=mistakes)
     expect_equal(even, False, what="whether 7 is even", mistakes={"odd and even are swapped": True})
     return "it halves."
@@ -132,7 +133,8 @@ def check_half(answer):
     [
         ((3.5, False), "it halves."),
         ((torch.tensor([3.5]).numpy()[0], False), "it halves."),
-        ((3, False), "the half of 7 should be different. It looks as if it is rounded."),
+        ((3, False), "the half of 7 should be different. It looks as if it is rounded, or as if it is cut."),
+        ((14, False), "the half of 7 should be different. It looks as if it is doubled."),
         (("3.5", False), "the half of 7 should be a number, not str."),
         ((math.nan, False), "the half of 7 should be 3.5, not nan."),
         ((3.5, True), "whether 7 is even should be different. It looks as if odd and even are swapped."),
@@ -198,3 +200,10 @@ def test_law_interrupting_the_kernel_still_interrupts_a_check():
 
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
         check_double(interrupted)
+
+
+@pytest.mark.message
+def test_message_two_mistakes_of_a_declared_answer_give_the_same():
+    answer = Answer(8, "Think.", {"it is doubled": 4, "it is squared": 4, "it is cubed": 8, "it is right": 8})
+    with pytest.raises(ValueError, match=r"mistakes give 4: 'It looks as if it is doubled.' and .* squared"):
+        answer.exported()

@@ -8,6 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,17 @@ class Answer:
         return [(gives, why) for gives, why in said if not self._same(gives, self.value)]
 
     def exported(self) -> dict[str, Any]:
-        """Return all of it as JSON has it, with a name for the kind of the answer."""
+        """Return all of it as JSON has it, with a name for the kind of the answer.
+
+        Raises:
+            ValueError: Two mistakes give the same, so that a verdict would name the wrong one.
+        """
+        for (gives, why), (other, reason) in combinations(self.named(), 2):
+            if self._same(gives, other):
+                raise ValueError(
+                    f"two mistakes give {gives}: {why!r} and {reason!r} Choose an exercise that tells them "
+                    "apart, or make one clause of both"
+                )
         value, kind, choices = self.value, "number", self.choices
         if isinstance(value, bool):
             value, choices = str(value), TRUTHS

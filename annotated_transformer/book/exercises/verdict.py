@@ -167,9 +167,9 @@ def expect_equal(result: object, wanted: object, *, what: str, mistakes: Mistake
 
 
 def expect_no_mistake(result: object, mistakes: Mistakes, *, what: str, tolerance: float = 0.0) -> None:
-    """Stop the check if `result` is what one of the mistakes gives, and name that mistake."""
-    for mistake, given in mistakes.items():
-        expect(not _same(result, given, tolerance), f"{what} should be different. It looks as if {mistake}.")
+    """Stop the check if `result` is what one of the mistakes gives, and name that mistake, or all that do."""
+    alike = [mistake for mistake, given in mistakes.items() if _same(result, given, tolerance)]
+    expect(not alike, f"{what} should be different. It looks as if {', or as if '.join(alike)}.")
 
 
 @contextmanager
