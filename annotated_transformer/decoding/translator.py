@@ -57,7 +57,7 @@ class TranslatedText(str):
 
     complete: bool
 
-    def __new__(cls, text: str, *, complete: bool) -> "TranslatedText":
+    def __new__(cls, text: str, *, complete: bool = True) -> "TranslatedText":
         """Return the text with its attribute."""
         made = super().__new__(cls, text)
         made.complete = complete

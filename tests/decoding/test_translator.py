@@ -82,7 +82,7 @@ def test_law_a_translation_says_whether_it_was_cut_off_at_its_limit(translator: 
     ended = [one.target_tokens[-1] == "<eos>" for one in explained]
     assert set(ended) == {True, False}
     assert [one.text.complete for one in explained] == ended
-    assert [text.complete for text in translator.translate(texts)] == ended
+    assert [text.complete for text in copy.deepcopy(translator.translate(texts))] == ended
     assert [best[0].text.complete for best in translator.nbest(texts, 1, beam_size=1)] == ended
     rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
     drawn = translator.sample(texts, generator=rng, logits_processors=[surest])
