@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.arguments import add_options, check_options
-from annotated_transformer.commands.output import drop_unwritable, log
+from annotated_transformer.commands.output import Unfinished, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
 
 FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade")
@@ -33,8 +33,9 @@ ONE_THREAD = ("translate", "evaluate", "grade")
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, and return its exit status.
 
-    An error that the user can correct is reported in one message on stderr, and the status is 2.
-    After SIGINT and SIGTERM, it is 130 and 143. If the reader of the output closes it early, as
+    An error that the user can correct is reported in one message on stderr, and the status is 2, or 1 if a
+    part of the output is there.
+    After a signal, it is 128 and the signal's number. If the reader of the output closes it early, as
     `head -1` does, the command ends with status 0.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -56,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, OSError) and error.strerror:  # without the operating system's error number
             message = error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
         log(f"error: {message}")
-        return 2
+        return 1 if isinstance(error, Unfinished) else 2
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise

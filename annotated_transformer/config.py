@@ -5,6 +5,7 @@ from types import NoneType
 from typing import Literal, get_args, get_origin
 
 from annotated_transformer.registry import registered_attentions
+from annotated_transformer.whole_numbers import store_whole_numbers, whole_number
 
 Attention = Literal["scaled_dot_product", "fused"]
 LARGEST_SIZE = 2**31
@@ -14,9 +15,9 @@ MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's lar
 def refuse_sizes(**sizes: object) -> None:
     """Raise ValueError if a size is not a positive whole number, or too large."""
     for name, size in sizes.items():
-        if type(size) is not int or size < 1:  # a bool is not a number
+        if (number := whole_number(size)) is None or number < 1:
             raise ValueError(f"{name}={size!r}; choose a positive whole number")
-        if size >= LARGEST_SIZE:
+        if number >= LARGEST_SIZE:
             raise ValueError(f"{name}={size!r} is too large; choose a number below {LARGEST_SIZE}")
 
 
@@ -79,6 +80,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be built."""
+        store_whole_numbers(self)
         names = "vocab_size max_length num_layers d_model d_ff num_heads".split()
         names += [name for name in ("d_k", "d_v") if getattr(self, name) is not None]
         refuse_sizes(**{name: getattr(self, name) for name in names})

@@ -99,9 +99,10 @@ def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
     translator, begun = Translator.from_folder(teacher.folder, fast=True), time.monotonic()
     rng = torch.Generator().manual_seed(seed)
     sampled = [
-        translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(teacher.drawn)
+        translator.sample(sources, generator=rng, logits_processors=[SHARPER], split=False)
+        for _ in range(teacher.drawn)
     ]
-    best = translator.translate(sources, beam_size=5, length_penalty=PlainLength())
+    best = translator.translate(sources, beam_size=5, length_penalty=PlainLength(), split=False)
     return [best, *sampled], (time.monotonic() - begun) / 60
 
 

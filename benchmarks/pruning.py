@@ -55,7 +55,7 @@ def bleu(translator: Translator, pairs: list[SentencePair], without: Iterable[He
     with ExitStack() as stack:
         for kind, layer, head in without:
             stack.enter_context(ablate_head(translator.model, kind, layer, head))
-        translations = translator.translate(texts)
+        translations = translator.translate(texts, split=False)
     return {
         name: round(sacrebleu_13a(translations[part], references[part]).bleu, 2)
         for name, part in PARTS.items()

@@ -57,7 +57,7 @@ def beam_scores(
     for split, pairs in splits.items():
         texts, references = map(list, zip(*pairs, strict=True))
         for beam_size in (1, 5):
-            translations = translator.translate(texts, beam_size=beam_size, **options)
+            translations = translator.translate(texts, beam_size=beam_size, split=False, **options)
             for name, measure in measures.items():
                 result = score(translations, references, measure)
                 scores[name][f"{split}, beam {beam_size}"] = result

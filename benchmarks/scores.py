@@ -140,7 +140,7 @@ def main() -> None:
     pairs = corpus.splits["test"]
     seen = corpus.splits["train"][: len(pairs)]
     sources, references = map(list, zip(*pairs, strict=True))
-    outputs = {f"beam {beam}": translator.translate(sources, beam_size=beam) for beam in BEAMS}
+    outputs = {f"beam {beam}": translator.translate(sources, beam_size=beam, split=False) for beam in BEAMS}
     best = outputs[f"beam {BEAMS[-1]}"]
     results = {
         "texts": len(pairs),
@@ -151,7 +151,7 @@ def main() -> None:
         "another reference": another_reference(pairs, best),
         "references of the next line": sacrebleu_13a(best, references[1:] + references[:1]).bleu,
         "training sentences": sacrebleu_13a(
-            translator.translate([source for source, _ in seen], beam_size=BEAMS[-1]),
+            translator.translate([source for source, _ in seen], beam_size=BEAMS[-1], split=False),
             [target for _, target in seen],
         ).bleu,
     }

@@ -117,7 +117,9 @@ def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
     joined = {}
     for number in (2, 4):
         texts, references = map(list, zip(*join(held_out["test"], number), strict=True))
-        joined[str(number)] = score(translator.translate(texts, beam_size=5), references, sacrebleu_13a)
+        joined[str(number)] = score(
+            translator.translate(texts, beam_size=5, split=False), references, sacrebleu_13a
+        )
     return {"scores": scores, "joined": joined}
 
 

@@ -59,7 +59,8 @@ def main() -> None:
         texts, references = map(list, zip(*pairs[PAIRS : PAIRS + TEST], strict=True))
         for way, found in bleu.items():
             translator = learned(way, pairs[:PAIRS], seed=seed)
-            found.append(sacrebleu_13a(translator.translate(texts, beam_size=5), references).bleu)
+            hypotheses = translator.translate(texts, beam_size=5, split=False)
+            found.append(sacrebleu_13a(hypotheses, references).bleu)
             print(way, seed, found[-1], flush=True)
         results = {"pairs": PAIRS, "test": TEST, "updates": TRAINING.steps, "bleu": bleu}
         write_result(RESULTS / "spanish.json", seed=SEEDS[0], results=results)

@@ -1,6 +1,6 @@
 """Build the committed notebooks: what each chapter's source gives (`reader.py`), executed, with its outputs.
 
-python -m builder.build                   execute the chapters whose cells, room, or data changed
+python -m builder.build                   execute the chapters whose cells, room, or data changed; lint all
 python -m builder.build NAME …            execute these, such as 03_scaled_dot_product_attention
 python -m builder.build --check [NAME …]  execute nothing; fail if a notebook, or one of these, is out of date
 
@@ -22,8 +22,10 @@ from nbclient.exceptions import CellExecutionError
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
-from builder.lint import claims, skeleton
-from builder.staleness import Status, all_stale, made_of, status, text_of, unexecuted
+from builder.lint import claims, numbers, skeleton
+from builder.lint.cells import lint_notebook
+from builder.lint.source import parse_source
+from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
 WATCH = (
@@ -80,38 +82,54 @@ def write(path: Path, text: str) -> None:
 
 
 def complaints(source: Path) -> list[str]:
-    """Return what the rules of a chapter, or of a guide, have against a source."""
+    """Return what the rules of a chapter, or of a guide, have against a source and its built notebook."""
     text, name = source.read_text("utf-8"), source.name
-    rules = (skeleton.lint, claims.lint) if name[0].isdigit() else (skeleton.lint_guide, claims.lint)
-    return [f"{name}: {complaint}" for rule in rules for complaint in rule(text, name)]
+    chapter, is_chapter = parse_source(text, name), name[0].isdigit()
+    built = CHAPTERS / f"{source.stem}.ipynb"
+    cells = json.loads(built.read_text("utf-8"))["cells"] if built.exists() else []
+    found = [
+        *(skeleton.lint if is_chapter else skeleton.lint_guide)(text, name),
+        *claims.lint(text, name),
+        *numbers.ungrouped(chapter),
+        *numbers.lint(chapter, cells),
+        *(lint_notebook(cells) if is_chapter else []),
+    ]
+    return [f"{name}: {complaint}" for complaint in found]
 
 
 def build(names: list[str]) -> None:
-    """Execute the named chapters; by default, bring those up to date that are not.
+    """Execute the named chapters, or bring all up to date; print what the rules have against their sources.
 
-    Complaints about a source are printed first. They do not keep a draft from being executed.
+    A rule keeps no draft from being executed. Words that its outputs refuse end the program, at its end.
     """
     sources, book = {source.stem: source for source in written(ROOT)}, Book(ROOT)
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
+    idle, refused = True, False
     for name in names or sources:
+        done, notebook = "", CHAPTERS / f"{name}.ipynb"
         found = Status("named") if names else status(name, book)
-        if not found.reason:
-            continue
-        done, notebook = "rewrote", CHAPTERS / f"{name}.ipynb"
-        for complaint in complaints(sources[name]):
-            print(complaint, file=sys.stderr)
-        if not found.rewritten:
-            done = "built"
+        if found.reason and not (found.rewritten or found.refused):
+            done = f"built {notebook.name}"
             write(notebook, execute(sources[name], book))
             found = status(name, book)
-        if found.rewritten:
+        if found.reason and found.rewritten:
+            done = done or f"rewrote {notebook.name}, since {found.reason.partition(': ')[2]}"
             write(notebook, text_of(found.rewritten))
-        print(done, notebook.name)
+        for line in [*([found.reason] if found.refused else []), *complaints(sources[name])]:
+            print(line, file=sys.stderr)
+        if done:
+            print(done)
+        idle, refused = idle and not done, refused or found.refused
+    if refused:
+        sys.exit(1)
+    if idle:
+        print("nothing to do: each notebook is what its source gives")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] != ["--check"]:
         build(sys.argv[1:])
+        write(ROOT / "annotated_transformer" / "book" / "exercises" / "table.json", exercise_table())
     elif wrong := all_stale(sys.argv[2:]):
         sys.exit("\n".join([*wrong, "Edit chapters/src/NAME.md, never the notebook, then: make chapters"]))

@@ -22,9 +22,32 @@ from annotated_transformer.book.cells.claim import unrounded
 LINE = re.compile(r"✓ (?P<what>.*?)(?:: \*\*(?P<value>.*)\*\* \((?:the book says .*|exactly)\))?$")
 ROLE = re.compile(r"\{claim\}`\s*([^`]*?)\s*`")
 QUOTE = re.compile(r"(?P<name>[a-z0-9-]+)(?:\[(?P<place>-?\d+)\])?(?:\s+:(?P<format>\S+))?")
+NAME_EACH = "name each, in the order of the cell, as in :claims: [rows-sum, last-row]"
 COUNT = re.compile(r", \d+ values$")
 GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
 MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+
+
+class Refusals(list[str]):
+    """The texts of the ValueErrors in its `with` blocks, to be raised as one: a reader sees all at once."""
+
+    def __enter__(self) -> None:
+        """Begin a block that a ValueError ends without ending the program."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Keep the error's text, unless it is another error."""
+        if isinstance(error, ValueError):
+            self.append(str(error))
+        return isinstance(error, ValueError)
+
+    def raise_all(self) -> None:
+        """Raise all of them, a line each, if there are any.
+
+        Raises:
+            ValueError: There are some.
+        """
+        if self:
+            raise ValueError("\n".join(self))
 
 
 def named_claims(cell: NotebookNode) -> dict[str, NotebookNode]:
@@ -38,7 +61,7 @@ def named_claims(cell: NotebookNode) -> dict[str, NotebookNode]:
     if len(shown) != len(names):
         raise ValueError(
             f"a cell displayed {len(shown)} claims, and its option :claims: has {len(names)} names "
-            f"({', '.join(names) or 'none'}); it begins {cell.source[:60]!r}"
+            f"({', '.join(names) or 'none'}); {NAME_EACH}; it begins {cell.source[:60]!r}"
         )
     return dict(zip(names, shown, strict=True))
 
@@ -73,16 +96,25 @@ def fill(cells: Iterable[NotebookNode]) -> None:
     """Replace each {claim} in the texts of these cells by the value that a claim among them displayed.
 
     Raises:
-        ValueError: There is no such claim, or it has no such value.
+        ValueError: There is no such claim, or it has no such value; all cases are named.
     """
-    cells = list(cells)
+    cells, refused = list(cells), Refusals()
     claims: dict[str, NotebookNode] = {}
     for cell in cells:
         if cell.cell_type == "code":
-            claims |= named_claims(cell)
+            with refused:
+                claims |= named_claims(cell)
+    miscounted = bool(refused)
+
+    def value(role: re.Match[str]) -> str:
+        with refused:
+            return "" if miscounted else quoted(role[1], claims)
+        return ""
+
     for cell in cells:
         if cell.cell_type == "markdown":
-            cell.source = ROLE.sub(lambda role: quoted(role[1], claims), cell.source)
+            cell.source = ROLE.sub(value, cell.source)
+    refused.raise_all()
 
 
 def quoted(role: str, claims: dict[str, NotebookNode]) -> str:
@@ -130,6 +162,8 @@ def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
     if asked["place"] is not None:
         values = [values[int(asked["place"])]]
     if asked["format"] is None:
+        if isinstance(values[0], float) and float(f"{values[0]:g}") != values[0]:
+            raise ValueError(f"{values[0]} needs a format: {asked['name']}[{asked['place']}] :.2f")
         return unrounded(values[0]) if ends else str(values[0])
     numbers = [float(value) for value in values]
     return " to ".join(dict.fromkeys(format(end, asked["format"]) for end in (min(numbers), max(numbers))))

@@ -6,6 +6,7 @@ folded in JupyterLab, Notebook, and Colab.
 """
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from textwrap import shorten
@@ -14,12 +15,12 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from annotated_transformer.book.grading import starter_digest
+from annotated_transformer.book.drawing.captions import identity
 from builder.book import Book, directive, parser
-from builder.claim_values import LINE, fill
+from builder.claim_values import LINE, Refusals, fill
 from builder.handbook import divided, is_mark, last_line
 from builder.site.rendering.numbers import chapter_number
-from builder.words import FENCE, markdown, take_words
+from builder.words import FENCE, is_figure, markdown, take_words
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
 TALLIED = re.compile(r"\b(claim|check|check_close)\(")
@@ -33,6 +34,12 @@ RUN_FIRST = (
     "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
     "first: *Run → Run All Above Selected Cell* in JupyterLab, *Runtime → Run before* in Colab."
 )
+REMEMBER = """
+
+# The words of the book's figures: where your values differ, a figure says its own
+from annotated_transformer.book.drawing.captions import remember
+
+remember("""
 
 
 def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
@@ -41,7 +48,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
     Raises:
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
-    cells: list[NotebookNode] = []
+    cells, refused = list[NotebookNode](), Refusals()
     solving, exercise, handbook = False, "", divided(source.cells)[1]
     for cell in source.cells:
         if cell.cell_type == "code":
@@ -49,13 +56,16 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             if "exercise" in cell.metadata.get("tags", []):
-                cells[-1].metadata["exercise"] = mark(exercise, cell.source)
+                cells[-1].metadata["exercise"] = {"id": exercise}  # for `grade`
             continue
         tags, below = cell.metadata.get("tags", []), cell.source
         if is_mark(cell):
             cells += before_handbook(handbook)
             below = below.partition("\n")[2]
-        for place, text in enumerate(split(below, book, page)):
+        texts: list[str] = []
+        with refused:
+            texts = list(split(below, book, page))
+        for place, text in enumerate(texts):
             metadata = {"tags": tags} if tags else {}
             if text == SOLUTION:
                 solving, metadata["jp-MarkdownHeadingCollapsed"] = True, True
@@ -67,10 +77,10 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 metadata["tags"] = [*tags, "solution"]
             if found := EXERCISE.match(text):
                 exercise = found[1]
-                metadata["exercise"] = mark(exercise)
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
+    refused.raise_all()
     if any(cell.cell_type == "code" and TALLIED.search(cell.source) for cell in cells):
         code = (
             "# After Run All: how many of the claims and checks above hold, and which do not\n"
@@ -88,16 +98,6 @@ def before_handbook(handbook: list[NotebookNode]) -> Iterator[NotebookNode]:
     anchor = title.removeprefix("# ").replace(" ", "-")  # as in JupyterLab
     yield new_markdown_cell(last_line(handbook, f"#{anchor}"), id="stuck")
     yield new_markdown_cell(title, id="handbook", metadata={"jp-MarkdownHeadingCollapsed": True})
-
-
-def mark(id: str, source: str = "") -> dict[str, str]:
-    """Return what marks the text of an exercise, or its code, which ends with its check, for `grade`."""
-    code = (
-        {"starter": starter_digest(source), "check": ast.unparse(ast.parse(source).body[-1])}
-        if source
-        else {}
-    )
-    return {"id": id, **code}
 
 
 def setup_cell(book: Book) -> NotebookNode:
@@ -140,11 +140,20 @@ def complete(cells: list[NotebookNode]) -> None:
     Raises:
         ValueError: `fill` or `take_words` refuses a text.
     """
-    fill(cells)
-    titles = {}
-    for cell, below, words in take_words(cells):
-        below.source = markdown(words)
-        titles[cell.id] = f"Figure {words.number}. {words.title}"
+    refused, titles, figures = Refusals(), {}, {}
+    with refused:
+        fill(cells)
+    with refused:
+        for cell, below, texts, words in take_words(cells):
+            below.source = markdown(words)
+            titles[cell.id] = f"Figure {words.number}. {words.title}"
+            (shown,) = filter(is_figure, cell.outputs)
+            figures[words.number] = identity(texts, words, shown.data["text/html"])
+    refused.raise_all()
+    for cell in cells:
+        if cell.id == SETUP and figures:
+            lines = (f'    "{n}": {json.dumps(kept, ensure_ascii=False)},\n' for n, kept in figures.items())
+            cell.source += f"{REMEMBER}{{\n{''.join(lines)}}})"
     for cell in cells:
         if cell.cell_type == "code":
             name_folded(cell, titles.get(cell.id, ""))
@@ -174,7 +183,8 @@ def name_folded(cell: NotebookNode, figure: str = "") -> None:
 def of_code(source: str) -> list[str]:
     """Return what folded code does, if it only imports, solves an exercise, draws, or runs a command.
 
-    Otherwise return the first line of its first docstring.
+    Of a cell that defines one function, and nothing else, return the first line of the docstring. Others have
+    a comment that says what they are for.
     """
     body = ast.parse(source).body
     if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body[:3]):
@@ -183,11 +193,14 @@ def of_code(source: str) -> list[str]:
         ("checks.check_", "The book's answer, and the check of it"),
         ("explore(", "Draw the figure for other values"),
         ("run_command(", "Run the command"),
+        ("messages = {", "The error messages of the handbook, provoked"),
     ):
         if call in source:
             return [what]
-    functions = [statement for statement in body if isinstance(statement, ast.FunctionDef | ast.ClassDef)]
-    return [text.splitlines()[0] for function in functions if (text := ast.get_docstring(function))]
+    match [statement for statement in body if not isinstance(statement, ast.Import | ast.ImportFrom)]:
+        case [ast.FunctionDef() as function] if text := ast.get_docstring(function):
+            return [text.splitlines()[0]]
+    return []
 
 
 def split(text: str, book: Book, page: str) -> list[str]:

@@ -4,17 +4,21 @@ Its metadata has a digest of each file that it was `made_of`: the code of its ro
 kernel opened. Texts and the values of claims in them are filled in without executing anything.
 """
 
+import ast
 import hashlib
+import json
 import sys
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
 
+from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
-from builder.chapters import CHAPTERS, ROOT, read_source, written
+from builder.chapters import CHAPTERS, ROOT, parsed, read_source, written
 from builder.reader import complete, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
@@ -28,19 +32,23 @@ def text_of(notebook: NotebookNode) -> str:
 
 
 class Status(NamedTuple):
-    """Why a notebook is out of date, or nothing; and the notebook up to date, if no code differs."""
+    """Why a notebook is out of date, or nothing; and the notebook up to date, if no code differs.
+
+    It may also be that words of the source are `refused`, for the reasons, a line each.
+    """
 
     reason: str
     rewritten: NotebookNode | None = None
+    refused: bool = False
 
 
 def unexecuted(source: Path, book: Book) -> NotebookNode:
     """Return the notebook that a source gives, without outputs."""
     notebook = read_source(source)
     notebook.cells = read_cells(notebook, book, source.stem)
-    marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
+    marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
     if marks:  # for `grade`, which names those that a reader has deleted
-        notebook.metadata.exercises = {mark["id"]: mark["check"] for mark in marks if "check" in mark}
+        notebook.metadata.exercises = marks
     return notebook
 
 
@@ -61,7 +69,7 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
 
 
 def status(name: str, book: Book) -> Status:
-    """Return whether a notebook is out of date, and why; end the program if its words are refused."""
+    """Return whether a notebook is out of date, and why, or whether words of its source are refused."""
     source, notebook = CHAPTERS / "src" / f"{name}.md", CHAPTERS / f"{name}.ipynb"
     if not (source.exists() and notebook.exists()):
         return Status(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
@@ -72,12 +80,23 @@ def status(name: str, book: Book) -> Status:
     recorded = built.metadata.get("made_of", {}).items()
     if changed := [file for file, before in recorded if digest(ROOT / file) != before]:
         return Status(f"{name}: built before {', '.join(changed)} changed")
-    plain = unexecuted(source, book)
     try:
-        new = rewritten(built, plain)
+        new = rewritten(built, unexecuted(source, book))
     except ValueError as error:
-        sys.exit(f"{name}: {error}")
-    return Status("" if new == built else f"{name}: the cells differ from the source", new)
+        return Status("\n".join(f"{name}: {line}" for line in str(error).splitlines()), refused=True)
+    if new == built:
+        return Status("", new)
+    return Status(f"{name}: the cells differ from the source{difference(built, new) if new else ''}", new)
+
+
+def difference(built: NotebookNode, new: NotebookNode) -> str:
+    """Return where the texts of two notebooks first differ."""
+    before, after = ("\n".join(cell.source for cell in each.cells) for each in (built, new))
+    letters = enumerate(zip_longest(before, after))
+    at = next((at for at, (one, other) in letters if one != other), 0)
+    start = max(at - 30, after.rfind("\n", 0, at) + 1)
+    was, now = (" ".join(text[start : start + 70].split()) for text in (before, after))
+    return f", which gives “{now}”, not “{was}”" if was != now else ""
 
 
 def all_stale(names: Iterable[str] = ()) -> list[str]:
@@ -85,6 +104,18 @@ def all_stale(names: Iterable[str] = ()) -> list[str]:
     book = Book(ROOT)
     every = {path.stem for path in [*written(ROOT), *CHAPTERS.glob("*.ipynb")]}
     return list(filter(None, (status(name, book).reason for name in sorted(names or every))))
+
+
+def exercise_table() -> str:
+    """Return what `grade` judges by: for each exercise, the call of its check and a digest of its code."""
+    lines = []
+    for path in written(ROOT, "[0-9]*"):
+        cells, chapter = parsed(path.read_text("utf-8")).cells, int(path.stem[:2])
+        codes = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]
+        rows = [(ast.unparse(ast.parse(code).body[-1]), starter_digest(code)) for code in codes]
+        exercises = {f"{chapter}.{place}": row for place, row in enumerate(rows, 1)}
+        lines.append(f'"{chapter}": {json.dumps(exercises)}')
+    return "{" + ",\n".join(lines) + "}\n"
 
 
 def made_of(name: str, opened: Iterable[str]) -> dict[str, str]:

@@ -10,69 +10,77 @@ All three may have places, {name} or {name:.2f}, for the values that the cell gi
 {claim} roles, as sentences. The notebook has the words as text below the cell, the page within the figure.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from annotated_transformer.book.drawing.captions import Words, put_words, with_values
 from builder.chapters import read_source
-from builder.claim_values import fill
+from builder.claim_values import Refusals, fill
 
 FENCE = re.compile(r"```\{words\} +(?P<number>[\w.]+)\. (?P<title>.+)\n(?P<text>(?:.*\n)*?)```(?:\n+|$)")
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
 ALT_WORDS = range(8, 81)
 BLANK = re.compile(r"\n\s*\n")
 MARKDOWN = re.compile(r"([\\`*_$<\[\]#|~])")
-ALT = re.compile(r'alt="Figure [\w.]+, described below"')
-FRAME_ALT = re.compile(r'"alt": "Figure [\w.]+, described below"')
 
 
-class Words(NamedTuple):
-    """The words of a figure; a slider has a label and an alt text for each frame, and shows `start` first."""
-
-    number: str
-    title: str
-    caption: str
-    alts: list[tuple[str, str]]
-    start: int
-
-
-def take_words(cells: Iterable[NotebookNode]) -> Iterator[tuple[NotebookNode, NotebookNode, Words]]:
+def take_words(
+    cells: Iterable[NotebookNode],
+) -> Iterator[tuple[NotebookNode, NotebookNode, list[str], Words]]:
     """Take the words of each figure out of the text below its cell.
 
     Yields:
-        The figure's cell, the text without the words, and the words with the values of its output.
+        The figure's cell, the text without the words, the words with their places (title, alt text, caption),
+        and with the values of the output.
 
     Raises:
-        ValueError: A figure has no words, words have no figure, or they are refused.
+        ValueError: A figure has no words, words have no figure, or they are refused; all cases are named.
     """
+    refused = Refusals()
     for cell, below in pairwise([new_markdown_cell(), *cells, new_markdown_cell()]):
-        figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
-        fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
-        if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
-            shown = ", ".join(figure.number for figure in figures) or "none"
-            raise ValueError(
-                f"a cell shows figure {shown}, and the words below it are those of figure "
-                f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
-            )
-        if fence:
-            below.source = below.source[fence.end() :]
-        if below.cell_type == "markdown" and "```{words}" in below.source:
-            at = below.source[below.source.index("```{words}") :].partition("\n")[0]
-            raise ValueError(f"{at}: {WRITE}")
-        if fence:
-            try:
-                words = filled(fence, figures[0])
-            except ValueError as error:
-                raise ValueError(f"the words of figure {fence['number']}: {error}") from error
-            yield cell, below, words
+        with refused:
+            if taken := take(cell, below):
+                yield cell, below, *taken
+    refused.raise_all()
+
+
+def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | None:
+    """Take the words of a cell's figure, if it shows one, out of the text below it.
+
+    Raises:
+        ValueError: It has no words, the words have no figure, or they are refused.
+    """
+    figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
+    fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
+    if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
+        shown = ", ".join(figure.number for figure in figures) or "none"
+        raise ValueError(
+            f"a cell shows figure {shown}, and the words below it are those of figure "
+            f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
+        )
+    if fence:
+        below.source = below.source[fence.end() :]
+    if below.cell_type == "markdown" and "```{words}" in below.source:
+        at = below.source[below.source.index("```{words}") :].partition("\n")[0]
+        raise ValueError(f"{at}: {WRITE}")
+    if not fence:
+        return None
+    texts = [
+        fence["title"].strip(),
+        *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
+    ]
+    try:
+        return texts, filled(texts, figures[0])
+    except ValueError as error:
+        raise ValueError(f"the words of figure {fence['number']}: {error}") from error
 
 
 def is_figure(output: NotebookNode) -> bool:
@@ -80,13 +88,12 @@ def is_figure(output: NotebookNode) -> bool:
     return "figure" in output.get("metadata", {})
 
 
-def filled(fence: re.Match[str], figure: Any) -> Words:
-    """Return the words of a fence with the values of a figure in their places.
+def filled(texts: list[str], figure: Any) -> Words:
+    """Return the words of a figure with its values in their places.
 
     Raises:
         ValueError: They have other places, or are refused.
     """
-    texts = [fence["title"].strip(), *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip()))]
     if len(texts) != 3:
         raise ValueError(f"there are {len(texts) - 1} paragraphs; write two, the alt text and the caption")
     places = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
@@ -96,18 +103,16 @@ def filled(fence: re.Match[str], figure: Any) -> Words:
                 f"they have places for {', '.join(sorted(places)) or 'no value'}, and the cell gives "
                 f"{', '.join(sorted(frame['values'])) or 'none'}"
             )
-    versions = [[text.format(**frame["values"]) for text in texts] for frame in figure.frames]
-    (title, _, caption), alts = versions[0], [alt for _, alt, _ in versions]
-    if title.endswith("."):
-        raise ValueError(f"{title!r} is not a title; say in a few words, without a period, what to see")
-    for alt in alts:
+    words = with_values(texts, figure)
+    if words.title.endswith("."):
+        raise ValueError(f"{words.title!r} is not a title; say in a few words, without a period, what to see")
+    for _, alt in words.alts:
         if len(alt.split()) not in ALT_WORDS:
             raise ValueError(
                 f"the alt text has {len(alt.split())} words; in {ALT_WORDS[0]} to {ALT_WORDS[-1]}, say what "
                 f"is seen and what follows from it: {alt!r}"
             )
-    labels = [frame.label for frame in figure.frames]
-    return Words(fence["number"], title, caption, list(zip(labels, alts, strict=True)), figure.start)
+    return words
 
 
 def markdown(words: Words) -> str:
@@ -120,17 +125,6 @@ def markdown(words: Words) -> str:
     ]
     described = f"<details><summary>Description of the picture</summary>{'<br>'.join(alts)}</details>"
     return f"**Figure {words.number}. {title}** {caption}\n\n{described}"
-
-
-def put_words(html: str, words: Words) -> str:
-    """Return a figure as its page has it, with its words in their places."""
-    alts = iter(alt for _, alt in words.alts)
-    html = html.replace("</a></p>", f"</a> {escape(words.title)}</p>", 1)
-    html = html.replace("<figcaption></figcaption>", f"<figcaption>{escape(words.caption)}</figcaption>", 1)
-    html = ALT.sub(lambda _: f'alt="{escape(words.alts[words.start][1])}"', html)
-    return FRAME_ALT.sub(
-        lambda _: f'"alt": {json.dumps(next(alts), ensure_ascii=False)}'.replace("</", "<\\/"), html
-    )
 
 
 def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
@@ -147,7 +141,7 @@ def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
                 raise ValueError(f"it lacks the code {cell.source[:60]!r}; run make chapters")
             cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     fill(cells)
-    for cell, _, words in take_words(cells):
+    for cell, _, _, words in take_words(cells):
         for output in filter(is_figure, cell.outputs):
             output.data["text/html"] = put_words(output.data["text/html"], words)
     return cells

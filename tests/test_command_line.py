@@ -158,6 +158,9 @@ def test_law_a_module_of_the_user_registers_an_attention(data: Path, tmp_path: P
     monkeypatch.setattr(registry, "_attentions", {})
     assert command_line.main(["translate", "--model", "model", "the dog sleeps"]) == 2
     assert "model needs the attention 'mine', and a model folder holds no code" in capsys.readouterr().err
+    monkeypatch.delitem(sys.modules, "parts_of_a_test")
+    export = ["export", "--model", "model", "--to", "safetensors", "--out", "exported"]
+    assert command_line.main([*export, "--import", "parts_of_a_test"]) == 0
 
 
 # Mistakes: a command line, and what it says.
@@ -383,6 +386,10 @@ def test_law_the_help_states_defaults_and_examples_that_the_command_accepts(comm
     text = capsys.readouterr().out
     for part in re.split(r"\n  (?=--)", text.partition("\nexamples:")[0].partition("\n\n")[2])[1:]:
         assert "(default:" in part or part.split()[0] in ("--out", "--to", "--from"), part
+    (commands,) = [action.choices for action in command_line._parser([command])._actions if action.choices]
+    helps = {action.dest: action.help.partition(" (default")[0] for action in commands[command]._actions}
+    unexplained = [name for name, words in helps.items() if words == name]
+    assert not unexplained, "an option's help is the sentence about it below Attributes: in its class"
     monkeypatch.setattr(command_line, "check_options", lambda *_: None)  # the files are not there
     monkeypatch.setattr(command_line.COMMANDS[command], f"{command}_command", lambda options: None)
     lines = re.findall(r"^ *annotated-transformer (.+)", text.replace("\\\n", ""), re.MULTILINE)

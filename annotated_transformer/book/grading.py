@@ -1,11 +1,12 @@
-"""Grading of the exercises in a reader's notebook, which is executed whole, as its reader would.
+"""Grading of the exercises in a reader's notebook, of which those cells run that the answers need.
 
-A chapter's notebook lists the ids of its exercises, marks the text of each with its id, and its code with the
-same id, a digest of the code as the reader finds it, and the call of its check.
+A chapter's notebook lists the ids of its exercises and marks the code of each with its id. What judges it
+comes from a table of the book: the call of its check, and a digest of the code as the reader finds it.
 """
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import signal
@@ -27,7 +28,9 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.exercises.needs import needed
 
+TABLE = Path(__file__).parent / "exercises" / "table.json"
 MOST = 100  # megabytes to copy
 STOPPED = "✗ your code "
 GRACE = 10.0  # seconds in which a cell has to end after it was interrupted
@@ -47,17 +50,24 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
         notebook = nbformat.reads(data.decode("utf-8-sig"), as_version=4)
         for cell in notebook.cells:
             cell.source, cell.outputs, cell.execution_count = cell.source + "", [], None
-            cell.mark = dict(cell.metadata.get("exercise", {}))
-        checks = {cell.mark["id"]: cell.mark["check"] for cell in notebook.cells if "check" in cell.mark}
-        checks = {**notebook.metadata.get("exercises", {}), **checks}
+            cell.mark = dict(cell.metadata.get("exercise", {})).get("id")
+        marks = [cell.mark for cell in notebook.cells if cell.mark]
+        ids = [str(id) for id in notebook.metadata.get("exercises", []) or marks]
     except Exception as error:  # whatever is wrong with its JSON
         raise ValueError("it is not a notebook; give a file that Jupyter has saved, *.ipynb") from error
-    if not checks:
+    chapters = json.loads(TABLE.read_text("utf-8")).values()
+    listed = {id: row for rows in chapters if rows.keys() & {*ids} for id, row in rows.items()}
+    if not listed:
         raise ValueError("it has no marked exercises; give a copy of a chapter of this book")
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        _copy(path, Path(folder, "work"))
-        stopped = await _execute(notebook, Path(folder), seconds)
-    return [(id, *_result(id, check, notebook, stopped, seconds)) for id, check in checks.items()]
+    answers = [_Answer(id, row, notebook) for id, row in listed.items()]
+    places = {place for answer in answers for place in answer.needs}
+    graded = await _graded(path, notebook, answers, places, seconds)
+    if any("NameError" in message for *_, message in graded):  # of a name that only Python can trace
+        every = {place for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+        again = await _graded(path, notebook, answers, every, seconds)
+        graded = [new if "NameError" in old[2] else old for old, new in zip(graded, again, strict=True)]
+    why = "the installed version of the book has no such exercise"
+    return graded + [(id, "not graded", why) for id in dict.fromkeys(ids) if id not in listed]
 
 
 def starter_digest(source: str) -> str:
@@ -93,8 +103,22 @@ class _Client(NotebookClient):
         return super().process_message(msg, *rest) if kept else None
 
 
-async def _execute(notebook: NotebookNode, folder: Path, seconds: float) -> str:
-    """Execute all cells in `folder`/work, and return what stopped Python before the last of them, or ""."""
+async def _graded(
+    path: Path, notebook: NotebookNode, answers: list["_Answer"], places: set[int], seconds: float
+) -> list[tuple[str, str, str]]:
+    """Execute some cells, and return the id, the state, and the message of each answer."""
+    for cell in notebook.cells:
+        cell.outputs, cell.execution_count = [], None
+    stopped = ""
+    if places:
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            _copy(path, Path(folder, "work"))
+            stopped = await _execute(notebook, places, Path(folder), seconds)
+    return [(answer.id, *answer.result(stopped, seconds)) for answer in answers]
+
+
+async def _execute(notebook: NotebookNode, places: set[int], folder: Path, seconds: float) -> str:
+    """Execute cells in `folder`/work, and return what stopped Python before the last of them, or ""."""
     client = _Client(notebook, allow_errors=True, timeout=None)
     manager = client.km = AsyncKernelManager(
         kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # this Python's, whichever the user has
@@ -105,9 +129,9 @@ async def _execute(notebook: NotebookNode, folder: Path, seconds: float) -> str:
     await client.async_start_new_kernel(cwd=folder / "work", env=environment, stdout=DEVNULL, stderr=DEVNULL)
     try:
         await client.async_start_new_kernel_client()
-        for number, cell in enumerate(notebook.cells, 1):
-            client.idle = False
-            run = asyncio.ensure_future(client.async_execute_cell(cell, number - 1, number))
+        for place in sorted(places):
+            client.idle, cell = False, notebook.cells[place]
+            run = asyncio.ensure_future(client.async_execute_cell(cell, place, place + 1))
             for limit in (seconds, GRACE):
                 if not (await asyncio.wait({run}, timeout=limit))[0] and not client.idle:
                     await manager.interrupt_kernel()
@@ -119,7 +143,7 @@ async def _execute(notebook: NotebookNode, folder: Path, seconds: float) -> str:
                 if client.idle:  # IPython sends no reply if it cannot compile a cell
                     continue
                 said = "ended Python" if ended else "did not end, even when interrupted"
-                return f"cell {number} {said}: {shorten(cell.source, 60, placeholder=' …')}"
+                return f"cell {place + 1} {said}: {shorten(cell.source, 60, placeholder=' …')}"
     finally:
         if client.kc:
             client.kc.stop_channels()
@@ -130,37 +154,49 @@ async def _execute(notebook: NotebookNode, folder: Path, seconds: float) -> str:
     return ""
 
 
-def _result(id: str, check: str, notebook: NotebookNode, stopped: str, seconds: float) -> tuple[str, str]:
-    """Return the state and the message of an exercise after execution."""
-    marked = [cell for cell in notebook.cells if cell.mark.get("id") == id and "check" in cell.mark]
-    judged = [cell for cell in notebook.cells if _judges(cell, check)]  # wherever the reader has put it
-    cells = [
-        cell for cell in notebook.cells if cell.cell_type == "code" and (cell in marked or cell in judged)
-    ]
-    if not cells:
-        if not marked:
-            return "not graded", f"no cell calls {check}; copy the exercise's cell from the book's notebook"
-        number = notebook.cells.index(marked[0]) + 1
-        return "not graded", f"its cell, {number}, has become {marked[0].cell_type}; make it code again"
-    if all(starter_digest(cell.source) == cell.mark.get("starter") for cell in cells):
-        return "empty", ""
-    if cells[-1].execution_count is None and stopped:
-        return "not graded", stopped
-    texts = [
-        text for cell in cells for text in _shown(cell, seconds) if cell in judged or text.startswith(STOPPED)
-    ]
-    verdicts = [text for text in texts if text.startswith(("✓ ", "✗ "))]
-    if not verdicts:
-        return "not graded", f"its check shows nothing; end the cell with {check}, without ; or %%capture"
-    said, *_ = " ".join(verdicts[-1][2:].removeprefix("Not yet: ").split()).partition(" (The inputs of this ")
-    if verdicts[-1].startswith("✓"):
-        return "yes", said
-    state = "not graded" if f"NameError: name '{check.partition('.')[0]}'" in said else "no"
-    for number, cell in enumerate(notebook.cells[: notebook.cells.index(cells[0])], 1):
-        errors = [text for text in _shown(cell, seconds) if text.startswith(STOPPED)]
-        if errors and "raises-exception" not in cell.metadata.get("tags", []):
-            return state, f"{said} (Cell {number} {errors[0].removeprefix(STOPPED)})"
-    return state, said
+class _Answer:
+    """A reader's answer to an exercise: the cells with its mark, and those that call its check."""
+
+    def __init__(self, id: str, row: list[str], notebook: NotebookNode) -> None:
+        self.id, self.cells = id, notebook.cells
+        self.check, starter = row
+        sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
+        self.marked = [place for place, cell in enumerate(self.cells) if cell.mark == id]
+        self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, self.check)]
+        code = {place for place in self.marked if self.cells[place].cell_type == "code"}
+        self.places = sorted(code.union(self.judged))
+        self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}
+        self.needs = [] if self.empty else needed(sources, self.places)
+
+    def result(self, stopped: str, seconds: float) -> tuple[str, str]:
+        """Return the state and the message after execution, which something may have stopped."""
+        if not self.places:
+            why = f"no cell calls {self.check}; copy the exercise's cell from the book's notebook"
+            for place in self.marked:
+                why = f"its cell, {place + 1}, has become {self.cells[place].cell_type}; make it code again"
+            return "not graded", why
+        if self.empty:
+            return "empty", ""
+        if self.cells[self.places[-1]].execution_count is None and stopped:
+            return "not graded", stopped
+        shown = [(place, text) for place in self.places for text in _shown(self.cells[place], seconds)]
+        texts = [text for place, text in shown if place in self.judged or text.startswith(STOPPED)]
+        verdicts = [text for text in texts if text.startswith(("✓ ", "✗ "))]
+        if not verdicts:
+            why = f"its check shows nothing; end the cell with {self.check}, without ; or %%capture"
+            return "not graded", why
+        said = " ".join(verdicts[-1][2:].removeprefix("Not yet: ").split())
+        said = said.partition(" (The inputs of this ")[0]
+        return ("yes", said) if verdicts[-1].startswith("✓") else self._wrong(said, seconds)
+
+    def _wrong(self, said: str, seconds: float) -> tuple[str, str]:
+        """Return the state and the message of a wrong answer, and the first error before it that it needs."""
+        state = "not graded" if f"NameError: name '{self.check.partition('.')[0]}'" in said else "no"
+        for place in self.needs[: self.needs.index(self.places[0])]:
+            errors = [text for text in _shown(self.cells[place], seconds) if text.startswith(STOPPED)]
+            if errors and "raises-exception" not in self.cells[place].metadata.get("tags", []):
+                return state, f"{said} (Cell {place + 1} {errors[0].removeprefix(STOPPED)})"
+        return state, said
 
 
 def _judges(cell: NotebookNode, check: str) -> bool:

@@ -43,6 +43,10 @@ CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.sa
 FORMAT_VERSION = "1"
 EN_DE = "en-de"
 PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
+NOT_RESTORED = (
+    "which loading could not restore: a model folder holds the config and the weights; change the config, or "
+    "save model.state_dict() and keep your code"
+)
 T = TypeVar("T", bound=TrainableModel)
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
@@ -233,10 +237,10 @@ def _refuse_missing(folder: Path) -> None:
         )
 
 
-def refuse_custom_model(model: nn.Module) -> None:
+def refuse_custom_model(model: nn.Module, because: str = NOT_RESTORED) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
-    A `TrainableModel` is compared with `type(model)(model.config)`.
+    A `TrainableModel` is compared with `type(model)(model.config)`. `because` ends the message.
     """
     model = unwrap(model)
     if not isinstance(model, Transformer | TrainableModel):
@@ -244,11 +248,7 @@ def refuse_custom_model(model: nn.Module) -> None:
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):
-        raise ValueError(
-            f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
-            f"folder holds the config and the weights; change the config, or save model.state_dict() "
-            f"and keep your code"
-        )
+        raise ValueError(f"{'model' + '.' * bool(name) + name} {difference}, {because}")
     shared = set(shared_weights(fresh))  # as the class has it, so loading restores it
     for name, earlier in shared_weights(model):
         if (name, earlier) in shared:

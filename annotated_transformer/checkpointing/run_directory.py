@@ -138,7 +138,7 @@ class RunDirectory:
                 f"away, or give another folder"
             )
         exists = (self.folder / STATE_FILE).exists()
-        saved = load_state(self.folder, self.identity) if exists else None
+        saved = load_state(self.folder, self.identity, first.code) if exists else None
         if saved is None:
             save_state(self.folder, first, self.identity)
         elif saved.progress.step:

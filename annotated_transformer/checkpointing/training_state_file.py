@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +25,9 @@ from annotated_transformer.checkpointing.files import (
     safetensors_bytes,
     write_together,
 )
+
+Mode = Literal["min", "max"]
+"""Whether the lowest or the highest value of a criterion is the best."""
 
 STATE_FILE = "training.safetensors"
 FORMAT_VERSION = "3"
@@ -44,7 +47,7 @@ class Progress:
         norm_sum: Sum of the gradient norms, one for each update.
         lr: The last learning rate.
         seconds: Wall time of the training run, over all its sessions.
-        best_loss: The lowest validation loss of a finished epoch, if there was one.
+        best_loss: The best validation loss of a finished epoch, or what a criterion returned instead.
         best_epoch: That epoch, counted from 1; of several equal ones, the first.
         best_step: The last update of that epoch.
     """
@@ -61,9 +64,11 @@ class Progress:
     best_epoch: int = 0
     best_step: int = 0
 
-    def is_best(self, validation_loss: float) -> bool:
-        """Return whether the validation loss is lower than those of all finished epochs."""
-        return self.best_loss is None or validation_loss < self.best_loss
+    def is_best(self, number: float, mode: Mode = "min") -> bool:
+        """Return whether a validation loss or criterion is better than those of all finished epochs."""
+        if self.best_loss is None:
+            return True
+        return number > self.best_loss if mode == "max" else number < self.best_loss
 
 
 class SavedState(NamedTuple):
@@ -72,10 +77,12 @@ class SavedState(NamedTuple):
     Attributes:
         tensors: Weights, Adam's moments and random generators by name.
         progress: How far the run has come.
+        code: A digest of the source that computed it, `source_digest`; empty in a state of an older version.
     """
 
     tensors: dict[str, Tensor]
     progress: Progress
+    code: str = ""
 
 
 def run_id(identity: Mapping[str, object]) -> str:
@@ -86,15 +93,18 @@ def run_id(identity: Mapping[str, object]) -> str:
 def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
     """Replace the state in `folder`; `identity` identifies its training run."""
     threads = torch.get_num_threads()
-    record = json.dumps({"identity": dict(identity), "progress": asdict(state.progress), "threads": threads})
+    progress = asdict(state.progress)
+    record = json.dumps(
+        {"identity": dict(identity), "progress": progress, "threads": threads, "code": state.code}
+    )
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
     write_together(folder, {STATE_FILE: safetensors_bytes(state.tensors, metadata)})
 
 
-def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | None:
-    """Return the state in `folder`, or `None` if it may be replaced.
+def load_state(folder: Path, identity: Mapping[str, object], code: str) -> SavedState | None:
+    """Return the state in `folder`, or `None` if it may be replaced; `code` is the digest of the source now.
 
     It may be replaced if it belongs to another training run that has not made its first update.
     """
@@ -114,7 +124,15 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
             f"their last bits; resume with {record['threads']} for the same bits",
             stacklevel=2,
         )
-    return SavedState(tensors, Progress(**record["progress"]))
+    step = record["progress"]["step"]
+    if step and record.get("code", "") not in ("", code):
+        warnings.warn(
+            f"the code of the model, its loss, or its learning rate was edited since the training run in "
+            f"{folder} was saved at step {step}, and computes the next steps; to compute all of them by it, "
+            f"give another folder",
+            stacklevel=2,
+        )
+    return SavedState(tensors, Progress(**record["progress"]), code)
 
 
 def setting_changes(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from annotated_transformer.commands.arguments import Group, Option
-from annotated_transformer.commands.options.process import THREADS
+from annotated_transformer.commands.options.process import ProcessOptions
 from annotated_transformer.commands.output import copy_model_card, print_line, refuse_used_folder
 from annotated_transformer.interop.formats import DTYPES, FORMATS, WRITTEN
 
@@ -36,7 +36,7 @@ EXAMPLES = (
     "--pretrained en-de --to marian --out en-de-marian",
     "--model my_model --to marian --out my_marian --dtype float16",
 )
-GROUPS = (Group(ExportOptions), THREADS)
+GROUPS = (Group(ExportOptions), Group(ProcessOptions))
 
 
 def export_command(options: argparse.Namespace) -> None:

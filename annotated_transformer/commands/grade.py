@@ -35,9 +35,9 @@ class GradeOptions:
 
 
 DESCRIPTION = (
-    "Execute readers' notebooks, each in a copy of its folder, and print which of their answers to the "
-    "exercises are right. The status is 0 if all could be graded, whether or not the answers are right. "
-    "All cells run, with your rights: grade the work of people you do not trust in a container."
+    "Execute the answers to the exercises in readers' notebooks, with the cells that they need, in a copy of "
+    "each notebook's folder, and print which are right. The status is 0 if all could be graded, right or "
+    "wrong. Cells run with your rights: grade the work of people you do not trust in a container."
 )
 EXAMPLES = ("_lab/04_self_attention.ipynb", "*.ipynb --jobs 2 --csv grades.csv")
 GROUPS = (Group(GradeOptions), THREADS)
@@ -85,12 +85,24 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
         tasks = [asyncio.ensure_future(graded(notebook)) for notebook in options.notebooks]
         for name, task in zip(["notebook", *names], [None, *tasks], strict=True):
             rows = await task if task else [("exercise", "passed", "message")]
-            for exercise, passed, message in rows:
-                said = shorten("".join(c if c.isprintable() else " " for c in message), 300, placeholder=" …")
+            failed += [name] * any(passed == "not graded" for _, passed, _ in rows)
+            if rows[0][0] and task:
+                right = sum(passed == "yes" for _, passed, _ in rows)
+                rows.append(("total", f"{right} of {len(rows)}", ""))
+            for row in rows:
+                exercise, passed, said = map(_one_line, row)
                 if table:
-                    table.writerow((name, exercise, passed, said))
+                    table.writerow(map(_as_text, (name, exercise, passed, said)))
                 if not to_stdout:
                     start = f"{name:{widest}}  " if len(names) > 1 else ""
                     print_line(f"{start}{exercise:8}  {passed:10}  {said}".rstrip())
-            failed += [name] * any(passed == "not graded" for _, passed, _ in rows)
     return failed
+
+
+def _one_line(text: str) -> str:
+    return shorten("".join(c if c.isprintable() else " " for c in text), 300, placeholder=" …")
+
+
+def _as_text(cell: str) -> str:
+    """Return what a spreadsheet does not compute."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import secrets
+import stat
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -10,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
+
+
+class Unfinished(ValueError):
+    """Raised after the first lines were written: the rest has an error, and the exit status is 1."""
 
 
 def print_line(line: str) -> None:
@@ -63,15 +69,18 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
 
 
 def write_file(file: Path, data: bytes) -> None:
-    """Replace a file atomically: after an error or a kill, the older one is still there."""
+    """Replace a file atomically, keeping its mode: after an error or a kill, the older one is still there."""
     with name_target(file):
         if file.is_char_device():  # such as /dev/null
             file.write_bytes(data)
             return
         place = file.resolve()  # a link stays one
-        draft = place.with_name(f"{place.name}.tmp")
+        draft = place.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
-            draft.write_bytes(data)
+            with draft.open("xb") as new:  # never a file of the user
+                new.write(data)
+            if place.exists():
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
             draft.replace(place)
         finally:
             with suppress(OSError):
@@ -112,9 +121,9 @@ def copy_model_card(source: Path, folder: Path, command: str) -> None:
 
 
 def log(message: object, *, end: str = "\n") -> None:
-    """Write a line to stderr, above a progress bar; do nothing if the stream is closed."""
+    """Write a line to stderr, above a progress bar; do nothing if the stream or its terminal is closed."""
     if sys.stderr is not None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             tqdm.write(str(message), file=sys.stderr, end=end)
             sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""Handling of SIGINT (Ctrl-C) and SIGTERM."""
+"""Handling of the signals by which a person, a terminal, or a scheduler ends a program."""
 
 import signal
 import threading
@@ -8,27 +8,36 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU")  # Windows lacks some
+SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 PATIENCE = 1.0  # seconds in which a repeated signal counts as one: `timeout` sends each twice
 
 
 class Terminated(BaseException):
-    """Raised on SIGTERM, as KeyboardInterrupt is on SIGINT."""
+    """Raised on the other signals, as KeyboardInterrupt is on SIGINT (Ctrl-C).
+
+    Attributes:
+        signal: The number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
 
 
 def exit_status(error: KeyboardInterrupt | Terminated) -> int:
-    """Return 130 for SIGINT and 143 for SIGTERM, as a shell does."""
-    return 128 + (signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT)
+    """Return 128 and the signal's number, such as 130 for SIGINT, as a shell does."""
+    return 128 + (error.signal if isinstance(error, Terminated) else signal.SIGINT)
 
 
 def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
     """Raise the exception of a signal."""
-    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Call `handler` on SIGINT and SIGTERM; signals that are ignored, as under nohup, stay ignored.
+    """Call `handler` on each of `SIGNALS`; those that are ignored, as SIGHUP under nohup, stay ignored.
 
     Only the main thread can set handlers; in another thread, nothing changes.
     """
@@ -42,7 +51,7 @@ def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterat
 
 
 class StopRequest:
-    """The `stop` argument of `train`: returns whether SIGINT or SIGTERM has arrived.
+    """The `stop` argument of `train`: returns whether one of `SIGNALS` has arrived.
 
     Until `train` calls it for the first time, a signal raises its exception immediately. So does a
     second signal, for a user who does not want to wait for the checkpoint.

@@ -38,9 +38,10 @@ class RunOptions:
 
 
 DESCRIPTION = (
-    "Train a tokenizer and a small model, and save both. SIGINT (Ctrl-C) and SIGTERM save a checkpoint "
-    "before they end the run; a second signal ends it at once. An interrupted run resumes when the same "
-    "command is given again. Under torchrun, several processes share each batch."
+    "Train a tokenizer and a small model, and save both. Signals that end a program, such as SIGINT "
+    "(Ctrl-C), SIGTERM, and SIGHUP (a lost connection), save a checkpoint first; a second one ends the run "
+    "at once. An interrupted run resumes when the same command is given again. Under torchrun, several "
+    "processes share each batch."
 )
 EXAMPLES = (
     "--corpus toy --minutes 5 --out my_model",

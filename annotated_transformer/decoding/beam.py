@@ -15,6 +15,7 @@ from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPena
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.trainable import AnyModel
+from annotated_transformer.whole_numbers import whole_number
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
 
@@ -69,6 +70,7 @@ def beam_search(
         FloatingPointError: If the model's logits are NaN.
     """
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
+    beam_size, nbest = int(beam_size), int(nbest)  # products of NumPy's could overflow
     with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
         refuse_unsearchable(model.config, limit, beam_size, penalty)
         beams = Beams(model.config, prompt[:, 0], limit, (beam_size, nbest), penalty)
@@ -80,7 +82,7 @@ def beam_search(
 
 def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
     """Return the length penalty, by default the paper's, if a search with these settings is possible."""
-    if not isinstance(beam_size, int) or beam_size < 1:
+    if (whole_number(beam_size) or 0) < 1:
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
@@ -90,7 +92,7 @@ def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalt
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:
     """Refuse a number of hypotheses that a beam of this size, or of any, does not find."""
-    if not isinstance(nbest, int) or nbest < 1:
+    if (whole_number(nbest) or 0) < 1:
         raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
     if beam_size is not None and nbest > beam_size:
         raise ValueError(

@@ -17,6 +17,7 @@ from annotated_transformer.decoding.beam import Hypotheses, check_beam_settings,
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.kinds import refuses_other_kinds
+from annotated_transformer.model.id_checks import warn_without_eos
 
 
 class Candidate(NamedTuple):
@@ -94,6 +95,7 @@ def engine_search(
     """
     penalty = check_beam_settings(beam_size, nbest, length_penalty)
     limit = length_limits(src, config)
+    warn_without_eos(src, config)
     refuse_unsearchable(config, limit, beam_size, penalty)
     sources = [[id_ for id_ in row if id_ != config.pad_id] for row in src.tolist()]
     found = engine.search(sources, limits=limit.tolist(), beam_size=beam_size)

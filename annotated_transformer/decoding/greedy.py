@@ -10,10 +10,17 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.id_checks import check_ids, check_step, padding_between_tokens
+from annotated_transformer.model.id_checks import (
+    check_ids,
+    check_step,
+    padding_between_tokens,
+    warn_without_bos,
+    warn_without_eos,
+)
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.whole_numbers import whole_number
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
@@ -46,7 +53,8 @@ def generate(
 
     A target has no BOS. It ends with EOS, or without EOS at its limit: `extra_tokens` more than its source,
     or the number of positions of the model. Padding fills the rest. Results do not depend on batching.
-    Dropout is off.
+    Dropout is off. A source without EOS, or a prompt without BOS, gets a warning: it is right only for a
+    model that was trained without.
 
     A `TrainableModel` computes the steps itself (`decoder` is for a `Transformer`), and may give a target's
     first tokens. Those of a language model are `src`, which begins with BOS and is a part of the target.
@@ -105,10 +113,12 @@ def starting(
     with evaluating(model), torch.inference_mode():
         if not is_transformer(model):
             targets, prompt = model.start(src)
+            warn_without_bos(prompt, model.config)
             given = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
             check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
             yield targets, prompt, limit
             return
+        warn_without_eos(src, model.config)
         yield decoder(model, src), first_tokens(src, model.config)[:, None], limit
 
 
@@ -116,7 +126,7 @@ def length_limits(
     src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
     """Return the maximum length of each target: `extra_tokens` more than its source."""
-    if not isinstance(extra_tokens, int) or extra_tokens < 1:
+    if (whole_number(extra_tokens) or 0) < 1:
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
     real = src != config.pad_id

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
+from annotated_transformer.model.checks import distances_across
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -35,6 +36,7 @@ class NoCache:
 
         Raises:
             NotPlain: If `forward` or `hidden` of the model is changed.
+            ValueError: If cross-attention counts distances.
         """
         refuse_for_decoding(model)
         self.model = model
@@ -98,9 +100,15 @@ class KeyValueCache:
 
 
 def refuse_for_decoding(model: Transformer) -> None:
-    """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`."""
+    """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`.
+
+    Cross-attention that counts distances would give the last token other logits than `forward` does.
+    """
     because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
     refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
+    for name, part in model.decoder.named_modules():
+        if name.endswith(".cross_attention"):
+            distances_across(None, None, part)
 
 
 def refuse_for_cache(model: Transformer) -> None:

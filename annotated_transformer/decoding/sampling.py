@@ -16,7 +16,9 @@ from annotated_transformer.decoding.greedy import EXTRA_TOKENS, generate
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import refuse_nan
-from annotated_transformer.model.trainable import AnyModel
+from annotated_transformer.model.trainable import AnyModel, is_transformer
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.whole_numbers import whole_number
 
 
 @refuses_other_kinds
@@ -50,7 +52,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a positive whole number."""
-        if not isinstance(self.k, int) or self.k < 1:
+        if (whole_number(self.k) or 0) < 1:
             raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
@@ -85,7 +87,7 @@ def sample(
     model: AnyModel,
     src: Int[Tensor, "batch src_tokens"],
     *,
-    generator: torch.Generator | None = None,
+    generator: torch.Generator | Sequence[torch.Generator] | None = None,
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
     extra_tokens: int = EXTRA_TOKENS,
     decoder: MakeDecoder = cached_or_not,
@@ -94,15 +96,54 @@ def sample(
 
     `logits_processors`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the logits in this
     order before each draw. One `generator`, by default torch's own, draws for all rows, so a sample depends
-    on the other sources in the batch, but its distribution does not. See `generate` for the form of a target
-    and for its errors.
+    on the other sources in the batch, but its distribution does not. With a list of them, one for each
+    source, it does not depend on the others. See `generate` for the form of a target and for its errors.
+
+    Raises:
+        ValueError: If there is not one generator for each source.
+        TypeError: If there is a list of generators, and the model is not a `Transformer`.
     """
+    shared, own = None, None
+    if not isinstance(generator, Sequence):
+        shared = generator
+    else:
+        if not is_transformer(model):
+            raise TypeError(f"{type(model).__name__} samples with one generator for all sources; give one")
+        if len(generator) != len(src):
+            raise ValueError(
+                f"{len(generator)} generators for {len(src)} sources; give one for each, or one for all"
+            )
+        decoder = own = _OwnGenerators(generator, decoder)
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         for process in logits_processors:
             logits = process(logits)
         probabilities = logits.softmax(dim=-1)
         refuse_nan(probabilities)
-        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
+        if own is not None:
+            return own.draw(probabilities)
+        return torch.multinomial(probabilities, 1, generator=shared)[:, 0]
 
     return generate(model, src, draw, decoder, extra_tokens)
+
+
+class _OwnGenerators:
+    """Steps of decoding, in which each source has a generator of its own for as long as its target grows."""
+
+    def __init__(self, generators: Sequence[torch.Generator], decoder: MakeDecoder) -> None:
+        self.generators, self.decoder = generators, decoder
+
+    def __call__(self, model: Transformer, src: Tensor) -> "_OwnGenerators":
+        self.steps = self.decoder(model, src)
+        return self
+
+    def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+        return self.steps.step(tokens)
+
+    def select(self, rows: Int[Tensor, " kept"]) -> None:
+        self.generators = [self.generators[row] for row in rows.tolist()]
+        self.steps.select(rows)
+
+    def draw(self, probabilities: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+        rows = zip(probabilities, self.generators, strict=True)
+        return torch.cat([torch.multinomial(row, 1, generator=generator) for row, generator in rows])

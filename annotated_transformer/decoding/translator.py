@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -32,15 +33,43 @@ from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
+from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.sentence_splitting import split_sentences
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+from annotated_transformer.whole_numbers import whole_number
 
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
 
 Around = tuple[str, str]  # the decorations before and after a text
 T = TypeVar("T")
-Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
+Search = Callable[..., Int[Tensor, "batch tgt_tokens"]]  # of ids [batch src_tokens]
+
+
+class TranslatedText(str):
+    """A translation: a string that knows whether it was cut off at the limit of its length.
+
+    Attributes:
+        complete: False if the model did not end it within the limit, 50 tokens more than its source has, or
+            the number of the model's positions. Most such translations repeat themselves.
+    """
+
+    complete: bool
+
+    def __new__(cls, text: str, *, complete: bool = True) -> "TranslatedText":
+        """Return the text with its attribute."""
+        made = super().__new__(cls, text)
+        made.complete = complete
+        return made
+
+
+class _Batch(NamedTuple):
+    """Texts that are translated together: their ids, their decorations, and their places in the list."""
+
+    src: Int[Tensor, "batch src_tokens"]
+    around: list[Around]
+    rows: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +77,7 @@ class Translation:
     """A translation with its log-probability, tokens and attention weights.
 
     Attributes:
-        text: The translation.
+        text: The translation, a `TranslatedText`, which may be cut off.
         log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
         source_tokens: The tokens of the source, with EOS.
         target_tokens: The tokens of the translation, with EOS unless it was cut off at the limit.
@@ -68,7 +97,7 @@ class RankedTranslation:
     """One of the best translations of a text, which `Translator.nbest` returns.
 
     Attributes:
-        text: The translation.
+        text: The translation, a `TranslatedText`, which may be cut off.
         log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
         penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
     """
@@ -94,6 +123,19 @@ class Sources:
     blank: frozenset[int]
     problems: dict[int, str]
     around: list[Around]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of texts, which are translated one by one.
+
+    Attributes:
+        of_texts: Those of each text; the list is empty for a text that is blank or cannot be translated.
+        problems: Why a text cannot be translated, as in `Sources`.
+    """
+
+    of_texts: list[list[str]]
+    problems: dict[int, str]
 
 
 @refuses_other_kinds
@@ -199,17 +241,30 @@ class Translator:
         batch_size: int = 64,
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
+        split: bool = True,
+        skip_bad: bool = False,
     ) -> list[str]:
-        """Return a translation of each text, in the same order.
+        """Return a translation of each text, in the same order: `TranslatedText`, which may be cut off.
 
-        A `beam_size` of 1 is greedy search; for a larger one, see `beam_search`. Texts of similar
-        length share a batch.
+        As on the command line, a text is translated sentence by sentence: models are trained on single
+        sentences. For a test set, whose translations are compared with references, give `split=False`.
+
+        Args:
+            texts: The texts to translate.
+            batch_size: How many sentences, of similar lengths, are translated at once.
+            beam_size: 1 is greedy search; for a larger one, see `beam_search`.
+            length_penalty: That of `beam_search`.
+            split: Whether to split texts, by the rules of the model's source language or, if it is not
+                known, of English. Otherwise, each is translated as one sentence.
+            skip_bad: Translate a text that would be refused as an empty string, with a warning unless it is
+                blank.
 
         Raises:
-            ValueError: If a text is blank, too long or not valid Unicode, or contains a line break or a
-                control character, or a size is less than 1.
+            ValueError: If a text is blank, too long or not valid Unicode, or contains a control character,
+                or a line break without `split`, or a size is less than 1.
         """
-        return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
+        search = self._beam(beam_size, length_penalty)
+        return self._translations(texts, batch_size, search, split=split, skip_bad=skip_bad)
 
     @refuses_other_kinds
     def nbest(
@@ -224,19 +279,20 @@ class Translator:
         """Return the `nbest` best translations of each text that beam search finds, best first.
 
         Without a `beam_size`, the beam is the paper's, 4, or `nbest` if that is larger. There may be fewer
-        translations if the vocabulary is tiny. Two of them can be the same text in different tokens.
+        translations if the vocabulary is tiny. Two of them can be the same text in different tokens. Texts
+        are not split into sentences.
 
         Raises:
-            ValueError: If `translate` would raise it, `nbest` is not a positive whole number, or the given
-                `beam_size` is smaller than `nbest`.
+            ValueError: If `translate` would raise it without `split`, `nbest` is not a positive whole number,
+                or the given `beam_size` is smaller than `nbest`.
         """
         check_nbest(nbest, beam_size)
         beam_size = max(4, nbest) if beam_size is None else beam_size
         search = partial(self._beam_search(), beam_size=beam_size, nbest=nbest, length_penalty=length_penalty)
 
-        def ranked(src: Tensor, around: list[Around]) -> list[list[RankedTranslation]]:
-            best = search(src)
-            decoded = self._decode(best.ids, [own for own in around for _ in range(nbest)])
+        def ranked(batch: _Batch) -> list[list[RankedTranslation]]:
+            best = search(batch.src)
+            decoded = self._decode(best.ids, [own for own in batch.around for _ in range(nbest)])
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
             found = list(map(RankedTranslation, decoded, *ranks))
             of_texts = (found[start : start + nbest] for start in range(0, len(found), nbest))
@@ -249,23 +305,30 @@ class Translator:
         self,
         texts: list[str],
         *,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | Sequence[torch.Generator] | None = None,
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
+        split: bool = True,
+        skip_bad: bool = False,
     ) -> list[str]:
         """Return a sampled translation of each text, in the same order.
 
-        See the function `sample`. The errors are those of `translate`.
+        See the function `sample`. With a list of generators, one for each text, a sample does not depend on
+        the other texts. The other arguments and the errors are those of `translate`.
         """
         if self.engine is not None:
             raise ValueError(
                 "an engine searches, and does not sample; sample with a Translator of the same model without "
                 "engine"
             )
-        draw = partial(
-            sample, self.model, generator=generator, logits_processors=logits_processors, decoder=self.decoder
+        if isinstance(generator, Sequence) and len(generator) != len(texts):
+            raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
+        draw = partial(sample, self.model, logits_processors=logits_processors, decoder=self.decoder)
+        if not isinstance(generator, Sequence):
+            draw, generator = partial(draw, generator=generator), ()
+        return self._translations(
+            texts, batch_size, draw, split=split, skip_bad=skip_bad, generators=generator
         )
-        return self._translations(texts, batch_size, draw)
 
     @refuses_other_kinds
     def explain(
@@ -276,14 +339,14 @@ class Translator:
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
     ) -> list[Translation]:
-        """Return what `translate` returns, each with its log-probability, tokens and attention.
+        """Return what `translate` returns with `split=False`, with log-probabilities, tokens and attention.
 
         The last three are those of `model`, even if an engine found the translation.
         """
         search = self._beam(beam_size, length_penalty)
 
-        def observed(src: Tensor, around: list[Around]) -> list[Translation]:
-            tgt = search(src)
+        def observed(batch: _Batch) -> list[Translation]:
+            src, tgt = batch.src, search(batch.src)
             seen = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1).tolist() for ids in (src, tgt)]
             return [
@@ -295,7 +358,7 @@ class Translator:
                     seen.attention[row, :, :, :tgt_length, :src_length],
                 )
                 for row, (text, src_length, tgt_length) in enumerate(
-                    zip(self._decode(tgt, around), *lengths, strict=True)
+                    zip(self._decode(tgt, batch.around), *lengths, strict=True)
                 )
             ]
 
@@ -324,6 +387,31 @@ class Translator:
         usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
+    def sentences(self, texts: list[str], *, split: bool = True, language: str | None = None) -> Sentences:
+        """Return the sentences of `texts` that `translate` translates, and why it would refuse others.
+
+        A line break that does not end a sentence becomes a space. The code of a target language is put before
+        each sentence that has none of its own. `language` (default: the model's source language) is a code
+        for `split_sentences`; without `split`, each text is a sentence.
+        """
+        language = language or ("en" if self.languages is None else self.languages.source)
+        split_code, of_texts = self.tokenizer.split_code, [[text] for text in texts]
+        if split:
+            of_texts = []
+            for code, text in map(split_code, texts):
+                lines = [" ".join(one.splitlines()) for one in split_sentences(text, language)]
+                of_texts.append([line if split_code(line)[0] else code + line for line in lines])
+        sources = self.encode([sentence for sentences in of_texts for sentence in sentences])
+        translatable, problems, place = [], {}, 0
+        for index, sentences in enumerate(of_texts):
+            places = range(place, place := place + len(sentences))
+            wrong = [sources.problems[i] for i in places if i in sources.problems]
+            usable = [one for i, one in zip(places, sentences, strict=True) if i not in sources.blank]
+            translatable.append([] if wrong else usable)
+            if wrong:
+                problems[index] = wrong[0]
+        return Sentences(translatable, problems)
+
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1 and self.engine is None:
             return partial(greedy_search, self.model, decoder=self.decoder)
@@ -335,18 +423,47 @@ class Translator:
             return partial(beam_search, self.model, decoder=self.decoder)
         return partial(engine_search, self.engine, self.model.config)
 
-    def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
-        return self._in_batches(texts, batch_size, lambda src, around: self._decode(search(src), around))
+    def _translations(
+        self,
+        texts: list[str],
+        batch_size: int,
+        search: Search,
+        *,
+        split: bool,
+        skip_bad: bool,
+        generators: Sequence[torch.Generator] = (),
+    ) -> list[str]:
+        sentences = self.sentences(texts, split=split)
+        of_texts, problems = sentences.of_texts, sentences.problems
+        if not skip_bad:
+            blank = {i for i, own in enumerate(of_texts) if not own and i not in problems}
+            _refuse_bad(texts, problems, blank)
+        elif problems:
+            skipped = [f"skipped: text {i + 1} of {len(texts)} {problem}" for i, problem in problems.items()]
+            warnings.warn(list_problems(skipped, "their translations are empty"), stacklevel=3)
+        of_sentences = _of_sentences(generators, of_texts) if generators else []
 
-    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[str]:
-        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
-        return [f"{before}{text}{after}" for text, (before, after) in decoded]
+        def decoded(batch: _Batch) -> list[TranslatedText]:
+            drawn_by = {"generator": [of_sentences[row] for row in batch.rows]} if generators else {}
+            return self._decode(search(batch.src, **drawn_by), batch.around)
+
+        together = [one for sentences in of_texts for one in sentences]
+        translated = iter(self._in_batches(together, batch_size, decoded))
+        return [join([next(translated) for _ in sentences]) for sentences in of_texts]
+
+    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[Around]) -> list[TranslatedText]:
+        ended = (tgt == EOS_ID).any(dim=1).tolist()
+        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, ended, strict=True)
+        return [
+            TranslatedText(f"{before}{text}{after}", complete=complete)
+            for text, (before, after), complete in decoded
+        ]
 
     def _in_batches(
-        self, texts: list[str], batch_size: int, results: Callable[[Tensor, list[Around]], list[T]]
+        self, texts: list[str], batch_size: int, results: Callable[[_Batch], Sequence[T]]
     ) -> list[T]:
-        """Return the results of the texts, computed from the ids of a batch and its decorations."""
-        if not isinstance(batch_size, int) or batch_size < 1:
+        """Return the results of the texts, batch by batch."""
+        if (whole_number(batch_size) or 0) < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )
@@ -356,18 +473,39 @@ class Translator:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
-            found.update(zip(rows, results(src, [sources.around[i] for i in rows]), strict=True))
+            batch = _Batch(src, [sources.around[i] for i in rows], rows)
+            found.update(zip(rows, results(batch), strict=True))
         return [found[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
         sources = self.encode(texts)
-        for index, text in enumerate(texts):
-            name = f"text {index + 1} of {len(texts)}"
-            if index in sources.problems:
-                raise ValueError(f"{name} {sources.problems[index]}")
-            if index in sources.blank:
-                raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
+        _refuse_bad(texts, sources.problems, sources.blank)
         return sources
+
+
+def join(sentences: Sequence[str]) -> TranslatedText:
+    """Return the translations of a text's sentences as one, which is complete if they all are."""
+    return TranslatedText(
+        " ".join(sentences), complete=all(getattr(one, "complete", True) for one in sentences)
+    )
+
+
+def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:
+    """Return a generator for each sentence; those of one text are seeded by the text's own."""
+    found = []
+    for generator, sentences in zip(generators, of_texts, strict=True):
+        seeds = torch.randint(2**62, (len(sentences),), generator=generator, device=generator.device)
+        found += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
+    return found
+
+
+def _refuse_bad(texts: list[str], problems: dict[int, str], blank: Collection[int]) -> None:
+    for index, text in enumerate(texts):
+        name = f"text {index + 1} of {len(texts)}"
+        if index in problems:
+            raise ValueError(f"{name} {problems[index]}")
+        if index in blank:
+            raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
 
 
 def _encoding_problem(text: str) -> str:
@@ -398,16 +536,4 @@ def _character_problem(tokenizer: Tokenizer, text: str) -> str:
             f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
             f"{text[:40]!r}; remove it"
         )
-    return _code_problem(tokenizer, text)
-
-
-def _code_problem(tokenizer: Tokenizer, text: str) -> str:
-    """Return why the code of a target language at the start of a text cannot be used, or an empty string."""
-    code, _ = tokenizer.split_code(text)
-    if not code or code in (vocabulary := tokenizer.vocabulary()):
-        return ""
-    known = [piece for piece in vocabulary if tokenizer.split_code(piece) == (piece, "")]
-    way_out = (
-        f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
-    )
-    return f"begins with {code}, which is no code of this model; {way_out}"
+    return tokenizer.code_problem(text)

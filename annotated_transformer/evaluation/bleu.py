@@ -4,6 +4,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
+from unicodedata import is_normalized
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
@@ -51,6 +52,7 @@ def sacrebleu(
             if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     metric = bleu_metric(tokenizer)
     score = metric.corpus_score(hypotheses, references)
     warn_if_whole(tokenizer, score.ref_len, references[0])
@@ -103,6 +105,8 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
     """
+    check_lines(hypotheses, references)
+    warn_of_other_forms(hypotheses, references)
     prepared = [moses_lowercase(text, language) for text in hypotheses]
     return multi30k_bleu_of_prepared(prepared, references, language)
 
@@ -139,6 +143,21 @@ def check_lines(hypotheses: list[str], *references: list[str]) -> None:
             )
     if not hypotheses:
         raise ValueError("there are no hypotheses; give at least one, with its reference")
+
+
+def warn_of_other_forms(hypotheses: list[str], *references: list[str]) -> None:
+    """Warn if one side is in another Unicode form: the metrics compare the characters as they are."""
+    ours, *theirs = (
+        sum(not is_normalized("NFC", text) for text in texts) for texts in (hypotheses, *references)
+    )
+    for number in theirs:
+        if 2 * min(ours, number) < max(ours, number):  # once for all metrics, whose values are sacreBLEU's
+            warnings.warn(
+                f"{ours} of {len(hypotheses)} hypotheses and {number} of the references are not in Unicode's "
+                f"composed form: equal words count as different; compare again after "
+                f'unicodedata.normalize("NFC", text) of both',
+                stacklevel=1,
+            )
 
 
 def warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:

@@ -7,7 +7,12 @@ from functools import partial
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from annotated_transformer.evaluation.bleu import check_lines, tokenizer_for, warn_if_whole
+from annotated_transformer.evaluation.bleu import (
+    check_lines,
+    tokenizer_for,
+    warn_if_whole,
+    warn_of_other_forms,
+)
 from annotated_transformer.kinds import refuses_other_kinds
 
 
@@ -39,6 +44,7 @@ def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> 
     hypothesis several, of which the best one counts.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     metric = CHRF(word_order=word_order)
     score = metric.corpus_score(hypotheses, references)
     return Score(score.name, score.score, str(metric.get_signature()))
@@ -52,6 +58,7 @@ def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     stands between spaces; in Chinese and Japanese, they are single characters.
     """
     check_lines(hypotheses, *references)
+    warn_of_other_forms(hypotheses, *references)
     characters = tokenizer_for(language) in ("zh", "ja-mecab")
     metric = TER(normalized=characters, asian_support=characters)
     score = metric.corpus_score(hypotheses, references)

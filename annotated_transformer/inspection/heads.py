@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.inference import calling_hooks, evaluating
+from annotated_transformer.model.inference import evaluating, hooking
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -63,8 +63,8 @@ def ablate_head(
 ) -> Iterator[None]:
     """Replace the output of a head by zeros inside the `with` block.
 
-    A hook does this before `to_output`, and no weight is changed. To ablate several
-    heads, enter several contexts.
+    A hook does this before `to_output`, and no weight is changed. To ablate several heads, enter several
+    contexts. In other threads, the model has all its heads.
     """
     layers = attentions(model, kind)
     if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):
@@ -79,7 +79,7 @@ def ablate_head(
         ablated = torch.arange(heads, device=outputs.device) == head
         return outputs.masked_fill(ablated.unsqueeze(-1), 0.0).flatten(-2)
 
-    with calling_hooks(), layers[layer].to_output.register_forward_pre_hook(ablate):
+    with hooking(layers[layer].to_output.register_forward_pre_hook, ablate):
         yield
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention, attention_weights
-from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.inference import hooking
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 
@@ -21,7 +21,7 @@ COLLAPSED = 0.95  # an encoder with a higher mean cosine has collapsed
 
 @refuses_other_kinds
 class Health:
-    """Observes a model inside a `with` block, by hooks that change nothing.
+    """Observes a model inside a `with` block, by hooks that change nothing, as far as this thread calls it.
 
     Both numbers are means over all tokens observed, without padding; NaN if there are none. Only attentions
     whose weights are those of equation 1 are observed, so there may be none in a model with others.
@@ -50,12 +50,11 @@ class Health:
 
     def __enter__(self) -> "Health":
         self._hooks = ExitStack()
-        self._hooks.enter_context(calling_hooks())
-        self._hooks.enter_context(self.model.register_forward_pre_hook(self._see_tokens))
-        self._hooks.enter_context(self.model.encoder.register_forward_hook(self._see_memory))
+        self._hooks.enter_context(hooking(self.model.register_forward_pre_hook, self._see_tokens))
+        self._hooks.enter_context(hooking(self.model.encoder.register_forward_hook, self._see_memory))
         for name, module in self.model.decoder.named_modules():
             if name.endswith("cross_attention.attention") and _is_scaled_dot_product(module):
-                self._hooks.enter_context(module.register_forward_pre_hook(self._see_attention))
+                self._hooks.enter_context(hooking(module.register_forward_pre_hook, self._see_attention))
         return self
 
     def __exit__(self, *error: object) -> None:

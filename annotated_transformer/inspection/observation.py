@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.inference import calling_hooks, evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -55,14 +55,15 @@ def observe(
 
 @contextmanager
 def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
-    """Collect the weights of these attentions, in the order of their calls, inside the `with` block."""
+    """Collect the weights of these attentions, in the order of their calls, inside the `with` block.
+
+    Calls in other threads are not collected.
+    """
     seen: list[Tensor] = []
     with ExitStack() as hooks:
-        hooks.enter_context(calling_hooks())
         for attention in attentions:
-            place = weights_module(attention)
-            hook = place.register_forward_hook(lambda module, args, weights: seen.append(weights))
-            hooks.enter_context(hook)
+            register = weights_module(attention).register_forward_hook
+            hooks.enter_context(hooking(register, lambda module, args, weights: seen.append(weights)))
         yield seen
 
 

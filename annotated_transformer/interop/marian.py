@@ -13,7 +13,7 @@ from torch import Tensor
 from annotated_transformer.checkpointing.checkpoint import check_tokenizer
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, refuse_other_widths, warn_of_edited_code
 from annotated_transformer.interop.marian_loading import load_marian
 from annotated_transformer.interop.marian_settings import (
     generation_settings,
@@ -78,6 +78,7 @@ def to_marian(
     """
     folder, model = Path(folder), plain_transformer(model, "Marian")
     check_tokenizer(model.config, tokenizer)
+    refuse_other_widths(model.config, "a Marian model")
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
@@ -134,6 +135,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
+    warn_of_edited_code(model, "transformers")
     return model.to(embedding.dtype).eval(), tokenizer, read_marian_languages(folder)
 
 

@@ -55,10 +55,8 @@ def special_ids(config: TransformerConfig) -> dict[str, int | None]:
 
 def refuse_other_than_marian(config: TransformerConfig) -> None:
     """Refuse a shape that Marian models in `transformers` do not have."""
-    split = config.d_model / config.num_heads
-    for name, wanted in (("norm", "post"), ("positions", "sinusoidal"), ("d_k", split), ("d_v", split)):
-        value = getattr(config, name)
-        if value not in (None, wanted):
+    for name, wanted in (("norm", "post"), ("positions", "sinusoidal")):
+        if (value := getattr(config, name)) != wanted:
             raise ValueError(
                 f"{name}={value!r} cannot be carried over: a Marian model of transformers has {wanted!r}"
             )

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -29,10 +30,26 @@ class NumpyModel:
     """The model in a folder that `train`, `save`, or `to_safetensors` wrote, in float32 or float64."""
 
     def __init__(self, folder: str | Path, dtype: DTypeLike = np.float32) -> None:
-        """Read the config and the weights, and convert these to the type to compute in."""
+        """Read the config and the weights, and convert these to the type to compute in.
+
+        Raises:
+            ValueError: If the folder needs other code, such as an attention that was registered.
+        """
         self.config = json.loads(find_file(Path(folder), "config.json").read_text("utf-8"))
+        if code := self.config.get("code"):
+            raise ValueError(
+                f"{folder} needs the code {' and '.join(code.values())}, which NumpyModel does not have; "
+                f"load it by load, with that code"
+            )
         stored = load_file(Path(folder, "model.safetensors"))
         self.weights: dict[str, Array] = {name: array.astype(dtype) for name, array in stored.items()}
+
+    @classmethod
+    def from_weights(cls, config: dict[str, Any], weights: dict[str, Array]) -> "NumpyModel":
+        """Return the model of a config and of weights in memory, under their names in the file."""
+        model = cls.__new__(cls)
+        model.config, model.weights = config, weights
+        return model
 
     def __call__(self, src: list[int], tgt: list[int]) -> Array:
         """Return the logits of the token after each one of `tgt`, which begins with BOS."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing.checkpoint import save
+from annotated_transformer.interop.exported import refuse_undescribed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -27,8 +28,9 @@ def to_safetensors(
     are not stored.
 
     Raises:
-        ValueError: If `save` would raise it, or there is no such `dtype`.
+        ValueError: If `save` would raise it, the model has hooks, or there is no such `dtype`.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of stored weights; choose from {tuple(DTYPES)}")
+    refuse_undescribed(model, "a program that reads the folder")
     save(folder, model, tokenizer, stored=DTYPES[dtype], languages=languages)

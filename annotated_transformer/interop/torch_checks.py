@@ -1,20 +1,23 @@
 """What an `nn.Transformer` must be for our `Transformer` to compute the same, and its sizes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-EPS = 1e-5  # of our LayerNorm, and PyTorch's default
+from annotated_transformer.model.plain import differences, refuse_hooks
+
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 OTHER_NAMES = {torch.relu: "relu", nn.ReLU: "relu", nn.SiLU: "swish"}
 STACKS = {
     "encoder": (nn.TransformerEncoder, nn.TransformerEncoderLayer),
     "decoder": (nn.TransformerDecoder, nn.TransformerDecoderLayer),
 }
-Setting = tuple[str, Any, Any]  # its name, its value, and the value that our model needs
+FREE = (  # settings that may differ: they compute nothing, or our config has them, or training alone does
+    *("activation", "activation_relu_or_gelu", "batch_first", "bias", "dropout", "enable_nested_tensor"),
+    *("in_proj_bias", "mask_check", "nhead", "use_nested_tensor"),
+)
 
 
 def read_shape(module: nn.Transformer) -> dict[str, Any]:
@@ -27,8 +30,8 @@ def read_shape(module: nn.Transformer) -> dict[str, Any]:
         _refuse_other_kind(name, stack := getattr(module, name), kind)
         for i, layer in enumerate(stack.layers):
             _refuse_other_kind(f"{name}.layers.{i}", layer, of_layer)
-    first, norms = module.encoder.layers[0], [module.encoder.norm, module.decoder.norm]
-    shape = {
+    first, has_norm = module.encoder.layers[0], module.encoder.norm is not None
+    return {
         "num_layers": len(module.encoder.layers),
         "d_model": first.linear1.in_features,
         "d_ff": first.linear1.out_features,
@@ -36,42 +39,30 @@ def read_shape(module: nn.Transformer) -> dict[str, Any]:
         "dropout": first.dropout1.p,
         "norm": "pre" if first.norm_first else "post",
         "activation": _activation("encoder.layers.0", first.activation),
+        "final_norm": None if has_norm == first.norm_first else has_norm,
     }
-    for name in STACKS:
-        stack = getattr(module, name)
-        _refuse(name, ("number of layers", len(stack.layers), shape["num_layers"]))
-        _refuse(name, ("norm", stack.norm is not None, norms[0] is not None))
-        for i, layer in enumerate(stack.layers):
-            path = f"{name}.layers.{i}"
-            _refuse(path, ("norm_first", layer.norm_first, first.norm_first))
-            _refuse(path, ("activation", _activation(path, layer.activation), shape["activation"]))
-            for part, inside in layer.named_children():
-                _refuse(f"{path}.{part}", *_settings(f"{path}.{part}", inside, shape))
-        if stack.norm is not None:
-            _refuse(f"{name}.norm", *_settings(f"{name}.norm", stack.norm, shape))
-    final_norm = norms[0] is not None
-    return shape | {"final_norm": None if final_norm == first.norm_first else final_norm}
 
 
-def _settings(path: str, part: Any, shape: dict[str, Any]) -> Iterator[Setting]:
-    """Yield what could differ in a part of a layer, which its name tells: norm1, self_attn, dropout2, …."""
-    name = path.rpartition(".")[2]
-    if name.startswith("norm"):
-        _refuse_other_kind(path, part, nn.LayerNorm)
-        yield "eps", part.eps, EPS
-        yield "elementwise_affine", part.elementwise_affine, True
-    elif name.endswith("attn"):
-        _refuse_other_kind(path, part, nn.MultiheadAttention)
-        yield "num_heads", part.num_heads, shape["num_heads"]
-        yield "kdim", part.kdim, part.embed_dim
-        yield "vdim", part.vdim, part.embed_dim
-        yield "add_bias_kv", part.bias_k is not None, False
-        yield "add_zero_attn", part.add_zero_attn, False
-    elif name == "linear1":
-        yield "in_features", part.in_features, shape["d_model"]
-        yield "out_features", part.out_features, shape["d_ff"]
-    elif name.startswith("dropout") and name != "dropout":  # that one is inside the feed-forward network
-        yield "p", part.p, shape["dropout"]
+def refuse_differences(module: nn.Transformer, fresh: nn.Transformer) -> None:
+    """Refuse a module that differs in more than its weights from a new one, `fresh`, which has our parts."""
+    refuse_hooks(module, "which cannot be carried over; remove them")
+    parts = dict(module.named_modules())
+    for name, part in fresh.named_modules():
+        if name in parts:
+            _adopt_free_settings(name, part, parts[name])
+    for name, difference in differences(module, fresh):
+        raise ValueError(f"{name or 'the module'} {difference}, which cannot be carried over")
+
+
+def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
+    """Give a part of our shape what may differ in theirs; refuse another activation, or other dropout."""
+    if hasattr(part, "activation"):
+        _refuse(name, "activation", *(_activation(name, own.activation) for own in (theirs, part)))
+    if isinstance(part, nn.Dropout) and not name.endswith(".dropout"):  # that one is inside the network
+        _refuse(name, "p", getattr(theirs, "p", None), part.p)
+    for setting in FREE:
+        if hasattr(part, setting) and not isinstance(getattr(part, setting), nn.Dropout):
+            setattr(part, setting, getattr(theirs, setting, None))
 
 
 def _activation(path: str, activation: Any) -> str:
@@ -84,10 +75,9 @@ def _activation(path: str, activation: Any) -> str:
     return known[key]
 
 
-def _refuse(path: str, *settings: Setting) -> None:
-    for name, value, needed in settings:
-        if value != needed:
-            raise _refusal(path, f"{name}={value!r}", f"{name}={needed!r}")
+def _refuse(path: str, name: str, value: object, needed: object) -> None:
+    if value != needed:
+        raise _refusal(path, f"{name}={value!r}", f"{name}={needed!r}")
 
 
 def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:

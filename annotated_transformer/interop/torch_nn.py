@@ -12,7 +12,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.torch_checks import ACTIVATIONS, read_shape
+from annotated_transformer.interop.exported import (
+    plain_transformer,
+    refuse_other_widths,
+    warn_of_edited_code,
+)
+from annotated_transformer.interop.torch_checks import ACTIVATIONS, read_shape, refuse_differences
 from annotated_transformer.interop.torch_weights import Pair, parameter_pairs
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.masks import causal_mask
@@ -29,9 +34,14 @@ def to_torch(model: Transformer) -> nn.Transformer:
         logits = model.logits(hidden)
 
     Where our attention has no biases, its biases are 0. Its dropout is where ours is: on sub-layer outputs,
-    not on attention weights or inside the feed-forward networks. PyTorch has no widths `d_k` and `d_v` other
-    than d_model / num_heads.
+    not on attention weights or inside the feed-forward networks.
+
+    Raises:
+        ValueError: If a part cannot be carried over; the message names it. PyTorch has no widths `d_k` and
+            `d_v` other than d_model / num_heads.
     """
+    model = plain_transformer(model, "nn.Transformer")
+    refuse_other_widths(model.config, "nn.Transformer")
     config = model.config
     with torch.random.fork_rng(devices=[]):  # its initialization draws random numbers
         theirs = _new_module(config).to(model.embedding.weight)
@@ -99,6 +109,7 @@ def from_torch(
         **shape,
     )
     with torch.random.fork_rng(devices=[]):
+        refuse_differences(module, _new_module(config))
         model = Transformer(config).to(matrix)
     others: list[Pair] = [
         (matrix, [model.embedding.weight]),
@@ -108,6 +119,7 @@ def from_torch(
     with torch.no_grad():
         for theirs, ours in [*parameter_pairs(model, module), *others]:
             _copy(theirs, ours)
+    warn_of_edited_code(model, "nn.Transformer")
     return model.train(module.training)
 
 

@@ -79,14 +79,16 @@ def refuse_uncacheable(
 ) -> None:
     """Refuse an attention that a cache cannot call with the newest queries alone."""
     refuse_changed(name, attention, MultiHeadAttention, "forward", because=because)
-    inner = cast(nn.Module, attention.attention)
-    for path, part in (name, unwrap(attention)), (f"{name}.attention", unwrap(inner)):
+    part: nn.Module | None = attention
+    while part is not None:  # an attention may pass its queries on to another one
+        part = unwrap(part)
         ours = type(part) in (MultiHeadAttention, *OURS)
         marks = "same_in_evaluation", "cacheable"
         if not (ours or any(getattr(part, mark, False) for mark in marks)):
             kind = type(part).__name__
             raise NotPlain(
-                f"{path} is a {kind}, which {cache} would call with one query at a time; give {kind} the "
+                f"{name} is a {kind}, which {cache} would call with one query at a time; give {kind} the "
                 f"attribute cacheable = True if a query's output does not depend on the others (its position "
                 f"is the last of the keys'), or {because.rpartition(', or ')[2]}"
             )
+        part, name = getattr(part, "attention", None), f"{name}.attention"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,6 +92,20 @@ def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) 
         raise ValueError(
             f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
         )
+
+
+def distances_across(
+    _: Any, self_attention: Any, cross_attention: nn.Module, *others: Any, **named: Any
+) -> None:
+    """Raise ValueError if cross-attention would count distances, between positions of two sentences."""
+    for part in cross_attention.modules():
+        if getattr(part, "counts_distances", False):
+            kind = type(part).__name__
+            raise ValueError(
+                f"cross-attention has a {kind}, which counts distances, and its queries and keys are "
+                f"positions of two sentences; use {kind} in self-attention only, and another attention "
+                f"where the place is 'cross'"
+            )
 
 
 def other_features(norm: Any, x: Tensor) -> None:

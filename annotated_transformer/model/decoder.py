@@ -6,6 +6,7 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.checks import distances_across, refuses
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -15,6 +16,7 @@ from annotated_transformer.model.normalization import AddNorm
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention, feed-forward, each inside its Add & Norm."""
 
+    @refuses(distances_across)
     def __init__(
         self,
         self_attention: MultiHeadAttention,

@@ -5,6 +5,7 @@ but no values, so checks of values are skipped. They are skipped inside `checked
 """
 
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -90,6 +91,33 @@ def unfit_batch(self: Any, src: Tensor, tgt: Tensor) -> None:
     padding_between_tokens(self, src, tgt)
 
 
+def unmasked_source(self: Any, src: Tensor, src_mask: Tensor | None = None) -> None:
+    """Raise ValueError if sources have padding, and there is no mask to hide it."""
+    if src_mask is None:
+        _refuse_padding("source", src, self.config.pad_id, "padding_mask(src, pad_id)")
+
+
+def unmasked_target(
+    self: Any,
+    tgt: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor | None = None,
+    memory_mask: object = None,
+) -> None:
+    """Raise ValueError if targets have padding, and there is no mask to hide it."""
+    if tgt_mask is None:
+        _refuse_padding("target", tgt, self.config.pad_id, "decoder_mask(tgt, pad_id)")
+
+
+def _refuse_padding(name: str, ids: Tensor, pad_id: int, mask: str) -> None:
+    check_ids(ids)
+    if not _skips_values(ids) and (padded := (ids == pad_id).any(dim=1)).any():
+        raise ValueError(
+            f"{name} {int(padded.nonzero()[0]) + 1} of {len(ids)} has padding (pad_id={pad_id}), and without "
+            f"a mask the other tokens would attend to it; give the mask {mask} of model.masks"
+        )
+
+
 def _refuse_empty(src: Tensor, config: Any) -> None:
     if _skips_values(src):
         return
@@ -114,6 +142,29 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
                 f"{name} {row + 1} of {len(ids)} has padding (pad_id={pad_id}) as token {place + 1}, before "
                 f"another; pad only behind the last token"
             )
+
+
+def warn_without_eos(src: Tensor, config: Any) -> None:
+    """Warn of sources without EOS at their end, where the tokenizers of this package put it."""
+    last = (src != config.pad_id).sum(dim=1, keepdim=True) - 1
+    _warn_unless(
+        src.gather(1, last) == config.eos_id, "source", "end", "eos_id", config
+    )
+
+
+def warn_without_bos(prompts: Tensor, config: Any) -> None:
+    """Warn of prompts without BOS at their start, where every target has it."""
+    _warn_unless(prompts[:, :1] == config.bos_id, "prompt", "begin", "bos_id", config)
+
+
+def _warn_unless(right: Tensor, name: str, verb: str, token: str, config: Any) -> None:
+    if not right.all():
+        row = int((~right).nonzero()[0, 0]) + 1
+        warnings.warn(
+            f"{name} {row} of {len(right)} does not {verb} with {token}={getattr(config, token)}, so most "
+            f"models compute something else; add it, as a Tokenizer does, unless yours was trained without",
+            stacklevel=3,
+        )
 
 
 def _skips_values(x: Tensor) -> bool:

@@ -5,34 +5,54 @@ Every decoding method begins targets with BOS, and generates neither PAD nor BOS
 
 import math
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import Lock
+from threading import RLock
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
+from annotated_transformer.model.plain import OwnHook
 from annotated_transformer.model.transformer import Transformer
 
 NAN = "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
 
+_LOCK = RLock()  # an abandoned context may end while its thread begins another
+_EVALUATED: Counter[nn.Module] = Counter()  # contexts that have turned dropout off
+
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Disable dropout, gradients and compiled code, and restore their previous state afterwards."""
-    trained = [module for module in model.modules() if module.training]
-    for module in trained:
-        module.training = False
+    """Disable dropout, gradients and compiled code, and restore their previous state afterwards.
+
+    If contexts overlap, as in threads, the last one to end turns dropout on again.
+    """
+    with _LOCK:
+        trained = [
+            module
+            for module in model.modules()
+            if module.training or module in _EVALUATED
+        ]
+        for module in trained:
+            module.training = False
+        _EVALUATED.update(trained)
     try:
         with torch.no_grad(), calling_hooks():
             yield
     finally:
-        for module in trained:
-            module.training = True
+        with _LOCK:
+            for module in trained:
+                _EVALUATED[module] -= 1
+                if not _EVALUATED[module]:
+                    del _EVALUATED[module]
+                    module.training = True
 
 
 class _Uncompiled:
@@ -42,18 +62,18 @@ class _Uncompiled:
     """
 
     def __init__(self) -> None:
-        self.lock, self.inside = Lock(), 0
+        self.inside = 0
         self.begun: AbstractContextManager[object] = nullcontext()
 
     def __enter__(self) -> None:
-        with self.lock:
+        with _LOCK:
             if self.inside == 0:
                 self.begun = torch.compiler.set_stance("force_eager")
                 self.begun.__enter__()
             self.inside += 1
 
     def __exit__(self, *error: object) -> None:
-        with self.lock:
+        with _LOCK:
             self.inside -= 1
             if self.inside == 0:
                 self.begun.__exit__(None, None, None)
@@ -69,6 +89,24 @@ def calling_hooks() -> AbstractContextManager[object]:
     if torch.compiler.is_compiling():
         return nullcontext()  # of a caller, with the hooks that it registers
     return _UNCOMPILED
+
+
+@contextmanager
+def hooking(
+    register: Callable[..., RemovableHandle], hook: Callable[..., Any]
+) -> Iterator[None]:
+    """Register a hook inside the `with` block that runs in this thread alone.
+
+    Other threads use the model as if it had none: see `plain.any_hook`.
+    """
+    hook = OwnHook(hook)
+    with _LOCK:  # PyTorch may give two hooks of a module one number
+        handle = register(hook)
+    try:
+        with calling_hooks():
+            yield
+    finally:
+        handle.remove()
 
 
 def encode_sources(

@@ -4,10 +4,11 @@ A replaced module or method with the attribute `same_in_evaluation` counts as pl
 `torch.compile` wrapped counts as the one inside.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
+from threading import get_ident
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,35 @@ T = TypeVar("T", bound=nn.Module)
 hooks_of = attrgetter(
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
 )
+GLOBAL_HOOKS = [  # those that all modules have
+    hooks
+    for name, hooks in vars(nn.modules.module).items()
+    if name.startswith("_global_") and "hooks" in name
+]
+
+
+class OwnHook:
+    """A hook that runs in the thread that made it, and that the others do not have."""
+
+    def __init__(self, hook: Callable[..., Any]) -> None:
+        self.hook, self.thread = hook, get_ident()
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run the hook if this is its thread."""
+        return self.hook(*inputs) if self.runs_here() else None
+
+    def runs_here(self) -> bool:
+        """Return whether this is the hook's thread."""
+        return self.thread == get_ident()
+
+
+def any_hook(*hooks: Mapping[int, object]) -> bool:
+    """Return whether PyTorch's tables have a hook that runs in this thread."""
+    return any(
+        not isinstance(hook, OwnHook) or hook.runs_here()
+        for table in hooks
+        for hook in list(table.values())  # another thread may add one
+    )
 
 
 class NotPlain(ValueError):
@@ -29,6 +59,15 @@ def refuse_changed(
     """Raise NotPlain if there are `changes`; `because` ends the message."""
     for change in changes(module, kind, *methods):
         raise NotPlain(f"{name} {change}, {because}")
+
+
+def refuse_hooks(model: nn.Module, because: str) -> None:
+    """Raise NotPlain if the model has hooks, which may change its results; `because` ends the message."""
+    if any_hook(*GLOBAL_HOOKS):
+        raise NotPlain(f"all modules have hooks, {because}")
+    for name, module in model.named_modules():
+        if any_hook(*hooks_of(module)):
+            raise NotPlain(f"{plain_name(name) or 'the model'} has hooks, {because}")
 
 
 def unwrap(module: T) -> T:
@@ -49,7 +88,7 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
     """
     module = unwrap(module)
     lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
-    return lost + ["has hooks"] * any(hooks_of(module))
+    return lost + ["has hooks"] * any_hook(*hooks_of(module))
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:

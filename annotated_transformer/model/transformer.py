@@ -1,5 +1,6 @@
 """The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,18 @@ from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
-from annotated_transformer.model.id_checks import unfit_batch
+from annotated_transformer.model.id_checks import (
+    unfit_batch,
+    unmasked_source,
+    unmasked_target,
+)
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
+from annotated_transformer.model.masks import (
+    Mask,
+    causal_mask,
+    decoder_mask,
+    padding_mask,
+)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import (
     AddNorm,
@@ -95,15 +105,23 @@ class Transformer(nn.Module):
         tgt_mask = decoder_mask(tgt, self.config.pad_id)
         return self.decode(tgt, memory, tgt_mask, src_mask)
 
+    @refuses(unmasked_source)
     def encode(
         self,
         src: Int[Tensor, "batch src_tokens"],
         src_mask: Mask | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
-        """Return the memory: the encoder's output, to which the decoder attends."""
+        """Return the memory: the encoder's output, to which the decoder attends.
+
+        Without a mask, each token attends to all others.
+
+        Raises:
+            ValueError: If a source has padding, and there is no mask.
+        """
         memory: Tensor = self.encoder(self.embed(src), src_mask)
         return memory
 
+    @refuses(unmasked_target)
     def decode(
         self,
         tgt: Int[Tensor, "batch tgt_tokens"],
@@ -111,7 +129,14 @@ class Transformer(nn.Module):
         tgt_mask: Mask | None = None,
         memory_mask: Mask | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
-        """Return the decoder's output, from which `logits` computes the logits."""
+        """Return the decoder's output, from which `logits` computes the logits.
+
+        Without `tgt_mask`, each token attends to all others, later ones included. Without
+        `memory_mask`, each attends to all of the memory: give it if a source has padding.
+
+        Raises:
+            ValueError: If a target has padding, and there is no mask for it.
+        """
         hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)
         return hidden
 
@@ -162,6 +187,8 @@ class _Parts:
 
     def __init__(self, config: TransformerConfig) -> None:
         self.config = config
+        if config.attention == "fused":
+            _warn_of_edited_attention()
 
     def positions(self) -> nn.Module:
         c = self.config
@@ -206,3 +233,18 @@ class _Parts:
 
     def final_norm(self) -> LayerNorm | None:
         return LayerNorm(self.config.d_model) if self.config.has_final_norm else None
+
+
+def _warn_of_edited_attention() -> None:
+    """Warn if the formula of `ScaledDotProductAttention` was edited: the kernel has its own."""
+    numbers = torch.arange(3 * 2 * 5 * 7, dtype=torch.float64, device="cpu").sin()
+    query, key, value = numbers.view(3, 2, 5, 7)
+    mask = causal_mask(5, query.device)
+    kinds = ATTENTIONS["scaled_dot_product"](), ATTENTIONS["fused"]()
+    ours, kernel = (attention(query, key, value, mask) for attention in kinds)
+    if not torch.allclose(ours, kernel, rtol=0, atol=1e-9):
+        warnings.warn(
+            "attention='fused' computes what PyTorch's kernel does, and not the formula of "
+            "ScaledDotProductAttention, which was edited; leave it out to compute with your formula",
+            stacklevel=1,  # one line, however many models are built
+        )

@@ -17,6 +17,7 @@ class BiasedAttention(nn.Module):
     """
 
     cacheable = True  # the last query gets the same alone as with the others
+    counts_distances = True  # so it is refused in cross-attention
 
     def __init__(self, bias: nn.Module) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.kinds import refuses_other_kinds
+from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
@@ -49,6 +50,7 @@ def continue_text(
             f"a prompt of {tuple(prompt.shape)} is empty or has padding (pad_id={config.pad_id}); "
             f"give prompts of one length, each with bos_id={config.bos_id} at least"
         )
+    warn_without_bos(prompt, config)
     ids, ended = prompt, torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
     with evaluating(model):
         texts = DecoderOnlyCache(model, len(prompt))

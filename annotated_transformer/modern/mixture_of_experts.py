@@ -6,7 +6,7 @@ Experts*, 2024, arXiv:2401.04088.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.inference import hooking
 
 
 class Routing(NamedTuple):
@@ -93,12 +94,11 @@ def observed_routing(model: nn.Module) -> Iterator[list[Routing]]:
     """Yield a list to which each router in the model appends what it returns."""
     found: list[Routing] = []
     routers = [module for module in model.modules() if isinstance(module, Router)]
-    hooks = [x.register_forward_hook(lambda _, inputs, routing: found.append(routing)) for x in routers]
-    try:
+    with ExitStack() as hooks:
+        for router in routers:
+            hook = hooking(router.register_forward_hook, lambda _, inputs, routing: found.append(routing))
+            hooks.enter_context(hook)
         yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def parameters_per_token(model: nn.Module) -> int:

@@ -84,6 +84,7 @@ class RotaryAttention(nn.Module):
     """
 
     cacheable = True  # the last query gets the same alone as with the others
+    counts_distances = True  # so it is refused in cross-attention
 
     def __init__(self, positions: RotaryPositions, attention: nn.Module | None = None) -> None:
         """Take the rotation, and the attention that follows."""

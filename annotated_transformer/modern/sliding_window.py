@@ -29,6 +29,7 @@ class SlidingWindowAttention(nn.Module):
     """
 
     cacheable = True  # the last query gets the same alone as with the others
+    counts_distances = True  # so it is refused in cross-attention
 
     def __init__(self, window: int, attention: nn.Module | None = None) -> None:
         """Take the window, which counts the token itself, and the attention that follows."""

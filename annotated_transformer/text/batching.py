@@ -1,6 +1,7 @@
 """Batches of pairs of similar length, with padding: section 5.1 of the paper, the chapter on training."""
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import torch
 from jaxtyping import Int
@@ -9,6 +10,7 @@ from torch import Tensor
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
+from annotated_transformer.whole_numbers import whole_number
 
 # Source ids … EOS, and BOS … target ids … EOS. A language model has no source, and a classifier one target.
 Pair = tuple[list[int], list[int]]
@@ -16,7 +18,16 @@ Pair = tuple[list[int], list[int]]
 
 @refuses_other_kinds
 def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
-    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
+    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS.
+
+    Raises:
+        ValueError: If a text begins with the code of a language that the tokenizer does not have.
+    """
+    places = product(range(len(texts)), (0, 1))
+    codes = {tokenizer.split_code(texts[row][side])[0]: (row, side) for row, side in places}
+    for code, (row, side) in codes.items():
+        if problem := tokenizer.code_problem(code):
+            raise ValueError(f"the {('source', 'target')[side]} of pair {row + 1} of {len(texts)} {problem}")
     src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
     return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 
@@ -140,7 +151,9 @@ def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Bat
 def check_encoded(src: list[int], tgt: list[int], name: str) -> None:
     """Refuse a pair that is not encoded, or has no target; `name` is what the message calls it."""
     for side in (src, tgt):
-        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
+        if not isinstance(side, list) or not all(
+            type(id_) is int or whole_number(id_) is not None for id_ in side
+        ):
             raise TypeError(
                 f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
             )

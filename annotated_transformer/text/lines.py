@@ -3,11 +3,13 @@
 import codecs
 import gzip
 import lzma
+import os
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+ARRIVING = 2**16  # bytes, as many as a pipe of Linux holds
 REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"
 UNPACK = "unpack it, or export its text"
@@ -56,6 +58,23 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     return lines
 
 
+def arriving_lines(handle: int, name: str) -> Iterator[list[str]]:
+    """Yield the lines of a pipe, given its file descriptor: those that have arrived, when no more wait.
+
+    Bytes that are not UTF-8 are decoded by "surrogateescape".
+    """
+    rest, begun = b"", False
+    while chunk := os.read(handle, ARRIVING):  # waits for the first byte only
+        if not begun:
+            _refuse_other_beginnings(chunk, name)
+            chunk, begun = chunk.removeprefix(codecs.BOM_UTF8), True
+        complete, newline, rest = (rest + chunk).rpartition(b"\n")
+        if newline:
+            yield complete.decode("utf-8", "surrogateescape").split("\n")
+    if rest:
+        yield [rest.decode("utf-8", "surrogateescape")]
+
+
 def list_problems(problems: Iterable[str], way_out: str) -> str:
     """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
     lines = list(problems)
@@ -85,9 +104,7 @@ def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, st
 
 def _refuse_other_formats(raw: bytes, name: str) -> None:
     """Refuse what would be bad in each line, and name the cause instead."""
-    for start, (kind, way_out) in OTHER_FORMATS.items():
-        if raw.startswith(start):
-            raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
+    _refuse_other_beginnings(raw, name)
     if raw.count(0) > raw.count(b"\n"):
         raise ValueError(f"{name} has {raw.count(0)} NUL bytes, which text does not have; give a text file")
     lines = raw.rstrip().split(b"\n")
@@ -97,6 +114,12 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
             f"{name} has carriage returns within its lines ({returns} in {len(lines)}), as old Macs ended "
             f"lines; convert these to line feeds"
         )
+
+
+def _refuse_other_beginnings(raw: bytes, name: str) -> None:
+    for start, (kind, way_out) in OTHER_FORMATS.items():
+        if raw.startswith(start):
+            raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
 
 
 def read_bytes(path: Path, member: str = "") -> bytes:

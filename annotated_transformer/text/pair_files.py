@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
+from annotated_transformer.whole_numbers import whole_number
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Table:
 
     def __post_init__(self) -> None:
         self._refuse_equal(*self.columns)
-        if any(isinstance(column, int) and column < 1 for column in self.columns):
+        if any(number is not None and number < 1 for number in map(whole_number, self.columns)):
             raise ValueError(
                 f"columns={self.columns}: columns are counted from 1; give the two numbers, or two names"
             )
@@ -129,15 +130,15 @@ class Table:
         ]
 
     def _place(self, column: int | str, names: list[str]) -> int:
-        if isinstance(column, int):
-            return column - 1
-        if (found := names.count(column)) != 1:
+        if (number := whole_number(column)) is not None:
+            return number - 1
+        if (found := names.count(str(column))) != 1:
             which = f"{found} columns" if found else "no column"
             raise ValueError(
                 f"the first line of {self.file} names {which} {column!r} (it has {', '.join(names)}); "
                 "give other columns, such as 1,2"
             )
-        return names.index(column)
+        return names.index(str(column))
 
     def _refuse_equal(self, first: int | str, second: int | str) -> None:
         if first == second:

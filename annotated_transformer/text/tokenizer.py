@@ -9,6 +9,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
+from annotated_transformer.whole_numbers import whole_number
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if that fails
@@ -95,7 +96,7 @@ class Tokenizer:
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
-        if not isinstance(vocab_size, int) or vocab_size > LARGEST:
+        if (whole_number(vocab_size) or LARGEST + 1) > LARGEST:
             raise ValueError(
                 f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose "
                 "a smaller one, such as the paper's 37,000"
@@ -171,6 +172,17 @@ class Tokenizer:
     def split_code(self, text: str) -> tuple[str, str]:
         """Return the code of a target language at the start of a source (here, none), and the rest."""
         return "", text
+
+    def code_problem(self, text: str) -> str:
+        """Return why the code of a target language at the start of a text is unknown, or an empty string."""
+        code, _ = self.split_code(text)
+        if not code or code in (vocabulary := self.vocabulary()):
+            return ""
+        known = [piece for piece in vocabulary if self.split_code(piece) == (piece, "")]
+        way_out = (
+            f"give another, such as {', '.join(known[:5])}" if known else "leave it out, since there is none"
+        )
+        return f"begins with {code}, which is no code of this model; {way_out}"
 
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""

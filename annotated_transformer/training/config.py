@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
+from annotated_transformer.whole_numbers import store_whole_numbers
 
 Kept = Literal["last", "best"]
 LIMITS = ("steps", "minutes", "patience")
@@ -55,6 +56,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
+        store_whole_numbers(self)
         if self.steps is None and self.minutes is None:
             raise ValueError("steps=None and minutes=None: training would never end; give one of them")
         for name in (*LIMITS, "batch_tokens", "accumulate", "warmup_steps", "max_lr", "clip_norm"):
@@ -110,6 +112,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail only after hours of training."""
+        store_whole_numbers(self)
         for name in ("pad_id", "bos_id", "eos_id"):
             if (given := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
                 raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")

@@ -13,14 +13,31 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from annotated_transformer.checkpointing.rank_0 import refuse_unjoined, started_processes
 from annotated_transformer.checkpointing.training_state_file import setting_changes
 from annotated_transformer.text.batching import Batch
 
 
 @contextmanager
 def join_process_group() -> Iterator["ProcessGroup"]:
-    """Join the process group that torchrun started, if it started one."""
-    if not dist.is_torchelastic_launched():
+    """Join the processes that torchrun, or another launcher, has started; alone, change nothing.
+
+    All of them run the same program. Inside the `with` block, `train` and `train_from_recipe` share each
+    batch among them, for a `TrainableModel`, too::
+
+        with join_process_group() as group:
+            train(model, pairs, config, generator=torch.Generator().manual_seed(0))
+            if group.rank == 0:
+                save("model", model, tokenizer)
+
+    `torchrun --nproc-per-node=2 program.py` starts two. In a group that the program has initialized itself,
+    the context is that group, and does not end it.
+
+    Raises:
+        ConnectionError: If another process has ended.
+    """
+    alone = not dist.is_torchelastic_launched() and started_processes() == 1
+    if alone or dist.is_initialized():
         yield ProcessGroup()
         return
     cuda = torch.cuda.is_available() and dist.is_nccl_available()
@@ -54,7 +71,12 @@ class ProcessGroup:
     """
 
     def __init__(self) -> None:
-        """Read rank and world size from `torch.distributed`, if it is initialized."""
+        """Read rank and world size from `torch.distributed`, if it is initialized.
+
+        Raises:
+            RuntimeError: If several processes were started, and this one has not joined the others.
+        """
+        refuse_unjoined()
         initialized = dist.is_initialized()
         self.rank = dist.get_rank() if initialized else 0
         self.world_size = dist.get_world_size() if initialized else 1

@@ -21,7 +21,7 @@ def is_over(config: TrainingConfig, progress: Progress) -> bool:
 
 
 def is_out_of_patience(config: TrainingConfig, progress: Progress) -> bool:
-    """Return whether the validation loss has not become lower in the last `config.patience` epochs."""
+    """Return whether no model was better than the best in the last `config.patience` epochs."""
     if config.patience is None or progress.best_loss is None:
         return False
     return progress.epoch - progress.best_epoch >= config.patience

@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, get_args
 
+from annotated_transformer.checkpointing.training_state_file import Mode
 from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.trainable import AnyModel, is_transformer
@@ -17,7 +18,7 @@ from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
 
 Criterion = Callable[[Any], float]
-"""Returns a number for a model, the lower the better."""
+"""Returns a number for a model: the lower the better, or with `mode="max"` the higher."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class EpochMetrics:
             change: not comparable with `validation_loss`.
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
         criterion: What the given criterion returned, if there was one.
-        best_epoch: The epoch with the lowest criterion, or validation loss without one, so far.
+        best_epoch: The epoch with the best criterion, or the lowest validation loss without one, so far.
         label_smoothing: The smoothing of `training_loss`; some results of the book's benchmarks lack it.
         lr: The last learning rate.
         gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
@@ -77,6 +78,7 @@ def epoch_metrics(
     training: list[Batch],
     stopwatch: Stopwatch,
     criterion: Criterion | None = None,
+    mode: Mode = "min",
 ) -> EpochMetrics:
     """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
@@ -86,7 +88,7 @@ def epoch_metrics(
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
     loss = state.group.broadcast(loss)  # all ranks compare the same number with the best one
     number = None if criterion is None else state.group.broadcast(_judge(state.model, criterion))
-    best = progress.is_best(loss if number is None else number)
+    best = progress.is_best(loss if number is None else number, mode)
     best_epoch = progress.epoch + 1 if best else progress.best_epoch
     return EpochMetrics(
         step=progress.step,
@@ -112,6 +114,16 @@ def _judge(model: AnyModel, criterion: Criterion) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the criterion returned {returned!r} for the model; return a finite number")
     return number
+
+
+def refuse_mode(mode: str, criterion: object) -> None:
+    """Refuse a mode that does not exist, or that would keep the model with the highest validation loss."""
+    if mode not in get_args(Mode):
+        raise ValueError(f'mode={mode!r} is neither "min" nor "max"; give one of them')
+    if mode == "max" and criterion is None:
+        raise ValueError(
+            'mode="max" would prefer the highest validation loss; give a criterion, or leave it out'
+        )
 
 
 def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:

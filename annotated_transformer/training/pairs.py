@@ -1,6 +1,6 @@
 """The pairs to train on: those of each epoch, and which pairs do not fit a model: the chapter on training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
@@ -11,6 +11,8 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
+
+NOTABLE = 0.01  # a share of pairs, since short sentences may occur twice in any corpus
 
 
 @refuses_other_kinds
@@ -62,6 +64,19 @@ def _refuse_other_ids(config: TransformerConfig, ids: list[int], name: str) -> N
             f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
             f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
         )
+
+
+def overlap_warning(training: Iterable[Hashable], validation: Sequence[Hashable]) -> str | None:
+    """Return a warning if at least `NOTABLE` of the validation pairs are training pairs."""
+    known = set(training)
+    both = sum(pair in known for pair in validation)
+    if both == 0 or both < NOTABLE * len(validation):
+        return None
+    return (
+        f"{both} of {len(validation)} validation pairs ({both / len(validation):.0%}) are training pairs: "
+        f"the validation loss, and what is chosen by it (keep='best', patience), says too little about new "
+        f"sentences; remove these pairs from one of the two"
+    )
 
 
 def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, batch_tokens: int) -> None:

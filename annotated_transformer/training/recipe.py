@@ -12,7 +12,7 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
-from annotated_transformer.checkpointing.training_state_file import Progress
+from annotated_transformer.checkpointing.training_state_file import Mode, Progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
@@ -23,8 +23,8 @@ from annotated_transformer.training.config import Recipe as Recipe
 from annotated_transformer.training.config import refuse_seed
 from annotated_transformer.training.limits import is_out_of_patience
 from annotated_transformer.training.loss import mean_loss
-from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
-from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
+from annotated_transformer.training.metrics import EpochMetrics, collapse_warning, refuse_mode
+from annotated_transformer.training.pairs import overlap_warning, refuse_long_pairs, training_pairs
 from annotated_transformer.training.schedule import warm_up_warning
 from annotated_transformer.training.trainer import NEEDS_VALIDATION, epochs_of, train_steps
 
@@ -39,6 +39,7 @@ def train_from_recipe(
     start: Path | None = None,
     device: torch.device | str = "cpu",
     criterion: Callable[[Transformer, Tokenizer], float] | None = None,
+    mode: Mode = "min",
     save_seconds: float = 180.0,
     stop: Callable[[], bool] = lambda: False,
     log: Callable[[object], object] = lambda message: None,
@@ -58,18 +59,21 @@ def train_from_recipe(
         start: Folder of a model whose tokenizer and weights to start from.
         device: Where to train.
         criterion: What to keep the best model by, and to be patient about, instead of the validation loss: a
-            function of the model and its tokenizer, the lower the better.
+            function of the model and its tokenizer.
+        mode: Whether the lowest number is the best ("min"), or the highest ("max"), as with BLEU.
         save_seconds: Longest time between two saves of the state.
         stop: See `train`.
         log: Called with the metrics of each epoch, and with messages.
 
     Raises:
         TrainingStopped: If `stop` returned True; the state is saved in the folder.
+        RuntimeError: If torchrun started several processes and `join_process_group` was not called.
         ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
-            of another shape, if there is no validation split and the recipe compares validation losses, or
-            if `seed` has more than 32 bits.
+            of another shape, if there is no validation split and the recipe compares validation losses, if
+            `mode` is not one of the two, or if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
+    refuse_mode(mode, criterion)
     if criterion is None:
         _refuse_no_validation(recipe, corpus)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
@@ -106,14 +110,16 @@ def train_from_recipe(
         generator=torch.Generator().manual_seed(seed),
         validation=validation,
         criterion=None if criterion is None else wraps(criterion)(judge),
+        mode=mode,
         run_directory=run_directory,
         stop=stop,
     )
-    judged = "validation loss" if criterion is None else "criterion"
+    extreme = "highest" if mode == "max" else "lowest"
+    judged = f"{'validation loss' if criterion is None else 'criterion'} was {extreme}"
     report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
     metrics, kept = None, 0
     with run_directory, closing(updates):
-        report.before()
+        report.before(overlap_warning(corpus.splits["train"], texts or []))
         for metrics in epochs_of(updates):
             report.epoch(metrics)
             best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
@@ -122,7 +128,7 @@ def train_from_recipe(
                 metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average, best=best
             )
         if metrics is None:
-            kept = _save_last(run_directory, model, tokenizer, recipe, judge)
+            kept = _save_last(run_directory, model, tokenizer, recipe, judge, mode)
         report.after(run_directory.progress)
         return kept or run_directory.progress.best_step
 
@@ -135,7 +141,9 @@ class _Report:
         self.config, self.norm, self.log = recipe.training, recipe.shape.norm, log
         self.collapsed = False
 
-    def before(self) -> None:
+    def before(self, overlap: str | None) -> None:
+        if overlap is not None:
+            self.log(f"warning: {overlap}")
         steps, warmup_steps = self.config.steps, self.config.warmup_steps
         if steps is not None and steps < warmup_steps:
             self.log(warm_up_warning(steps, warmup_steps))
@@ -149,8 +157,8 @@ class _Report:
     def after(self, progress: Progress) -> None:
         if is_out_of_patience(self.config, progress):
             self.log(
-                f"stopped early (patience={self.config.patience!r}): the {self.judged} was "
-                f"lowest at the end of epoch {progress.best_epoch}"
+                f"stopped early (patience={self.config.patience!r}): the {self.judged} "
+                f"at the end of epoch {progress.best_epoch}"
             )
         known = self.config.steps is not None and self.config.steps < self.config.warmup_steps
         if progress.step < self.config.warmup_steps and not known:
@@ -163,12 +171,13 @@ def _save_last(
     tokenizer: Tokenizer,
     recipe: Recipe,
     judge: Callable[[Transformer], float],
+    mode: Mode,
 ) -> int:
     """Save the model of a run that had nothing left to train, and return its step; `average` may be new."""
     progress, average = run_directory.progress, recipe.average
     best = recipe.keep == "last"
     if progress.batch:  # killed within an epoch, where the new limits end the run
-        best = best or progress.is_best(judge(model))
+        best = best or progress.is_best(judge(model), mode)
         last = progress.epoch + 1
         run_directory.save_model(last, model, tokenizer, average=average, keep=last, best=best)
     elif best:

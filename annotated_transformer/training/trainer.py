@@ -16,7 +16,7 @@ from tqdm import tqdm
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state_file import Progress
+from annotated_transformer.checkpointing.training_state_file import Mode, Progress
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, is_transformer
@@ -25,8 +25,8 @@ from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
-from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics
-from annotated_transformer.training.pairs import check_fit
+from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics, refuse_mode
+from annotated_transformer.training.pairs import check_fit, overlap_warning
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
@@ -76,6 +76,7 @@ def train(
     generator: torch.Generator | None = None,
     validation: list[Pair] | None = None,
     criterion: Criterion | None = None,
+    mode: Mode = "min",
     log: Callable[[EpochMetrics], object] = lambda metrics: None,
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -93,7 +94,8 @@ def train(
             Dropout draws from torch's global generator.
         validation: Pairs to compute the validation loss on, after each epoch.
         criterion: What to call a model best by, and to be patient about, instead of the validation loss: a
-            function that returns a number for the model, the lower the better. For BLEU, return its negative.
+            function that returns a number for the model.
+        mode: Whether the lowest number is the best ("min"), or the highest ("max"), as with BLEU.
         log: Called with the metrics of each epoch.
         run_directory: Where to save the state of the training run, and to resume it from. No model is written
             there: `save` writes one, with its tokenizer.
@@ -101,11 +103,12 @@ def train(
 
     Raises:
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
+        RuntimeError: If torchrun started several processes and `join_process_group` was not called.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
         ValueError: If the pairs do not fit the model, there are neither
             validation pairs nor a criterion and `config` has `patience`, the criterion returns no finite
-            number, `config.fast` is set and the accelerated path would compute something else, or the run
-            directory belongs to another run.
+            number, `mode` is not one of the two, `config.fast` is set and the accelerated path would compute
+            something else, or the run directory belongs to another run.
     """
     updates = train_steps(
         model,
@@ -114,6 +117,7 @@ def train(
         generator=generator,
         validation=validation,
         criterion=criterion,
+        mode=mode,
         run_directory=run_directory,
         stop=stop,
     )
@@ -143,6 +147,7 @@ def train_steps(
     generator: torch.Generator | None = None,
     validation: list[Pair] | None = None,
     criterion: Criterion | None = None,
+    mode: Mode = "min",
     run_directory: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[Update, None, None]:
@@ -150,6 +155,7 @@ def train_steps(
 
     Between two updates, the caller may look at the model, evaluate it, or leave the loop.
     """
+    refuse_mode(mode, criterion)
     if config.patience is not None and validation is None and criterion is None:
         raise ValueError(f"patience={config.patience!r} {NEEDS_VALIDATION}")
     if generator is None:
@@ -160,10 +166,12 @@ def train_steps(
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
+    if validation is not None and not callable(pairs):
+        _warn_of_overlap(pairs, validation)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator)
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
-        identity = _identity(state, first, config, criterion)
+        identity = _identity(state, first, config, criterion, mode)
         limits = {name: getattr(config, name) for name in LIMITS}
         state.group.refuse_unequal(
             {**(run_directory.identity if run_directory else {}), **identity, **limits}
@@ -197,10 +205,11 @@ def train_steps(
                     if run_directory is not None and state.group.broadcast(run_directory.is_due()):
                         run_directory.save(state.to_saved())
                     yield made
-                metrics = epoch_metrics(state, config, held_out, batches, stopwatch, criterion)
+                metrics = epoch_metrics(state, config, held_out, batches, stopwatch, criterion, mode)
                 yield dataclasses.replace(made, metrics=metrics)
                 if state.progress.batch == len(batches):
-                    state.end_epoch(metrics.validation_loss if criterion is None else metrics.criterion)
+                    judged = metrics.validation_loss if criterion is None else metrics.criterion
+                    state.end_epoch(judged, mode)
                 if run_directory is not None:
                     run_directory.report(dataclasses.asdict(metrics))
                     run_directory.save(state.to_saved())
@@ -246,6 +255,12 @@ def _validation_batches(
         return None
     check_fit(model, pairs, kind="validation pair")
     return _batches(model, pairs, config)
+
+
+def _warn_of_overlap(pairs: list[Pair], validation: list[Pair]) -> None:
+    known, held_out = ([(tuple(src), tuple(tgt)) for src, tgt in each] for each in (pairs, validation))
+    if warning := overlap_warning(known, held_out):
+        warnings.warn(warning, stacklevel=4)
 
 
 def _batches(
@@ -368,7 +383,11 @@ def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], con
 
 
 def _identity(
-    state: TrainingState, pairs: list[Pair], config: TrainingConfig, criterion: Criterion | None
+    state: TrainingState,
+    pairs: list[Pair],
+    config: TrainingConfig,
+    criterion: Criterion | None,
+    mode: Mode,
 ) -> dict[str, object]:
     """Return the settings that two sessions of one training run must have in common."""
     drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
@@ -377,4 +396,6 @@ def _identity(
         group["model"] = type(unwrap(state.model)).__qualname__
     if criterion is not None:
         group["criterion"] = getattr(criterion, "__qualname__", type(criterion).__qualname__)
+    if mode != "min":
+        group["mode"] = mode
     return drawn | group | config.resume_key() | config_fields(state.model.config)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.training_state_file import Progress, SavedState
+from annotated_transformer.checkpointing.own_code import source_digest
+from annotated_transformer.checkpointing.training_state_file import Mode, Progress, SavedState
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.training.distributed import ProcessGroup
@@ -29,6 +30,7 @@ class TrainingState:
         group: The processes that train the model.
         order: State of `generator` from which this epoch's order is drawn.
         progress: How far it has come.
+        code: A digest of the source that computes it.
     """
 
     model: AnyModel
@@ -37,30 +39,32 @@ class TrainingState:
     group: ProcessGroup = field(default_factory=ProcessGroup)
     order: Tensor = field(init=False)
     progress: Progress = field(default_factory=Progress)
+    code: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
+        self.code = source_digest(self.model)  # now: the files may be edited while it runs
 
     @property
     def device(self) -> torch.device:
         """The device of the model."""
         return next(self.model.parameters()).device
 
-    def end_epoch(self, validation_loss: float | None = None) -> None:
+    def end_epoch(self, judged: float | None = None, mode: Mode = "min") -> None:
         """Count the epoch, and start the next one from the current state of the generator."""
         self.order = self.generator.get_state()
         done = self.progress
         best: dict[str, Any] = {
             name: getattr(done, name) for name in ("best_loss", "best_epoch", "best_step")
         }
-        if validation_loss is not None and done.is_best(validation_loss):
-            best = {"best_loss": validation_loss, "best_epoch": done.epoch + 1, "best_step": done.step}
+        if judged is not None and done.is_best(judged, mode):
+            best = {"best_loss": judged, "best_epoch": done.epoch + 1, "best_step": done.step}
         self.progress = Progress(done.step, done.epoch + 1, seconds=done.seconds, **best)
 
     def to_saved(self) -> SavedState:
         """Return what a checkpoint stores; every rank has to call this."""
-        return SavedState(self.tensors(), replace(self.progress))
+        return SavedState(self.tensors(), replace(self.progress), self.code)
 
     def restore(self, saved: SavedState) -> None:
         """Set everything to what `to_saved` returned."""

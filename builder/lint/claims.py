@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.claim_values import QUOTE, ROLE, checks_in, parse_cell
+from builder.claim_values import NAME_EACH, QUOTE, ROLE, checks_in, parse_cell
 from builder.lint.source import READERS, Part, Source, parse_source
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -46,7 +46,7 @@ def named(chapter: Source) -> Iterator[str]:
                     yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
         if count != len(part.claims):
             named = f":claims: [{', '.join(part.claims)}]"
-            yield f"line {part.line}: a cell with {count} claims has the option {named}"
+            yield f"line {part.line}: a cell with {count} claims has the option {named}; {NAME_EACH}"
         for name in part.claims:
             if not NAME.fullmatch(name):
                 yield f"{name!r} cannot be an anchor; name claims by lowercase words joined by hyphens"

@@ -4,7 +4,7 @@ A number looks measured if it has a decimal point and at least two significant d
 with two: 0.67, 1.08, 41.36, 44 %. Constants (0.1, 1e-9, 1.5, 0.25, 50 %) and whole numbers do not. A
 number that looks measured passes if
 
-- a cell of the chapter prints it, with at least as many digits,
+- a cell of the chapter prints it, with at least as many digits (44 % as 0.44 or 44 %, but not as 44),
 - or the chapter's code contains it: 0.98 in the prose is the 0.98 of the code,
 - or its sentence has a {cite} or the word "paper", which marks a quoted number; for a table, its row or the
   paragraph above has one,
@@ -43,7 +43,7 @@ UNGROUPED = re.compile(r"(?<![\w.,#/])(?:\d{5,}|\d{2,3}(?:[ \u00a0\u2009\u202f]\
 ID = re.compile(
     r"\b(?:arXiv|commit|ids?|issues?|ports?|seeds?)[\s:]+\d+(?:(?:,\s*| and | to |–)\d+)*", re.IGNORECASE
 )
-DATA = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+DATA = re.compile(r"(-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?)(\s?%)?")
 
 
 def measured(number: str) -> bool:
@@ -117,10 +117,9 @@ def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
 
 
 def has_source(number: str, known: set[Decimal], typed: set[Decimal]) -> bool:
-    """Return whether a number is typed on purpose, or a known one, rounded; a percentage may be a share."""
-    value = Decimal(number.rstrip("% \\").replace(",", ""))
-    scales = (1, 100) if "%" in number else (1,)
-    return value in typed or any(_rounds(other * scale, value) for other in known for scale in scales)
+    """Return whether a number is typed on purpose, or a known one, rounded; a percentage is a share."""
+    value, scale = Decimal(number.rstrip("% \\").replace(",", "")), 100 if "%" in number else 1
+    return value in typed or any(_rounds(other * scale, value) for other in known)
 
 
 def _rounds(other: Decimal, value: Decimal) -> bool:
@@ -129,7 +128,7 @@ def _rounds(other: Decimal, value: Decimal) -> bool:
 
 
 def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
-    """Return the numbers in a notebook's outputs; for figures, only those that code has computed."""
+    """Return the numbers in outputs, percentages as shares; of figures, those that code has computed."""
     values: set[Decimal] = set()
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -140,7 +139,8 @@ def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
                 text = json.dumps(figure["frames"], ensure_ascii=False)
                 for words in _literals(parse_cell("".join(cell["source"]))):
                     text = text.replace(words, " ") if re.search(r"\d", words) else text
-            values |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
+            for number, percent in DATA.findall(text):
+                values.add(Decimal(number.replace(",", "")) / (100 if percent else 1))
     return values
 
 

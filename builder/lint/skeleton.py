@@ -10,6 +10,7 @@ from builder.handbook import KINDS as SEEN
 from builder.handbook import SYMPTOMS, divided, entries
 from builder.lint.cells import cells, weight
 from builder.lint.source import READERS, Source, parse_source
+from builder.words import BLANK, FENCE
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
@@ -31,6 +32,7 @@ EXERCISES = range(5, 8)
 KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
+SHADE = re.compile(r"\b(?:dark|bright|black|white|pale|lighter)\w*", re.IGNORECASE)
 SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer")
 
 
@@ -157,6 +159,9 @@ def figures(chapter: Source) -> Iterator[str]:
             yield f"there is no figure {number}, but {words!r} links to it"
         elif re.search(r"\d", words) and number not in words:
             yield f"{words!r} links to figure {number}"
+    for words in FENCE.finditer(chapter.prose):
+        if shade := SHADE.search(BLANK.split(words["text"].strip())[-1]):
+            yield f"the caption of figure {words['number']} says {shade[0]!r}, false in light or dark mode"
     if chapter.number is None:
         return
     if "show_slider(" not in code:

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 import pytest
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.drawing.figures import digest, new_figure, show_figure, words_digest
+from annotated_transformer.book.drawing.captions import digest
+from annotated_transformer.book.drawing.figures import new_figure, show_figure, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))

@@ -124,6 +124,7 @@ def test_law_a_stub_fails_the_solution_passes_and_each_declared_mistake_is_named
     name = check.__name__.removeprefix("check_")
     assert "is still empty" in verdict(*answers["exercise", name]).message
     assert verdict(*answers["solution", name]) == Verdict(True, check.shows)
+    assert check.exported()["shows"] == check.shows  # no two mistakes collide
     for name, answer in check.asked().items():
         for gives, why in answer.named():
             assert as_given(check, {name: gives}).message.endswith(f"the answer is not {gives}. {why}")

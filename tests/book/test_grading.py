@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.book import grading
-from annotated_transformer.book.grading import grade
+from annotated_transformer.book.grading import grade, starter_digest
 from builder.book import Book
 from builder.chapters import written
-from builder.reader import mark
 from builder.site.notebooks import without_solutions
-from builder.staleness import unexecuted
+from builder.staleness import exercise_table, unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = written(ROOT, "[0-9]*")
@@ -29,6 +28,7 @@ def check(root):
     wrong = "✗ Not yet: it\\n  is not 2.\\n  (The inputs of this call are in _.)"
     return Verdict("✓ a root is a power.\\n  It is 0.5." if right else wrong)
 """
+IMPORT = "try: from annotated_transformer.book import checks\nexcept ImportError: import checks"
 CHECK = "checks.check_root(root)"
 STUB = f"def root(x):\n    raise NotImplementedError('your turn')\n\n\n{CHECK}"
 RIGHT = f"def root(x): return x ** 0.5\n{CHECK}"
@@ -41,7 +41,7 @@ def own(source, id):
 
 
 def code(source, id="", kind="code"):
-    metadata = {"exercise": mark(id, own(STUB, id))} if id else {}
+    metadata = {"exercise": {"id": id}} if id else {}
     return {
         "cell_type": kind,
         "source": own(source, id),
@@ -51,20 +51,18 @@ def code(source, id="", kind="code"):
     }
 
 
-def text(id):
-    return {"cell_type": "markdown", "source": f"### Exercise {id}", "metadata": {"exercise": mark(id)}}
-
-
-def write(path, *cells, **metadata):
-    cells = [code("import checks"), *(code(cell) if isinstance(cell, str) else cell for cell in cells)]
+def graded(folder, *cells, ids=("3.2",), seconds=60.0, **metadata):
+    """Grade a notebook with these cells, where the book has the exercises `ids`."""
+    cells = [code(IMPORT), *(code(cell) if isinstance(cell, str) else cell for cell in cells)]
     notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
+    path, table = folder / "mine.ipynb", folder.with_suffix(".json")
     path.with_name("checks.py").write_text(CHECKS, encoding="utf-8")
     path.write_text(json.dumps(notebook), encoding="utf-8")
-    return path
-
-
-def graded(folder, *cells, seconds=60.0, **metadata):
-    return asyncio.run(grade(write(folder / "mine.ipynb", *cells, **metadata), seconds))
+    rows = {id: [own(CHECK, id), starter_digest(own(STUB, id))] for id in ids}
+    table.write_text(json.dumps({"1": rows, "9": {"9.1": ["", ""]}}), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grading, "TABLE", table)
+        return asyncio.run(grade(path, seconds))
 
 
 def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monkeypatch):
@@ -72,6 +70,7 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
     (tmp_path / "other.ipynb").write_text("{}")
     monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
     monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
+    monkeypatch.setattr(grading, "needed", lambda sources, places: [*range(max(places) + 1)])
     others = [
         "import os, sys, time\nfound = {*os.listdir()} - {'__pycache__'}",
         "assert found == {'checks.py', 'mine.ipynb', 'results.txt'}",
@@ -110,7 +109,11 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 10 s"),
         "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
-        "1.8": (text("1.8"), "not graded", "no cell calls checks.check_1_8(root); copy the exercise's cell"),
+        "1.8": (
+            code("# 1.8", kind="markdown"),
+            "not graded",
+            "no cell calls checks.check_1_8(root); copy the exercise's cell",
+        ),
         "2.1": (code(f"{RIGHT}\nchecks.check_other(root)", "2.1"), "not graded", "its check shows nothing; "),
         "2.2": (code(own(RIGHT, "2.2")), "yes", PRAISE),  # in a cell without a mark
         "2.3": (
@@ -126,23 +129,48 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "2.5": (code(RIGHT, "2.5"), "not graded", "cell 13 ended Python: import os; os._exit(3)"),
         "2.6": (code(STUB, "2.6"), "empty", ""),
     }
-    checks = {id: own(CHECK, id) for id in rows}
-    found = graded(tmp_path, *(cell for cell, *_ in rows.values()), seconds=10.0, exercises=checks)
+    cells = [cell for cell, *_ in rows.values()]
+    found = graded(tmp_path, *cells, ids=rows, seconds=10.0, exercises=[*rows, "1.99"])
+    assert found.pop() == ("1.99", "not graded", "the installed version of the book has no such exercise")
     assert [row[:2] for row in found] == [(id, state) for id, (_, state, _) in rows.items()]
     for (id, _, said), (_, _, message) in zip(found, rows.values(), strict=True):
         assert said.startswith(message), id
 
 
-def test_law_an_answer_may_be_split_or_copied_and_the_first_error_is_named(tmp_path):
+def test_law_an_answer_may_be_split_or_copied_and_the_first_error_that_matters_is_named(tmp_path):
     halves = [code("half = 1 / 2", "3.2"), code(RIGHT.replace("0.5", "half"), "3.2")]
-    assert graded(tmp_path, "1 / 0", *halves) == [("3.2", "yes", PRAISE)]
-    copied = [code(RIGHT, "3.2"), code(STUB.replace("your turn", "later"), "3.2")]
-    ((_, state, said),) = graded(tmp_path, "1 / 0", *copied)
+    assert graded(tmp_path, "half = 1 / 0", *halves) == [("3.2", "yes", PRAISE)]
+    copied = [code(RIGHT, "3.2"), code(STUB.replace("your turn", "{half}").replace("'{", "f'{"), "3.2")]
+    ((_, state, said),) = graded(tmp_path, "half = 2\nhalf / 0", "1 / 0", *copied)
     assert (state, said) == (
         "no",
-        "your code stopped with NotImplementedError: later "
+        "your code stopped with NotImplementedError: 2 "
         "(Cell 2 stopped with ZeroDivisionError: division by zero)",
     )
+    stopped, wrong = code(f"1 / 0\n{CHECK}", "3.1"), code(RIGHT.replace("0.5", "2"), "3.2")
+    assert graded(tmp_path, stopped, wrong, ids=("3.1", "3.2"))[1] == ("3.2", "no", "it is not 2.")
+
+
+LINES = (
+    "half = [2]",
+    "hidden = lambda x: x ** 0.5",
+    "half[0] = 0.5",
+    "import random; random.seed(1)",
+    "x = [2]",
+)
+
+
+def test_law_what_judges_an_answer_and_what_it_needs_does_not_come_from_the_notebook(tmp_path):
+    other = code(own(RIGHT, "3.1"), "3.2")
+    other["metadata"]["exercise"] |= {"check": own(CHECK, "3.1"), "starter": starter_digest("")}
+    log = tmp_path.with_suffix(".log")
+    cells = [f"open({str(log)!r}, 'a').write('{place}')\n{line}" for place, line in enumerate(LINES)]
+    rows = graded(tmp_path, other, *cells, code(RIGHT.replace("0.5", "half[0]"), "3.3"), ids=("3.2", "3.3"))
+    assert [row[1] for row in rows] == ["not graded", "yes"]
+    assert log.read_text() == "023"
+    log.unlink()
+    rows = graded(tmp_path, *cells, code(f"root = eval('hidden')\n{CHECK}", "3.2"))
+    assert (rows[0][1], log.read_text()) == ("yes", "3" + "01234")  # again, with all cells
 
 
 def test_law_a_cell_that_cannot_be_interrupted_is_stopped_with_all_that_it_started(tmp_path, monkeypatch):
@@ -172,11 +200,10 @@ while True: pass"""
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_law_every_exercise_is_listed_with_its_number_and_marked(path):
     notebook = unexecuted(path, Book(ROOT))
-    marks = [cell.metadata.exercise for cell in notebook.cells if "exercise" in cell.metadata]
-    ids = [f"{int(path.stem[:2])}.{number}" for number in range(1, len(notebook.metadata.exercises) + 1)]
-    assert [*notebook.metadata.exercises] == ids
-    assert [mark.id for mark in marks] == [id for id in ids for _ in range(2)]  # its text and its code
-    assert all("check_" in mark.check for mark in marks[1::2])
+    marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
+    table = grading.TABLE.read_text("utf-8")
+    assert notebook.metadata.exercises == marks == [*json.loads(table)[str(int(path.stem[:2]))]]
+    assert table == exercise_table()
 
 
 @pytest.mark.slow

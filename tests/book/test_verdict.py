@@ -1,11 +1,13 @@
 """A check returns a verdict for every answer, right or wrong; of a traceback, it shows the reader's lines."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from annotated_transformer.book.exercises import Verdict, expect, expect_close, judge
+from annotated_transformer.book.exercises.answers import Answer
 from annotated_transformer.book.exercises.verdict import (
     EMPTY,
     as_number,
@@ -120,7 +122,7 @@ def test_law_a_failing_call_can_be_repeated():
 def check_half(answer):
     """Judge a function that halves an integer, and says whether it was even."""
     number, even = answer(7)
-    mistakes = {"it is rounded": 3}
+    mistakes = {"it is rounded": 3, "it is cut": 3, "it is doubled": 14}
     expect_number(number, 3.5, what="the half of 7", mistakes=mistakes)
     expect_equal(even, False, what="whether 7 is even", mistakes={"odd and even are swapped": True})
     return "it halves."
@@ -131,7 +133,8 @@ def check_half(answer):
     [
         ((3.5, False), "it halves."),
         ((torch.tensor([3.5]).numpy()[0], False), "it halves."),
-        ((3, False), "the half of 7 should be different. It looks as if it is rounded."),
+        ((3, False), "the half of 7 should be different. It looks as if it is rounded, or as if it is cut."),
+        ((14, False), "the half of 7 should be different. It looks as if it is doubled."),
         (("3.5", False), "the half of 7 should be a number, not str."),
         ((math.nan, False), "the half of 7 should be 3.5, not nan."),
         ((3.5, True), "whether 7 is even should be different. It looks as if odd and even are swapped."),
@@ -139,6 +142,35 @@ def check_half(answer):
 )
 def test_law_numbers_and_other_results_are_compared(given, message):
     assert check_half(lambda n: given).message == message
+
+
+@judge
+def check_parts(answer: Callable[[torch.Tensor], tuple[torch.Tensor, float]]) -> str:
+    given = torch.tensor([1.0, 0.1], dtype=torch.float64)
+    third, total = answer(given)
+    mistakes = {"the sum is taken": given.sum() / 3, "the third is rounded": given / 3 + 1e-12}
+    expect_close(third, given / 3, what="the third", tolerance=1e-9, mistakes=mistakes)
+    return f"{total:.0f}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: (x / 3, 1.0), "1"),
+        (lambda x: (x.float() / 3, 1.0), "1"),
+        (lambda x: (x / 3 + 1e-6, 1.0), "the third should be 0.033333333 at [1], not 0.033334333."),
+        (lambda x: (x / 3 * (1 + 5e-7), 1.0), "the third should be 0.333333333 at [0], not 0.3333335."),
+        (lambda x: (x.sum() / 3, 1.0), "the third should be different. It looks as if the sum is taken."),
+        (
+            lambda x: None,
+            "your function should return tuple[Tensor, float], not None. Is a `return` missing? (",
+        ),
+        (lambda x: x[0], "your function should return tuple[Tensor, float], not a tensor of shape (). (Type"),
+        (lambda x: [x], "your function should return tuple[Tensor, float], not list of 1. (ValueError: not"),
+    ],
+)
+def test_law_a_verdict_says_what_to_return_and_no_mistake_that_gives_what_is_right(answer, message):
+    assert check_parts(answer).message.startswith(message)
 
 
 def test_law_whole_numbers_have_commas():
@@ -168,3 +200,10 @@ def test_law_interrupting_the_kernel_still_interrupts_a_check():
 
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
         check_double(interrupted)
+
+
+@pytest.mark.message
+def test_message_two_mistakes_of_a_declared_answer_give_the_same():
+    answer = Answer(8, "Think.", {"it is doubled": 4, "it is squared": 4, "it is cubed": 8, "it is right": 8})
+    with pytest.raises(ValueError, match=r"mistakes give 4: 'It looks as if it is doubled.' and .* squared"):
+        answer.exported()

@@ -106,15 +106,22 @@ def test_law_changed_texts_are_written_without_executing_the_code(copy, builder,
     source = copy / "chapters" / "src" / "01_one.md"
     source.write_text(source.read_text() + "\n# A title\n")
     assert pretender() == ["01_one"]
+    chapter(copy, "2", name="02_two")
+    neighbour = copy / "chapters" / "src" / "02_two.md"
+    neighbour.write_text(neighbour.read_text() + "\nFirst read {doc}`01_one`.\n")
+    assert pretender() == ["02_two"]
     executed = json.loads(notebook.read_text())
     executed["cells"][1]["outputs"] = [nbformat.v4.new_output("stream", text="kept")]
     notebook.write_text(builder.text_of(nbformat.from_dict(executed)))
     source.write_text(source.read_text().replace("A title", "A better title"))
     builder.build([])
-    assert capsys.readouterr().out == "rewrote 01_one.ipynb\n"
+    one, two = capsys.readouterr().out.splitlines()
+    assert re.match("rewrote 01_one.ipynb, since .* gives “# 1. A better title”, not “# 1. A title”", one)
+    assert re.match("rewrote 02_two.ipynb, since .* gives “.*A better title.*”, not “.*A title.*”", two)
     assert "A better title" in notebook.read_text()
     assert "kept" in notebook.read_text()
-    assert pretender() == []
+    builder.build([])
+    assert capsys.readouterr().out == "nothing to do: each notebook is what its source gives\n"
     source.write_text(source.read_text().replace("\n1\n", "\n2\n"))
     assert pretender() == ["01_one"]
 
@@ -175,6 +182,26 @@ def test_law_a_chapter_that_fails_to_build_keeps_the_old_notebook(copy, builder,
         with pytest.raises(SystemExit, match=f"(?s)^01_one.md: .*{sentence}"):
             builder.build([])
         assert notebook.read_text() == "old"
+
+
+def test_message_all_that_is_wrong_with_the_sources_is_said_in_one_run(copy, builder, pretender, capsys):
+    for name in ("01_one", "02_two"):
+        chapter(copy, "tokens = 12", name=name)
+        source = copy / "chapters" / "src" / f"{name}.md"
+        source.write_text(source.read_text() + "\nSee {claim}`gap`, {claim}`rise`, 12% of 10000 words.\n")
+    for _ in range(2):  # executed, and then not again
+        with pytest.raises(SystemExit, match="1"):
+            builder.build([])
+        lines = capsys.readouterr().err.splitlines()
+        for wrong in (
+            "{claim}`gap` names no claim",
+            "{claim}`rise` names no claim",
+            ".md: the chapter must open with",
+            ".md: line 11: 10000 has no commas",
+            ".md: line 11: 12% is typed, and no cell prints it",
+        ):
+            assert sum(wrong in line for line in lines) == 2, wrong
+    assert len(builder.all_stale()) == 2
 
 
 def test_message_a_chapter_without_a_notebook_and_a_notebook_without_a_source(copy, builder):

@@ -39,6 +39,7 @@ CELL = claims_of(
     ("equal", "✓ rows are equal", "True"),
     ("worst", "✓ worst: **0.3** (the book says below 0.4)", {"below": 0.4}),
     ("range", "✓ range: **0.3** (the book says between -0.2 and 2)", {"between": [-0.2, 2.0]}),
+    ("long", "✓ change: **0.05** (the book says above 0.01)", [0.04804690342251472]),
     ("tiny", "✓ error: **less than 1e-12** (the book says rounding error only)", [1e-16]),
 )
 
@@ -79,6 +80,7 @@ def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
         ("gap[3] :.1f", r"{claim}`gap\[3\] :.1f` cannot quote 'gap: .*': list index out of range"),
         ("gap :.0y", r"cannot quote 'gap: .*': Unknown format code 'y'"),
         ("pronouns :.1f", r'cannot quote "pronouns: .*": could not convert string to float'),
+        ("long[0]", r"cannot quote 'change: .*': 0\.04804690342251472 needs a format: long\[0\] :\.2f"),
         ("equal", r"{claim}`equal` cannot quote 'rows are equal': it has no number"),
     ],
 )
@@ -91,11 +93,13 @@ def test_message_a_sentence_quotes_what_is_not_there(role, message):
 def test_message_a_cell_with_another_number_of_claims_than_names():
     cell = claims_of(("one", "✓ a", 1))
     cell.metadata.claims = ["one", "two"]
-    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
+    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); .* begins 'claim\(\)'"
     with pytest.raises(ValueError, match=sentence):
         claim_values.named_claims(cell)
     del cell.metadata["claims"]
-    with pytest.raises(ValueError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
+    with pytest.raises(
+        ValueError, match=r"displayed 1 claims, .* has 0 names \(none\); name each, .* as in :claims: \["
+    ):
         claim_values.named_claims(cell)
 
 

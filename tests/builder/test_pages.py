@@ -19,6 +19,10 @@ THEME = "document.documentElement.dataset.theme"
 GENERATED = ("search", "genindex", "py-modindex", "404")
 
 OPENING = 1000  # pixels, at 1280 by 900
+MARGIN = {"width": 1440, "height": 900}  # the narrowest screen that has notes in its margin
+NOTES = "article p > small:first-child"
+BLOCKS = "p, pre, figure, h2, h3, li, summary, div.math, .at-task, .pst-scrollable-table-container"
+INNER = ".at-x *, table *, .at-filter, .toggle-hidden *"  # what has a layout of its own, or is not shown
 
 pytestmark = pytest.mark.page
 
@@ -87,6 +91,34 @@ def opening_faults(page: Page) -> list[str]:
         return []
     top = page.evaluate("document.querySelector('article h2').getBoundingClientRect().top + scrollY")
     return [f"the first section begins at {top:.0f} px"] * (top > OPENING)
+
+
+def collision_faults(page: Page) -> list[str]:
+    """Report blocks of the text that overlap others, that the header slices, or that the contents cover."""
+    return page.evaluate(
+        """([blocks, inner]) => {
+          const [header, contents] = [".bd-header-article", ".bd-sidebar-secondary"].map((name) => {
+            const box = document.querySelector(name)?.getBoundingClientRect();
+            return box?.width ? box : { left: Infinity, right: Infinity };
+          });
+          const shown = [...document.querySelectorAll(`article :is(${blocks})`)]
+            .filter((block) => block.checkVisibility() && !block.matches(inner))
+            .map((block) => [block, block.getBoundingClientRect(), block.textContent.trim().slice(0, 40)])
+            .sort(([, one], [, other]) => one.top - other.top);
+          return shown.flatMap(([block, box, text], i) => {
+            const faults = [];
+            if (box.right > contents.left + 1) faults.push(`the contents cover: ${text}`);
+            if (box.right > header.right + 1) faults.push(`the header slices: ${text}`);
+            for (const [other, { left, right, top, bottom }, words] of shown.slice(i + 1)) {
+              if (top > box.bottom - 2) break;
+              const apart = Math.min(box.right, right) - Math.max(box.left, left) < 2 || bottom - top < 2;
+              if (!apart && !block.contains(other)) faults.push(`${text} and ${words} overlap`);
+            }
+            return faults;
+          });
+        }""",
+        [BLOCKS, INNER],
+    )
 
 
 def slider_faults(page: Page) -> list[str]:
@@ -176,10 +208,13 @@ def inspect(open_page, address: str, known: set[str], patience: float = 30_000) 
     page.evaluate("document.querySelectorAll('article details').forEach((fold) => (fold.open = true))")
     page.idle()
     faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
-    faults += drag_faults(page)
+    faults += drag_faults(page) + collision_faults(page)
     page.resize(**WIDE)
     faults += formula_faults(page) + overflow_faults(page) + code_faults(page) + cut_faults(page)
     faults += opening_faults(page)
+    if page.query_selector(NOTES):
+        page.resize(**MARGIN)
+        faults += collision_faults(page)
     page.evaluate(THIN)
     return faults + axe_faults(page, "light", known) + axe_faults(page, "dark", known)
 
@@ -210,6 +245,10 @@ FAULTY = {
     r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
     " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
+    "the contents cover: A note": "<p style='position: absolute; left: 1100px'><small>A note</small></p>"
+    "<div class='bd-sidebar-secondary' style='position: absolute; left: 1110px'>Contents</div>",
+    "the header slices: A note": "<i class='bd-header-article' style='position: absolute; width: 99px'>x</i>",
+    "A first one and A second overlap": "<p>A first one</p><pre style='margin-top: -2em'>A second</pre>",
     "drawings stayed images": "<img class='at-svg' alt='x' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",
     "slider 2: ArrowRight does not change value and drawing": "<figure class='at-slider'><svg></svg>"
@@ -256,6 +295,14 @@ def test_law_the_page_of_all_symptoms_finds_words_and_messages(open_page):
     assert found("zebra crossing") == []
     assert page.text_content(".at-filter output") == "none: try fewer words, or the search"
     assert found("") == everything
+    page.get_by_role("link", name="A number", exact=True).click()
+    bar, heading = (page.locator(name).bounding_box() for name in (".at-filter", "#a-number h2"))
+    assert 0 <= heading["y"] - (bar["y"] + bar["height"]) < heading["height"]
+    masks = found("mask")
+    page.locator("article li:not([hidden]) a").first.click()
+    page.wait_for_url("**/handbook/**")
+    page.go_back()
+    assert page.eval_on_selector_all("article li", rows) == masks
 
 
 def test_law_a_handbook_finds_its_entries_and_closes_the_groups_of_a_long_one(open_page):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
 from builder.chapters import read_source
 from builder.reader import SETUP, read_cells, setup_cell
@@ -128,10 +127,7 @@ def test_law_a_source_becomes_plain_markdown(cells):
     assert code.metadata == {"tags": ["hide-cell"], "jupyter": hidden, "cellView": "form"}
     assert part.source.startswith("## Exercises\n\nThe exercises need the cells above. If you get `NameErr")
     assert exercise.source == "### Exercise 1.1 · Derive ★★ · A name\n\nDo it."
-    assert exercise.metadata == {"exercise": {"id": "1.1"}}
-    starter = starter_digest("answer=1\n\ncheck_it(answer)")
-    marks = {"id": "1.1", "starter": starter, "check": "check_it(answer)"}
-    assert stub.metadata == {"tags": ["exercise"], "exercise": marks}
+    assert stub.metadata == {"tags": ["exercise"], "exercise": {"id": "1.1"}}
     assert heading.source == "#### Solution"
     assert heading.metadata == {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
     assert (solution.source, solution.metadata) == ("Like this.", {"tags": ["solution"]})

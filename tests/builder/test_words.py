@@ -1,11 +1,16 @@
 """The words of figures: in the source below it, in the notebook as text, on the page within it."""
 
+from html import escape
+
 import nbformat
 import pytest
 
 from annotated_transformer.book import show_figure, show_slider
+from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.drawing import captions
 from annotated_transformer.book.drawing.figures import new_canvas
 from builder import words
+from builder.reader import SETUP, complete
 
 new = nbformat.v4
 TEXT = """```{words} 3.1. A <row> of {count}
@@ -18,12 +23,13 @@ Count *them*: {count}, {frame}.
 SAID = "Each row of the map sums to 1.0, and {no} &quot;row&quot; to more than that."
 
 
-def figure(*frames, **values):
-    """Return a cell that shows figure 3.1 as a slider, if there are frames."""
+def figure(*frames, height=1.0, **values):
+    """Return a cell that shows figure 3.1, a line of this height, as a slider if there are frames."""
 
     def draw(text=""):
         fig, ax = new_canvas(4.0, 1.0)
         ax.text(2, 0.5, text)
+        ax.plot([0, 4], [0, height])
         return fig
 
     if frames:
@@ -39,7 +45,7 @@ def figure(*frames, **values):
 
 def test_law_words_leave_the_source_with_the_values_of_their_figure():
     cell, text = figure("a", "b", total=1.0, count=4), new.new_markdown_cell(f"{TEXT}\nAfter.")
-    ((shown, below, found),) = words.take_words([cell, text])
+    ((shown, below, _, found),) = words.take_words([cell, text])
     assert (shown, below.source) == (cell, "After.")
     assert words.markdown(found) == (
         "**Figure 3.1. A \\<row> of 4.** Count \\*them\\*: 4, a.\n\n"
@@ -47,7 +53,7 @@ def test_law_words_leave_the_source_with_the_values_of_their_figure():
             SAID.replace("&quot;", '"')
         )
     )
-    page = words.put_words(cell.outputs[0].data["text/html"], found)
+    page = captions.put_words(cell.outputs[0].data["text/html"], found)
     for part in (
         "Figure 3.1</a> A &lt;row&gt; of 4</p>",
         f'alt="{SAID}"',
@@ -56,6 +62,31 @@ def test_law_words_leave_the_source_with_the_values_of_their_figure():
     ):
         assert part in page, part
     assert "described below" not in page
+
+
+def test_law_in_a_readers_copy_a_figure_that_differs_from_the_book_says_so(monkeypatch):
+    monkeypatch.delenv(STRICT, raising=False)
+    monkeypatch.setattr(captions, "_book", {})
+    same = {"total": 1.0, "count": 4}
+    setup, book = new.new_code_cell("1", id=SETUP), figure("a", "b", **same)
+    complete([setup, book, new.new_markdown_cell(TEXT)])
+    exec(setup.source)
+
+    def here(*frames, **values):
+        return figure(*frames, **values).outputs[0].data["text/html"]
+
+    assert here("a", "b", **same) == book.outputs[0].data["text/html"]
+    assert captions.EMPTY in here("a", "b", height=0.999, **same)  # rounding
+    own = here("a", "b", total=1.0, count=5)
+    for part in (
+        "</a> A &lt;row&gt; of 5</p>",
+        f"Count *them*: 5, a. {escape(captions.HERE)}<",
+        f'alt="{SAID}"',
+    ):
+        assert part in own, part
+    for differs in (here("a", "b", height=0.5, **same), here("a", "b", total="no", count=4)):
+        assert escape(captions.DIFFERS) in differs
+        assert "</a> A" not in differs
 
 
 PLAIN = "```{words} 3.1. A map\nEach row of the map sums to one in all.\n\nCount them.\n```"

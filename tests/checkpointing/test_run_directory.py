@@ -173,6 +173,22 @@ def test_message_resuming_with_another_number_of_threads(run: Run, tmp_path: Pat
         run(run_directory, dataclasses.replace(BRIEF, steps=5))
 
 
+@pytest.mark.message
+def test_message_resuming_with_edited_code(run: Run, tmp_path: Path, monkeypatch):
+    """An older version stored no digest: its state resumes without a word, which would be an error here."""
+    digest = "annotated_transformer.training.training_state.source_digest"
+    for steps, code in ((2, ""), (3, "a"), (4, "a")):
+        monkeypatch.setattr(digest, lambda model, code=code: code)
+        run.into(tmp_path, dataclasses.replace(BRIEF, steps=steps))
+    monkeypatch.undo()
+    message = (
+        r"edited since the training run in .* was saved at step 4, .* next steps; .*, give another folder"
+    )
+    with pytest.warns(UserWarning, match=message):
+        weights, _ = run.into(tmp_path)
+    assert same(weights, run(None)[0])
+
+
 SECOND = """
 import sys
 from annotated_transformer.checkpointing.run_directory import RunDirectory

@@ -1,5 +1,6 @@
 """The command `evaluate`: splits, search options, metrics, protocols, and files."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_law_both_commands_use_the_search_options(folder, data, asked, options, 
     assert command_line.main(["translate", *where, "A dog."]) == 0
     assert command_line.main(["evaluate", *where, "--data", str(data), "--split", "test"]) == 0
     assert asked == [
-        (texts, {"batch_size": 64, "length_penalty": None} | search)
+        (texts, {"batch_size": 64, "length_penalty": None, "split": False} | search)
         for texts in (["A dog."], ["A man.", "Two dogs.", "A child."])
     ]
 
@@ -165,3 +166,11 @@ def test_message_all_texts_that_cannot_be_translated_are_reported_before_transla
     assert control.startswith("pair 3 of test has the control character U+0001, character 4 of 'Two")
     assert control.endswith("; remove it; or remove these pairs")
     assert asked == []
+
+
+@pytest.mark.message
+def test_message_translations_of_a_split_that_were_cut_off(folder: Path, data: Path, capsys):
+    where = ["--model", str(folder), "--data", str(data)]
+    assert command_line.main(["evaluate", *where]) == 0
+    report = r"^warning: 3 of 3 translations are not whole: the first, of 'A man\.' was cut off at its"
+    assert re.search(report, capsys.readouterr().err, re.MULTILINE)

@@ -1,6 +1,7 @@
 """The command `grade`: a row for each exercise, as a table and as CSV, and an exit status."""
 
 import csv
+import json
 import os
 import re
 import sys
@@ -10,27 +11,34 @@ import nbformat
 import pytest
 
 from annotated_transformer.__main__ import main
-from builder.reader import mark
+from annotated_transformer.book import grading
 
 IMPORT = "from annotated_transformer.book.chapters.scaled_dot_product_attention import exercises as checks"
 STARTER = "def softmax(scores):\n    raise NotImplementedError('your turn')\nchecks.check_softmax(softmax)"
 WRONG = STARTER.replace("NotImplementedError('your turn')", "RuntimeError('\\x1b[31m' + 999 * 'a, ')")
 
 
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch) -> None:
+    """Let the book have one exercise."""
+    monkeypatch.setattr(grading, "TABLE", tmp_path / "table.json")
+    row = STARTER.split("\n")[2], grading.starter_digest(STARTER)
+    grading.TABLE.write_text(json.dumps({"3": {"3.2": row}}), encoding="utf-8")
+
+
 def write(path: Path, softmax: str, *more: str) -> Path:
-    """Write a notebook with an exercise to program, and of others, the text without code."""
+    """Write a notebook with an answer to the exercise, which lists `more` of them."""
     cells = [
         nbformat.v4.new_code_cell(IMPORT),
-        nbformat.v4.new_code_cell(softmax, metadata={"exercise": mark("3.2", STARTER)}),
+        nbformat.v4.new_code_cell(softmax, metadata={"exercise": {"id": "3.2"}}),
     ]
-    exercises = {"3.2": STARTER.split("\n")[2]} | dict.fromkeys(more, "check_it(x)")
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"exercises": exercises})
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"exercises": ["3.2", *more]})
     path.write_text(nbformat.writes(notebook), encoding="utf-8")
     return path
 
 
 def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order(tmp_path: Path, capsys):
-    good = write(tmp_path / "a.ipynb", STARTER, "3.3")
+    good = write(tmp_path / "a.ipynb", STARTER, "=1+1")
     odd = write(tmp_path / os.fsdecode(b"long \xff.ipynb"), WRONG)
     (tmp_path / "bad.ipynb").write_text("{", encoding="utf-8")
     paths = [str(path) for path in (tmp_path / "bad.ipynb", good, odd, tmp_path / "gone.ipynb")]
@@ -40,20 +48,22 @@ def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order
     bad, good, odd, gone = (path.replace("\udcff", "\\xff") for path in paths)
     assert err == f"error: 3 of 4 notebooks could not be graded: {bad}, {good}, {gone}\n"
     rows = list(csv.reader(file.read_text("utf-8").splitlines()))
-    message = rows[4].pop()
+    message = rows[5].pop()
     assert message.startswith("your code stopped with RuntimeError: [31ma, a, a, ")  # no escape
     assert len(message) <= 300
-    missing = "no cell calls check_it(x); copy the exercise's cell from the book's notebook"
     assert rows == [
         ["notebook", "exercise", "passed", "message"],
         [bad, "", "not graded", "it is not a notebook; give a file that Jupyter has saved, *.ipynb"],
         [good, "3.2", "empty", ""],
-        [good, "3.3", "not graded", missing],
+        [good, "'=1+1", "not graded", "the installed version of the book has no such exercise"],
+        [good, "total", "0 of 2", ""],
         [odd, "3.2", "no"],
+        [odd, "total", "0 of 1", ""],
         [gone, "", "not graded", "No such file or directory"],
     ]
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    rows[4].append(message)
+    rows[5].append(message)
+    rows[3][1] = "=1+1"  # only a spreadsheet would compute it
     assert lines == [" ".join(" ".join(row).split()) for row in rows]
 
 

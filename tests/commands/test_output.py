@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.commands.output import drop_unwritable, open_lines, print_line, write_file
+from annotated_transformer.commands.output import drop_unwritable, log, open_lines, print_line, write_file
 from annotated_transformer.text.lines import read_lines
 
 
@@ -22,12 +22,16 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(encoding: str, li
 
 
 def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
-    file, link = tmp_path / "file", tmp_path / "link"
+    file, link, theirs = tmp_path / "file", tmp_path / "link", tmp_path / "file.tmp"
     link.symlink_to(file)
+    theirs.write_bytes(b"the user's own")
+    mode = theirs.stat().st_mode
     for data in (b"one", b"another"):
         write_file(link, data)
         assert link.is_symlink()
         assert file.read_bytes() == data
+        assert file.stat().st_mode == mode
+        file.chmod(mode := mode | 0o022)  # others may write, whatever the umask says
     write_file(Path(os.devnull), b"one")
 
     def interrupt(self: Path, target: Path) -> None:
@@ -37,7 +41,8 @@ def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_file(file, b"third")
     assert file.read_bytes() == b"another"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "file.tmp", "link"]
+    assert theirs.read_bytes() == b"the user's own"
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])
@@ -83,3 +88,12 @@ def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch):
         monkeypatch.setattr(sys, name, stream)
         drop_unwritable()
         stream.flush()  # would otherwise raise BrokenPipeError, as at exit
+
+
+def test_law_a_message_to_a_terminal_that_is_gone_is_discarded(monkeypatch):
+    terminal, ours = os.openpty()
+    os.close(terminal)  # as when a connection is lost
+    with os.fdopen(ours, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        log("the run goes on")
+        drop_unwritable()

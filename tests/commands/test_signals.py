@@ -15,7 +15,7 @@ from annotated_transformer.commands.signals import (
     raise_signal,
 )
 
-RAISED = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+RAISED = {number: KeyboardInterrupt if number == signal.SIGINT else Terminated for number in SIGNALS}
 
 
 def send(number: int) -> BaseException | None:

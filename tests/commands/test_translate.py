@@ -133,7 +133,7 @@ def test_law_arguments_and_files_are_utf_8_in_every_locale(folder, tmp_path, say
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", folder, "Zwölf"]
     ascii_ = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(command, env=ascii_, capture_output=True, check=False)
-    assert (done.returncode, done.stderr.decode()) == (0, DEVICE)
+    assert (done.returncode, done.stderr.decode()[: len(DEVICE)]) == (0, DEVICE)
     assert done.stdout.decode("ascii") == said.encode("ascii", "backslashreplace").decode()
     assert not said.isascii()
     subprocess.run([*command, "--output", tmp_path / "out"], env=ascii_, check=True)
@@ -149,6 +149,30 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
     assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == say(*where, *texts).splitlines()
+
+
+def test_law_a_pipe_is_translated_as_it_comes_and_ends_at_its_first_bad_line(say, folder: Path):
+    texts = ["Two dogs.", "", "A child"]
+    expected = say(*texts).splitlines()
+    command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", folder]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        for text, translation in zip(texts, expected, strict=True):  # each before the next is there
+            process.stdin.write(f"{text}\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline().decode() == f"{translation}\n"
+        rest, err = process.communicate(b"Two dogs.\nA\x1bb\nA child\n")
+    assert rest.decode() == f"{expected[0]}\n"
+    assert process.returncode == 1
+    bad = r"^error: the standard input, line 5 has the control character U\+001B, .*; or give --skip-bad to"
+    assert re.search(bad, err.decode(), re.MULTILINE)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("options", [[], ["--beam", "2", "--nbest", "2"], ENGINE])
+def test_message_a_translation_was_cut_off_at_its_limit(say, options: list[str]):
+    report = r"^warning: the translation of 'A child' was cut off at its limit, 37 tokens; give shorter sent"
+    say(*options, "A child", err=f"(?m){report}.* --beam 4 if it repeats itself$")
 
 
 def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., str]):
@@ -168,11 +192,13 @@ def test_law_samples_can_be_drawn_again_from_their_seed(say, capsys):
     for _ in range(3):
         assert command_line.main(["translate", "--sample", *texts]) == 0
         out, err = capsys.readouterr()
-        seed = re.fullmatch(rf"these samples are drawn with --seed (\d+)\n{DEVICE}", err)[1]
+        seed = re.match(rf"these samples are drawn with --seed (\d+)\n{DEVICE}", err)[1]
         assert say("--sample", "--seed", seed, *texts) == out
         drawn.add(out)
     assert len(drawn) == 3
     assert say("--sample", "--seed", "1", "--temperature", "1e-9", *texts) == say(*texts)
+    apart = say("--sample", "--seed", "1", "--batch-size", "1", *texts[::-1], *texts)
+    assert say("--sample", "--seed", "1", *texts[::-1], *texts) == apart
 
 
 class Terminal(io.TextIOWrapper):
@@ -187,12 +213,14 @@ class Terminal(io.TextIOWrapper):
 
 def test_law_in_a_terminal_each_sentence_is_translated_at_once(say, capsys, monkeypatch):
     two, child = say("Two dogs.", "A child").splitlines()
-    monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n\n" + b"A" * 50 + b"\nZw\xf6lf\nA child"))
+    bad = b"A" * 50 + b"\n" + b"It is cut off. " * 273  # 4,095 bytes
+    monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n\n" + bad + b"\nZw\xf6lf\nA child"))
     assert command_line.main(["translate"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{two}\n{child}\n"
     assert err.startswith(f"{DEVICE}Type a sentence and press Enter to translate it. Ctrl-D ends.\n> ")
-    assert err.count("> ") == 6
+    assert err.count("> ") == 7
+    assert "the terminal cut this line off at 4,095 bytes; give it by --input, or in a pipe" in err
     assert "the text ('AAAA" in err
     assert "the text is not UTF-8 (byte 3 is 0xf6)" in err
 
@@ -201,7 +229,7 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str]):
     two, man = say("Two dogs.", "Dr. A man is sleeping.").splitlines()
     assert say("Two dogs.  Dr. A man is sleeping. Two dogs.", "") == f"{two} {man} {two}\n\n"
     short = "Two dogs. A child"
-    whole = Translator.from_pretrained().translate([short])[0]
+    whole = Translator.from_pretrained().translate([short], split=False)[0]
     assert say("--no-split", short) == f"{whole}\n" != say(short)
 
 

@@ -65,8 +65,11 @@ def test_law_a_target_ends_with_eos_and_padding_follows(model: Transformer, scri
 def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_the_last_position(
     model: Transformer, stirred: Callable[..., Transformer], script: Callable[..., object]
 ):
-    decoder = script(following([5]))
-    assert greedy_search(model, pad([[4] * 19]), decoder=decoder).shape == (1, model.config.max_length)
+    decoder, src = script(following([5])), pad([[4] * 18 + [EOS_ID]])
+    assert greedy_search(model, src, decoder=decoder).shape == (
+        1,
+        model.config.max_length,
+    )
     model, src = stirred(max_length=101), pad([[4, EOS_ID], [4, 4, 4, 4, EOS_ID]])
     found = greedy_search(model, src, decoder=decoder)
     assert (found != PAD_ID).sum(dim=1).tolist() == [2 + EXTRA_TOKENS, 5 + EXTRA_TOKENS]
@@ -87,7 +90,7 @@ def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_
         (torch.zeros(2, 0, dtype=torch.long), ValueError, r"src of shape \(2, 0\) has an empty source: eve"),
         (torch.tensor([[4, 2], [0, 0]]), ValueError, r"shape \(2, 2\) has an empty source: .*pad_id=0"),
         (torch.tensor([[4, 2], [0, 2]]), ValueError, "source 2 of 2 has padding .* as token 1, before a"),
-        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.full((1, 29), EOS_ID), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
         (torch.tensor([[11, EOS_ID]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
     ],
 )
@@ -95,6 +98,13 @@ def test_message_sources_that_are_not_a_batch_of_ids(model, search, src, error, 
     with pytest.raises(error, match=sentence):
         search(model.train(), src)
     assert model.training
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("search", [greedy_search, beam_search, sample])
+def test_message_a_source_without_eos(model: Transformer, search: Callable[..., object]):
+    with pytest.warns(UserWarning, match="^source 2 of 2 does not end with eos_id=2, so .* trained without$"):
+        search(model, pad([[4, EOS_ID], [4]]))
 
 
 @pytest.mark.message

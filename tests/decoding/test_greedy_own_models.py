@@ -112,6 +112,12 @@ def test_message_a_model_that_says_no_steps():
 
 
 @pytest.mark.message
+def test_message_a_prompt_without_bos():
+    with pytest.warns(UserWarning, match="^prompt 2 of 2 does not begin with bos_id=1, so most models"):
+        greedy_search(make(LanguageModel), pad([[1, 5], [5]]), extra_tokens=1)
+
+
+@pytest.mark.message
 def test_message_prompts_without_a_token_or_with_padding_before_one():
     with pytest.raises(ValueError, match="has an empty source: every row needs a token that is not padding"):
         greedy_search(make(LanguageModel), torch.tensor([[1], [0]]))

@@ -7,11 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from annotated_transformer import registry
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache, cached_or_not
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 from annotated_transformer.registry import register_attention
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import decode, some_targets
@@ -27,11 +30,18 @@ class Outside(nn.Module):
         return weights / weights.sum(dim=-1, keepdim=True) @ value
 
 
+def wrapped(config: TransformerConfig, place: str) -> MultiHeadAttention:
+    """Return an attention that may be cached, around one that may not."""
+    inner = None if place == "cross" else SlidingWindowAttention(3, RelativeAttention(config.num_heads))
+    return MultiHeadAttention(config.d_model, config.num_heads, attention=inner)
+
+
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
     monkeypatch.setattr(registry, "_attentions", {})
     register_attention("relative")(relative)
     register_attention("grouped")(grouped)
+    register_attention("wrapped")(wrapped)
     register_attention("outside")(lambda config, place: Outside())
 
 
@@ -52,7 +62,8 @@ def own(stirred):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("attention", "kind"), [("relative", NoCache), ("outside", NoCache), ("grouped", KeyValueCache)]
+    ("attention", "kind"),
+    [("relative", NoCache), ("wrapped", NoCache), ("outside", NoCache), ("grouped", KeyValueCache)],
 )
 def test_law_the_default_decoder_gives_the_logits_of_one_full_pass(own, sources, attention, kind):
     model, src, tgt = own(attention), pad(sources), some_targets(len(sources))

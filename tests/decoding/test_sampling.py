@@ -103,6 +103,24 @@ def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer]
     assert torch.equal(sample(model, src), first)  # it is, if there is no other
 
 
+def test_law_with_a_generator_of_its_own_a_sample_does_not_depend_on_the_others(stirred, sources):
+    model = stirred(norm="pre")
+    alone = [sample(model, pad([ids]), generator=[rng(row)])[0] for row, ids in enumerate(sources)]
+    together = sample(model, pad(sources), generator=[rng(row) for row in range(len(sources))])
+    for expected, found in zip(alone, together, strict=True):
+        assert torch.equal(found[: len(expected)], expected)
+    assert len({len(ids) for ids in alone}) > 1  # so that some end before others
+    shared = sample(model, pad(sources), generator=rng(0))
+    assert not torch.equal(shared[:, :9], together[:, :9])
+
+
+@pytest.mark.message
+def test_message_not_one_generator_for_each_source(stirred, sources: list[list[int]]):
+    message = f"^1 generators for {len(sources)} sources; give one for each, or one for all$"
+    with pytest.raises(ValueError, match=message):
+        sample(stirred(), pad(sources), generator=[rng()])
+
+
 @pytest.mark.message
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_message_there_is_nothing_to_draw(stirred, sources: list[list[int]], value: float):

@@ -74,6 +74,21 @@ def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(translat
     assert made == [(translator.model, rows) for rows in (2, 2, 1)] * 4
 
 
+def test_law_a_translation_says_whether_it_was_cut_off_at_its_limit(translator: Translator):
+    texts, translator = [*TEXTS, "dogs"], copy.deepcopy(translator)
+    with torch.no_grad():
+        translator.model.embedding.weight[EOS_ID] *= 2.5  # so that some translations end
+    explained = translator.explain(texts)
+    ended = [one.target_tokens[-1] == "<eos>" for one in explained]
+    assert set(ended) == {True, False}
+    assert [one.text.complete for one in explained] == ended
+    assert [text.complete for text in copy.deepcopy(translator.translate(texts))] == ended
+    assert [best[0].text.complete for best in translator.nbest(texts, 1, beam_size=1)] == ended
+    rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
+    drawn = translator.sample(texts, generator=rng, logits_processors=[surest])
+    assert [text.complete for text in drawn] == ended
+
+
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)
@@ -221,7 +236,7 @@ def test_message_arguments_of_other_types(translator: Translator):
 )
 def test_message_texts_that_cannot_be_translated(translator: Translator, texts: object, error, sentence: str):
     with pytest.raises(error, match=sentence):
-        translator.translate(texts)
+        translator.translate(texts, split=False)
 
 
 def test_law_white_space_of_any_kind_may_be_cleaned_but_not_other_control_characters(translator: Translator):
@@ -267,6 +282,30 @@ def test_law_a_copy_translates_as_the_original(translator, copied):
     texts = ["A man <eos> dogs", *TEXTS]
     assert copied(translator).encode(texts) == translator.encode(texts)
     assert copied(translator).translate(texts) == translator.translate(texts)
+
+
+def test_law_a_text_is_translated_sentence_by_sentence_or_without_split_as_one(translator: Translator):
+    one, two, surest = "Two dogs.", "A child sleeps.", [Temperature(1e-9)]
+    (whole,) = translator.translate([f"{one} {two}"], split=False)
+    for text in (f"{one} {two}", f"{one}\n{two}"):
+        (found,) = translator.translate([text])
+        assert found == " ".join(translator.translate([one, two])) != whole
+        assert translator.sample([text], logits_processors=surest) == [found]
+    assert translator.sample([f"{one} {two}"], logits_processors=surest, split=False) == [whole]
+    german = Translator(translator.model, translator.tokenizer, languages=("de", "en"))
+    day = "am 3. Mai"  # a sentence ends here by the rules of English alone
+    split = [len(each.sentences([day]).of_texts[0]) for each in (german, translator)]
+    assert split == [1, 2]
+
+
+def test_law_skip_bad_leaves_bad_texts_empty_and_translates_the_others(translator: Translator):
+    texts = ["", TEXTS[0], "b" * 28, f"A child. {'b' * 28}", " \n", TEXTS[1]]
+    message = r"^skipped: text 3 of 6 \('b.* 30 tokens .*\nskipped: text 4 of 6 .*; their translations are"
+    with pytest.warns(UserWarning, match=re.compile(message, re.DOTALL)):
+        found = translator.translate(texts, skip_bad=True)
+    first, last = translator.translate([TEXTS[0], TEXTS[1]])
+    assert found == ["", first, "", "", "", last]
+    assert translator.translate(["", TEXTS[0]], skip_bad=True) == ["", first]  # blank, without a warning
 
 
 def test_law_a_text_with_a_problem_is_not_blank(translator: Translator):

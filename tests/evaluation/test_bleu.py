@@ -5,9 +5,11 @@
 import math
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
+from unicodedata import normalize
 from unittest.mock import Mock
 
 import pytest
@@ -21,6 +23,7 @@ from annotated_transformer.evaluation.bleu import (
     sacrebleu_13a,
     tokenizer_for,
 )
+from annotated_transformer.evaluation.metrics import chrf, ter
 from annotated_transformer.text.moses import moses_lowercase
 
 PROTOCOLS = (sacrebleu_13a, multi30k_bleu, multi30k_bleu_of_prepared)
@@ -173,3 +176,15 @@ def test_message_different_numbers_of_hypotheses_and_references(protocol: Callab
         protocol(["a", "b"], ["a", "b", "c"])  # the first two alone would score 100
     with pytest.raises(ValueError, match=r"there are no hypotheses; give at least one"):
         protocol([], [])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("measure", [sacrebleu_13a, multi30k_bleu, chrf, partial(ter, language="de")])
+def test_message_references_in_another_unicode_form(measure: Callable):
+    decomposed = [normalize("NFD", text) for text in REFERENCES]
+    told = r"^0 of 2 hypotheses and 2 of the references are not in Unicode's composed form: equal words count"
+    with pytest.warns(UserWarning, match=told):
+        assert measure(REFERENCES, decomposed) != measure(REFERENCES, REFERENCES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        measure(decomposed, decomposed)

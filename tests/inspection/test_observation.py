@@ -3,14 +3,18 @@
 import math
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
-from annotated_transformer.inspection.observation import observe
+from annotated_transformer.inspection.heads import ablate_head
+from annotated_transformer.inspection.health import Health
+from annotated_transformer.inspection.observation import observe, watching
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import any_hook, hooks_of
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -43,6 +47,27 @@ def test_law_no_hooks_remain(stirred: Callable[..., Transformer], sources: list[
     observe(model, pad(sources), pad(TARGETS))
     assert model.training
     assert not any(module._forward_hooks for module in model.modules())
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        lambda model: watching([model.decoder.layers[1].cross_attention.attention]),
+        lambda model: ablate_head(model, "encoder", 1, 2),
+        Health,
+    ],
+)
+def test_law_what_is_observed_or_ablated_in_one_thread_is_not_in_another(stirred, sources, context):
+    model, batch = stirred().eval(), (pad(sources), pad(TARGETS))
+
+    def hooked() -> bool:
+        return any(any_hook(*hooks_of(module)) for module in model.modules())
+
+    with ThreadPoolExecutor(1) as other, context(model):
+        assert hooked()
+        assert not other.submit(hooked).result()
+        seen = other.submit(observe, model, *batch).result()
+    torch.testing.assert_close(seen.attention, observe(model, *batch).attention, rtol=0, atol=0)
 
 
 @pytest.mark.message

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model import attention
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.masks import causal_mask, padding_mask
@@ -255,6 +256,19 @@ def test_message_padding_before_a_token_is_named_by_its_place(padded_ids):
 
 
 @pytest.mark.message
+def test_message_a_padded_batch_without_a_mask(padded_ids):
+    model, (src, tgt) = Transformer(SMALL), padded_ids
+    attended = r"^{} of 2 has padding \(pad_id=0\), and without a mask .*; give the mask {}\("
+    with pytest.raises(ValueError, match=attended.format("source 2", "padding_mask")):
+        model.encode(src)
+    memory = model.encode(src, padding_mask(src, 0))
+    with pytest.raises(ValueError, match=attended.format("target 1", "decoder_mask")):
+        model.decode(tgt, memory, memory_mask=padding_mask(src, 0))
+    assert model.encode(src[:1]).isfinite().all()
+    assert model.decode(tgt, memory, causal_mask(TGT)).isfinite().all()
+
+
+@pytest.mark.message
 def test_message_ids_are_checked_once_where_they_are_and_not_inside(ids, monkeypatch):
     """A check of values that a GPU would wait for reads them as numbers or truth values."""
     model, (src, tgt) = Transformer(SMALL), ids
@@ -285,3 +299,14 @@ def test_law_the_model_is_encoder_then_decoder_then_the_shared_matrix():
     causal = torch.ones(4, 4, dtype=torch.bool).tril()
     rows = model.decoder(model.embed(tgt), z, causal) @ model.embedding.weight.T
     torch.testing.assert_close(model(src, tgt), rows)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["attention_weights", "masked_softmax"])
+def test_message_the_kernel_does_not_follow_an_edited_formula(monkeypatch, name: str):
+    fused, formula = replace(SMALL, attention="fused"), getattr(attention, name)
+    Transformer(fused)  # a warning would be an error
+    monkeypatch.setattr(attention, name, lambda *inputs: 1.001 * formula(*inputs))
+    Transformer(SMALL)
+    with pytest.warns(UserWarning, match=r"^attention='fused' computes .* which was edited; leave it out"):
+        Transformer(fused)

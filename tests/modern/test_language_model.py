@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.inference import evaluating
@@ -55,7 +56,8 @@ def new(parts=GroupedParts):
 
 
 def some_ids(rows=2, tokens=11):
-    return torch.randint(3, 13, (rows, tokens), generator=torch.Generator().manual_seed(0))
+    drawn = torch.randint(3, 13, (rows, tokens - 1), generator=torch.Generator().manual_seed(0))
+    return F.pad(drawn, (1, 0), value=CONFIG.bos_id)
 
 
 def test_oracle_the_loss_by_hand():

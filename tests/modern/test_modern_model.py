@@ -71,6 +71,7 @@ def questions(texts: list[Pair]) -> torch.Tensor:
     return torch.tensor([prompt + [0] * (width - len(prompt)) for prompt in prompts])
 
 
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
 def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_sample():
     torch.manual_seed(0)
     model, rng = ModernModel(CONFIG), torch.Generator().manual_seed(0)

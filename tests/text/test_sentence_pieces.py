@@ -10,9 +10,10 @@ import torch
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 
+from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer, saved_tokenizer
-from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, Tokenizer
+from annotated_transformer.text.tokenizer import SPECIAL_TOKENS, UNK_ID, Tokenizer
 
 VOCABULARY = [*SPECIAL_TOKENS, "▁the", "▁", "t", "h", "e", "▁dog", '"', ">>deu<<", "the"]
 TEXTS = ["the dog", ">>deu<< the dog", "„the”", "thé thxxe", "", "<pad> <eos>"]
@@ -98,6 +99,17 @@ def test_law_cleaning_comes_before_the_models_own_normalization(tokenizer):
     assert cleaning.encode_source(TEXTS) == tokenizer.encode_source([clean(text) for text in TEXTS])
     assert cleaning.encode_target(TEXTS) == tokenizer.encode_target([clean(text) for text in TEXTS])
     assert cleaning.encode_source(TEXTS) != tokenizer.encode_source(TEXTS)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_message_a_pair_begins_with_a_code_that_the_vocabulary_lacks(tokenizer, side: str):
+    known, unknown = (">>deu<< the", "the"), (">>fra<< the", "the")
+    assert UNK_ID not in encode_pairs(tokenizer, [known])[0][0]
+    pairs = [known, unknown if side == "source" else unknown[::-1]]
+    message = rf"^the {side} of pair 2 of 2 begins with >>fra<<, which is no code .*; give .* >>deu<<$"
+    with pytest.raises(ValueError, match=message):
+        encode_pairs(tokenizer, pairs)
 
 
 @pytest.mark.message

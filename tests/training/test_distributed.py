@@ -8,8 +8,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from annotated_transformer.config import TINY
 from annotated_transformer.text.batching import Batch, ClassBatch, make_batches
+from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training import Recipe, RunDirectory, TrainingConfig, train, train_from_recipe
 from annotated_transformer.training import distributed as module
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from tests.torchrun import torchrun
@@ -20,11 +23,10 @@ from pathlib import Path
 import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.training.trainer import TrainingStopped
-from annotated_transformer.training.distributed import join_process_group
-from annotated_transformer.training.trainer import train
+from annotated_transformer.modern.decoder_only import DecoderOnly
+from annotated_transformer.training import (
+    RunDirectory, TrainingConfig, TrainingStopped, join_process_group, train
+)
 
 torch.set_num_threads(1)
 config = TrainingConfig(
@@ -35,9 +37,10 @@ rng = torch.Generator().manual_seed(0)
 words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(23)]
 pairs = [([*ids, 2], [1, *ids, 2]) for ids in words] + [([5] * 36 + [2], [1] + [5] * 35 + [2])]
 
-def run(run_directory=None, steps=11, dropout=0.3, stop=lambda: False, **changes):
+def run(run_directory=None, steps=11, dropout=0.3, stop=lambda: False, kind=Transformer, pairs=pairs,
+        **changes):
     torch.manual_seed(0)
-    model = Transformer(dataclasses.replace(shape, dropout=dropout)).double()
+    model = kind(dataclasses.replace(shape, dropout=dropout)).double()
     rng, settings = torch.Generator().manual_seed(0), dataclasses.replace(config, steps=steps, **changes)
     reports = train(model, pairs, settings, generator=rng, run_directory=run_directory, stop=stop)
     return torch.cat([p.detach().flatten() for p in model.parameters()]), reports
@@ -46,9 +49,12 @@ def alone(**changes):
     weights, reports = run(dropout=0.0, **changes)
     return weights, [(r.training_loss, r.gradient_norm) for r in reports]
 
+def own(texts=[([], target) for _, target in pairs]):
+    return alone(kind=DecoderOnly, pairs=texts)
+
 if __name__ == "__main__":
     with join_process_group() as group:
-        together, fast = alone(fast=False), alone(fast=True)
+        together, fast, by_own_loss = alone(fast=False), alone(fast=True), own()
         whole, _ = run()
         for steps in (4, 11):
             with RunDirectory(Path(sys.argv[1]) / "kept", seconds=0.0) as run_directory:
@@ -68,7 +74,7 @@ if __name__ == "__main__":
         others = group.all_gather(whole)
         assert torch.equal(*others), "the processes have different weights"
         if group.rank == 0:
-            found = [[weights.tolist(), numbers] for weights, numbers in (together, fast)]
+            found = [[weights.tolist(), numbers] for weights, numbers in (together, fast, by_own_loss)]
             Path(sys.argv[1], "together").write_text(json.dumps(found))
 """
 
@@ -80,10 +86,14 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     done = torchrun(2, str(script), str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
-    expected_weights, expected = runpy.run_path(str(script))["alone"]()
-    assert len(expected) > 1
+    here = runpy.run_path(str(script))
+    transformer, own = here["alone"](), here["own"]()  # in one process
     both = json.loads((tmp_path / "together").read_text())
-    for weights, losses_and_norms in both:  # with the plain path and with the fast one
+    # with the plain path and with the fast one, and a TrainableModel
+    for (weights, losses_and_norms), (expected_weights, expected) in zip(
+        both, (transformer, transformer, own), strict=True
+    ):
+        assert len(expected) > 1
         assert weights == pytest.approx(expected_weights.tolist(), rel=1e-8, abs=1e-10)
         for found, wanted in zip(losses_and_norms, expected, strict=True):
             assert found == pytest.approx(wanted, rel=1e-9)
@@ -121,6 +131,17 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.sum(0.1) == group.broadcast(0.1) == 0.1
 
 
+def test_law_a_group_that_the_program_has_initialized_is_not_ended(monkeypatch):
+    monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with join_process_group() as group:
+            assert group.world_size == 1
+        assert dist.is_initialized()
+    finally:
+        dist.destroy_process_group()
+
+
 @pytest.mark.message
 def test_message_a_lost_connection(monkeypatch):
     monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
@@ -132,6 +153,22 @@ def test_message_a_lost_connection(monkeypatch):
             raise lost
     with pytest.raises(RuntimeError, match="out of memory"), join_process_group():
         raise RuntimeError("out of memory")
+
+
+@pytest.mark.message
+def test_message_several_processes_that_have_not_joined(monkeypatch, tmp_path, make_model, copy_pairs):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    message = r"^WORLD_SIZE=2, so 2 processes .* not joined .*; train inside join_process_group\(\), a"
+    config = TrainingConfig(steps=1, batch_tokens=37)
+    corpus = load_corpus("toy")
+    for begin in (
+        lambda: train(make_model(), copy_pairs(3), config),
+        lambda: train_from_recipe(Recipe(shape=TINY, training=config), corpus, tmp_path / "model", seed=0),
+        RunDirectory(tmp_path / "run").__enter__,
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            begin()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.message

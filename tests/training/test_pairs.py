@@ -7,7 +7,7 @@ import torch
 
 from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, Tokenizer
-from annotated_transformer.training.pairs import refuse_long_pairs
+from annotated_transformer.training.pairs import overlap_warning, refuse_long_pairs
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 from tests.toy_recipe import corpus
@@ -48,7 +48,8 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int
     """The decoder reads the target without its last token, so 68 tokens take 67 positions."""
     (src, tgt), good, config = lengths, copy_pairs(2, seed=0), dataclasses.replace(BRIEF, batch_tokens=101)
     fits = [([4] * min(src, 67), [BOS_ID] + [4] * min(tgt - 2, 66) + [EOS_ID])]
-    assert train(model(), fits, config, generator=rng(), validation=fits)[-1].step == 7
+    others = [(source[1:], target) for source, target in fits]
+    assert train(model(), fits, config, generator=rng(), validation=others)[-1].step == 7
     long = [*good, ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
     sentence = f"pair 3 has {src} source and {tgt} target tokens, and the model 67 positions; drop"
     for pairs in (long, lambda epoch: long if epoch else good):
@@ -58,3 +59,12 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int
     with pytest.raises(ValueError, match=f"^validation {sentence}"):
         train(one, good, config, generator=rng(), validation=long)
     assert torch.equal(one.embedding.weight, untrained.embedding.weight)
+
+
+@pytest.mark.message
+def test_message_validation_pairs_that_are_training_pairs(copy_pairs):
+    pairs, others = copy_pairs(6, seed=0), copy_pairs(6, seed=1)
+    told = r"^2 of 8 validation pairs \(25%\) are training pairs: the validation loss, and what is chosen"
+    with pytest.warns(UserWarning, match=told):
+        train(model(), pairs, BRIEF, generator=rng(), validation=others + pairs[:2])
+    assert overlap_warning(range(200), range(199, 399)) is None  # 0.5 percent

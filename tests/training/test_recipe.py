@@ -163,23 +163,24 @@ def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss
     assert_same_weights(tmp_path / "best", tmp_path / "until")
 
 
-def test_law_a_criterion_decides_what_is_best_and_when_to_stop_without_validation_pairs(tmp_path: Path):
+@pytest.mark.parametrize(("mode", "sign", "extreme"), [("min", 1, "lowest"), ("max", -1, "highest")])
+def test_law_a_criterion_decides_what_is_best_and_when_to_stop(tmp_path: Path, mode, sign, extreme):
     seen, logged = [], []
 
     def criterion(model: Transformer, tokenizer: Tokenizer) -> float:
         assert tokenizer.vocab_size == model.config.vocab_size
         assert not model.training
         seen.append(abs(len(seen) - 1))  # the second epoch is the best one
-        return seen[-1]
+        return sign * seen[-1]
 
     training = dataclasses.replace(RECIPE.training, steps=99, patience=2)
     recipe = dataclasses.replace(RECIPE, training=training, keep="best")
     only = corpus(splits={"train": corpus().splits["train"]})
-    settings = {"seed": 3, "criterion": criterion, "log": logged.append}
+    settings = {"seed": 3, "criterion": criterion, "mode": mode, "log": logged.append}
     kept = train_from_recipe(recipe, only, tmp_path, **settings)
     assert seen == [1, 0, 1, 2]
     assert kept == [line["step"] for line in lines(tmp_path)][1]
-    assert logged[-1] == "stopped early (patience=2): the criterion was lowest at the end of epoch 2"
+    assert logged[-1] == f"stopped early (patience=2): the criterion was {extreme} at the end of epoch 2"
 
 
 def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
@@ -383,3 +384,13 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path: Path, l
     for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
         assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.message
+def test_message_the_corpus_has_validation_pairs_that_are_training_pairs(tmp_path: Path):
+    splits, logged = corpus().splits, []
+    shared = corpus(splits={**splits, "val": splits["val"] + splits["train"][:2]})
+    train_from_recipe(for_steps(1), shared, tmp_path, seed=3, log=logged.append)
+    assert logged[0].startswith(
+        "warning: 2 of 16 validation pairs (12%) are training pairs: the validation loss"
+    )

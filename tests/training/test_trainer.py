@@ -117,6 +117,7 @@ def test_message_a_nan_loss_stops_training_before_the_weights_change(copy_pairs)
 
 
 @pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
 def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast: bool):
     """Permuting the ids, along with the embedding's rows and the labels, does not change the results."""
     new_id = torch.randperm(17, generator=rng())
@@ -207,19 +208,21 @@ def test_law_without_a_generator_the_order_comes_from_the_seed_of_torch(copy_pai
     assert not torch.equal(trained(), trained(generator=torch.Generator().manual_seed(5)))
 
 
+@pytest.mark.parametrize(("mode", "sign"), [("min", 1), ("max", -1)])
 @pytest.mark.parametrize("validated", [False, True])
-def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, validated: bool):
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
+def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, validated, mode, sign):
     numbers, modes = iter([3.0, 2.0, 5.0, 2.0, 1.0]), []
 
     def criterion(net: Transformer) -> float:
         modes.append(net.training)
-        return next(numbers)
+        return sign * next(numbers)
 
     config = dataclasses.replace(BRIEF, steps=99, patience=2)
     pairs = copy_pairs(3)
     options = {"validation": pairs} if validated else {}
-    reports = train(model(), pairs, config, criterion=criterion, **options)
-    assert [report.criterion for report in reports] == [3.0, 2.0, 5.0, 2.0]
+    reports = train(model(), pairs, config, criterion=criterion, mode=mode, **options)
+    assert [sign * report.criterion for report in reports] == [3.0, 2.0, 5.0, 2.0]
     assert [report.best_epoch for report in reports] == [1, 2, 2, 2]
     assert [report.validation_loss is not None for report in reports] == [validated] * 4
     assert modes == [False] * 4
@@ -246,3 +249,16 @@ def test_message_a_criterion_that_is_no_number(copy_pairs):
         train(model(), copy_pairs(3), BRIEF, criterion=lambda net: math.nan)
     with pytest.raises(ValueError, match="the criterion returned 'Transformer"):
         train(model(), copy_pairs(3), BRIEF, criterion=repr)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("highest", """^mode='highest' is neither "min" nor "max"; give one of them$"""),
+        ("max", '^mode="max" would prefer the highest validation loss; give a criterion, or leave it out$'),
+    ],
+)
+def test_message_a_mode_that_does_not_exist_or_has_no_criterion(copy_pairs, mode: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        train(model(), copy_pairs(3), BRIEF, mode=mode)

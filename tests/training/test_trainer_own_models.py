@@ -34,6 +34,7 @@ def loss_by_pytorch(model: Stack, pairs: list[Pair], smoothing: float) -> Tensor
 
 @pytest.mark.parametrize(("kind", "draw"), KINDS)
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.filterwarnings("ignore:.*are training pairs")
 def test_oracle_two_updates_and_the_losses_are_those_of_pytorch(kind, draw):
     pairs, held_out = draw(3), draw(11, seed=1)
     ours, theirs = make(kind).double(), make(kind).double()

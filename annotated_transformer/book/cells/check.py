@@ -22,15 +22,18 @@ def must_hold() -> bool:
     return bool(os.environ.get(STRICT))
 
 
-def check(condition: Any, what: str) -> None:
+def check(condition: Any, what: str, *, example: Any = True) -> None:
     """Check that `condition`, a truth value or a function that returns one, holds; then display nothing.
 
-    A function is for an entry that a reader may rename or remove: `lambda: errors["one head"] < 1`.
+    A function is for an entry that a reader may rename or remove: `lambda: errors["one head"] < 1`. What is
+    checked of one `example` is not checked, and says so, if a reader has exchanged it (see `claim`).
 
     Raises:
-        AssertionError: It does not hold, and CLAIMS_MUST_HOLD is set.
+        AssertionError: It does not hold, or the example is another one, and CLAIMS_MUST_HOLD is set.
         KeyError: The function finds no such entry, and CLAIMS_MUST_HOLD is set.
     """
+    if exchanged(example, what):
+        return
     found, condition = entries(condition, what)
     count_result(what, found and bool(condition))
     if found and not condition:
@@ -58,6 +61,18 @@ def check_close(
         refute(f"{what}: not here ({why.partition(chr(10))[0]})")
 
 
+def exchanged(example: Any, what: str) -> bool:
+    """Return whether a reader has exchanged the one example of which something is said; if so, say that.
+
+    Raises:
+        AssertionError: The example is another one, and CLAIMS_MUST_HOLD is set.
+    """
+    if not example:
+        count_result(what, None)
+        refute(f"{what}: said of the book's example only", sign="–")
+    return not example
+
+
 def entries(value: Any, what: str) -> tuple[bool, Any]:
     """Return whether all entries that a function looks up are there, and what it returns.
 
@@ -77,7 +92,7 @@ def entries(value: Any, what: str) -> tuple[bool, Any]:
         return False, None
 
 
-def refute(line: str, **claim: Any) -> None:
+def refute(line: str, *, sign: str = "✗", **claim: Any) -> None:
     """Say that something does not hold, or raise it while the book is built and tested.
 
     In a reader's copy of a notebook, CLAIMS_MUST_HOLD is not set, and the notebook goes on. A check in a loop
@@ -93,5 +108,6 @@ def refute(line: str, **claim: Any) -> None:
         if said in _refuted:
             return
         _refuted.add(said)
-    shown = CellOutput(f"✗ {line}. You changed something above, or found something.")
+    end = " You changed something above, or found something." if sign == "✗" else ""
+    shown = CellOutput(f"{sign} {line}.{end}")
     display(shown, metadata=claim)  # type: ignore[no-untyped-call]

@@ -8,7 +8,7 @@ from typing import Any
 from IPython.display import display
 from torch import Tensor
 
-from annotated_transformer.book.cells.check import entries, must_hold, refute
+from annotated_transformer.book.cells.check import entries, exchanged, must_hold, refute
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.tally import count_result
 
@@ -27,6 +27,7 @@ def claim(
     equals: Any = None,
     digits: int | None = None,
     moves: bool = False,
+    example: Any = True,
 ) -> None:
     """Check `value` against one bound and display both: "✓ keys read: 1.1 (the book says below 1.5)".
 
@@ -41,6 +42,10 @@ def claim(
     somebody may have changed, the line is "✗ keys read: 1.6 here; the book says below 1.5", and the notebook
     goes on.
 
+    What is expected is computed from what the cell holds. A claim that can only be about one example of the
+    book says by `example` whether that is there: `example="woman" in words`. With another one, a reader's
+    copy has "– weight on “woman”: said of the book's example only", and `tally` counts that apart.
+
     The output's metadata holds the value, too, and `make chapters-run` compares it with the stored one,
     within 0.1%. A value that `moves` is compared by its bound alone, and a sentence quotes the bound.
     Such are the results of training runs: they amplify the last digits of sums, which depend on the
@@ -49,11 +54,13 @@ def claim(
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
     Raises:
-        AssertionError: The claim does not hold, and CLAIMS_MUST_HOLD is set.
+        AssertionError: The claim does not hold, or its example is not there, and CLAIMS_MUST_HOLD is set.
         KeyError: The function for the value finds no such entry, and CLAIMS_MUST_HOLD is set.
         ValueError: There are several bounds, or none for a value that is not True or False; or the value is
             exact and moves; or there are no values and CLAIMS_MUST_HOLD is set.
     """
+    if exchanged(example, what):
+        return
     found, value = entries(value, what)
     if not found:
         count_result(what, False)

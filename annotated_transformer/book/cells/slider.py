@@ -8,9 +8,9 @@ from typing import TypeVar
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.drawing.captions import digest
 from annotated_transformer.book.drawing.figures import (
     data_uri,
-    digest,
     image,
     map_mark,
     map_script,

@@ -9,11 +9,13 @@ from IPython import get_ipython
 
 from annotated_transformer.book.cells.output import CellOutput, say
 
-_results: dict[str, tuple[str, str, dict[str, bool]]] = {}  # of a cell: last execution, id, and what held
+_results: dict[str, tuple[str, str, dict[str, bool | None]]] = {}  # of a cell: last execution, id, what held
 
 
-def count_result(what: str, holds: bool) -> None:
-    """Remember whether a claim or check holds. A cell that is run again replaces its earlier results.
+def count_result(what: str, holds: bool | None) -> None:
+    """Remember whether a claim or check holds; None if it is about an example that is not here.
+
+    A cell that is run again replaces its earlier results.
 
     JupyterLab sends a cell's id along with its code; elsewhere, the code itself identifies the cell.
     """
@@ -25,7 +27,7 @@ def count_result(what: str, holds: bool) -> None:
     now = request.get("header", {}).get("msg_id") or str(shell.execution_count)  # nbval stores no history
     then, _, found = _results.get(cell, ("", "", {}))
     found = found if then == now else {}
-    found[what] = holds and found.get(what, True)  # a loop may say it several times
+    found[what] = found.get(what, True) and holds  # a loop may say it several times
     _results[cell] = now, cell_id, found
 
 
@@ -35,9 +37,14 @@ def tally() -> CellOutput:
     The checks of exercises are not among them.
     """
     results = [(cell_id, *result) for _, cell_id, found in _results.values() for result in found.items()]
-    wrong = [_linked(what, cell_id) for cell_id, what, holds in results if not holds]
-    line = f"✓ {len(results) - len(wrong)} of {len(results)} claims and checks hold in this kernel."
-    return say(f"{line} ✗ {len(wrong)}: {'; '.join(wrong)}." if wrong else line)
+    wrong, other = (
+        [_linked(what, cell_id) for cell_id, what, holds in results if holds is verdict]
+        for verdict in (False, None)
+    )
+    line = f"✓ {len(results) - len(wrong + other)} of {len(results)} claims and checks hold in this kernel."
+    line += f" ✗ {len(wrong)}: {'; '.join(wrong)}." if wrong else ""
+    line += f" – {len(other)} said of the book's example only: {'; '.join(other)}." if other else ""
+    return say(line)
 
 
 def _linked(what: str, cell_id: str) -> str:

@@ -8,7 +8,6 @@ While the book is built and tested (CLAIMS_MUST_HOLD is set), a figure that is n
 refused. In a reader's copy, other words or sizes may need more room: the figure is shown, as large as it is.
 """
 
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from matplotlib.transforms import Bbox
 
 from annotated_transformer.book.cells.check import must_hold
 from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.drawing.captions import EMPTY, digest, follow, lettering
 from annotated_transformer.plotting import figures as plotting
 from annotated_transformer.plotting.figures import HOUSE_STYLE, SHRUNK, WIDE, WIDTH, svg_text
 from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED
@@ -89,13 +89,13 @@ def numbered(
         {"label": label, "values": {name: _as_json(value) for name, value in values.items()}}
         for label, values in frames
     ]
+    figure = {"number": number, "start": start, "frames": kept}
     link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
-    return CellOutput(
-        f"Figure {number}",
+    html = (
         f'<figure class="at-figure{kind}" id="{anchor(number)}"{mark}><p class="at-figure-title">{link}</p>'
-        f"{picture}<figcaption></figcaption>{script}</figure>",
-        {"figure": {"number": number, "start": start, "frames": kept}},
+        f"{picture}{EMPTY}{script}</figure>"
     )
+    return CellOutput(f"Figure {number}", follow(html, figure), {"figure": figure})
 
 
 def _as_json(value: Any) -> str | int | float:
@@ -228,19 +228,11 @@ def staged(drawing: str, alt: str) -> str:
     return f'<div class="at-stage" {keys}>{picture}</div>' if wide else picture
 
 
-def digest(*texts: str) -> str:
-    """Return eight hexadecimal digits that identify texts, such as a picture."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
-
-
 def words_digest(drawing: str) -> str:
     """Return a digest of a drawing's words in order, without their digits, and of how much is drawn.
 
     It does not depend on the low bits of numbers, which differ between processors.
     """
-    words = [
-        re.sub(r"\d[\d.]*(e[-+]?\d+)?", "0", word)
-        for word in re.findall(r">([^<>]+)</(?:text|tspan)>", drawing)
-    ]
+    words = [re.sub(r"\d[\d.]*(e[-+]?\d+)?", "0", word) for word in lettering(drawing)]
     counts = [f"{tag} {drawing.count(f'<{tag} ')}" for tag in ("path", "use", "text")]
     return digest(*words, *counts)

@@ -8,6 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Answer:
     """What is expected: a number, a shape (a tuple), a row or rows (lists), a truth value, or a text.
 
     `mistakes` say what went wrong, as a clause, and what it gives; the `clue` is for any other answer.
-    A number may be off by `tolerance`, of it or of 1. A text may have `choices`.
+    A number may be off by `tolerance`, of it or of 1, or rounded to two digits. A text may have `choices`.
     """
 
     value: Any
@@ -43,8 +44,10 @@ class Answer:
     def expect(self, given: object, *, what: str) -> None:
         """Stop the check, and say why, if the answer is wrong, or none."""
         read = self._read(given, what)
-        if not self._same(read, self.value):
+        if not (self._same(read, self.value) or _rounded(read, self.value, 2)):
             found = [why for gives, why in self.named() if self._same(read, gives)]
+            found += ["It is near: write more digits."] * _rounded(read, self.value, 1)
+            found += [why for gives, why in self.named() if _rounded(read, gives, 2)]
             expect(False, f"for {what} the answer is not {given}. {[*found, self.clue][0]}")
 
     def named(self) -> list[tuple[Any, str]]:
@@ -53,7 +56,17 @@ class Answer:
         return [(gives, why) for gives, why in said if not self._same(gives, self.value)]
 
     def exported(self) -> dict[str, Any]:
-        """Return all of it as JSON has it, with a name for the kind of the answer."""
+        """Return all of it as JSON has it, with a name for the kind of the answer.
+
+        Raises:
+            ValueError: Two mistakes give the same, so that a verdict would name the wrong one.
+        """
+        for (gives, why), (other, reason) in combinations(self.named(), 2):
+            if self._same(gives, other):
+                raise ValueError(
+                    f"two mistakes give {gives}: {why!r} and {reason!r} Choose an exercise that tells them "
+                    "apart, or make one clause of both"
+                )
         value, kind, choices = self.value, "number", self.choices
         if isinstance(value, bool):
             value, choices = str(value), TRUTHS
@@ -86,6 +99,17 @@ class Answer:
         if np.shape(given) != np.shape(other):
             return False
         return np.allclose(given, other, rtol=self.tolerance, atol=self.tolerance)
+
+
+def _rounded(given: Any, value: Any, least: int) -> bool:
+    """Return whether each number is that of a value, rounded to as many digits, and at least so many."""
+    if isinstance(given, list) and isinstance(value, list):
+        return len(given) == len(value) and all(map(_rounded, given, value, [least] * len(value)))
+    whole, _, decimals = repr(given).lstrip("-0").partition(".") if isinstance(given, float) else ("", "", "")
+    if not isinstance(value, float | int) or not decimals.isdecimal():
+        return bool(given == value)
+    missing = max(0, least - len((whole + decimals).lstrip("0")))
+    return abs(given - value) <= 0.500001 * 10.0 ** -(len(decimals) + missing)
 
 
 Answers = Mapping[str, Answer]

@@ -2,7 +2,7 @@
 
 import argparse
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, read_languages
 from annotated_transformer.commands.output import log
+from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
@@ -17,6 +18,7 @@ from annotated_transformer.devices import take_device
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.training.config import refuse_seed
 
+CUT_OFF = "give shorter sentences, or search with --beam 4 if it repeats itself"
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
 PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the order of their application
     "temperature": Temperature,
@@ -72,7 +74,30 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
     refuse_seed(seed)
     if options.seed is None:
         log(f"these samples are drawn with --seed {seed}")
-    generator = torch.Generator(translator.device).manual_seed(seed)
-    return lambda texts: translator.sample(
-        texts, generator=generator, logits_processors=processors, batch_size=options.batch_size
-    )
+    order = torch.Generator().manual_seed(seed)
+
+    def sample(texts: list[str]) -> list[str]:
+        seeds = torch.randint(2**62, (len(texts),), generator=order).tolist()  # each text its own
+        return translator.sample(
+            texts,
+            generator=[torch.Generator(translator.device).manual_seed(seed) for seed in seeds],
+            logits_processors=processors,
+            batch_size=options.batch_size,
+            split=False,
+        )
+
+    return sample
+
+
+def warn_of_cut_off(translator: Translator, texts: list[str], translations: Iterable[list[str]]) -> None:
+    """Log which texts have a translation that is not whole, with its limit and a way out."""
+    for text, its_own in zip(texts, translations, strict=True):
+        if not all(getattr(translation, "complete", True) for translation in its_own):
+            log(f"warning: the translation of {cut_off_at_limit(translator, text)}; {CUT_OFF}")
+
+
+def cut_off_at_limit(translator: Translator, text: str) -> str:
+    """Return what a warning says of a text whose translation is not whole."""
+    (ids,) = translator.encode([text]).ids
+    limit = int(length_limits(torch.tensor([ids]), translator.model.config))
+    return f"{text[:40]!r} was cut off at its limit, {limit} tokens"

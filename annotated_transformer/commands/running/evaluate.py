@@ -91,7 +91,12 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 
 def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]:
-    from annotated_transformer.commands.running.decoding import load_translator, search_settings
+    from annotated_transformer.commands.running.decoding import (
+        CUT_OFF,
+        cut_off_at_limit,
+        load_translator,
+        search_settings,
+    )
     from annotated_transformer.devices import describe_device
 
     search = search_settings(options)
@@ -103,11 +108,23 @@ def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]
     log(f"Translating on {describe_device(translator.device)}.")
     together = TOGETHER * max(options.batch_size, 1)
     hypotheses: list[str] = []
+    cut_off: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
         for start in range(0, len(texts), together):
-            translated = translator.translate(texts[start : start + together], **search)
+            group = texts[start : start + together]
+            translated = translator.translate(group, split=False, **search)
+            cut_off += [
+                text
+                for text, own in zip(group, translated, strict=True)
+                if not getattr(own, "complete", True)
+            ]
             hypotheses += map(one_line, translated)
             bar.update(len(hypotheses) - bar.n)
+    if cut_off:
+        log(
+            f"warning: {len(cut_off)} of {len(texts)} translations are not whole: the first, of "
+            f"{cut_off_at_limit(translator, cut_off[0])}; {CUT_OFF}"
+        )
     return hypotheses
 
 

@@ -4,35 +4,32 @@ import argparse
 import json
 import math
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import NamedTuple
+from typing import TextIO
 
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
-from annotated_transformer.commands.output import log, one_line, open_lines
+from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator, join
 from annotated_transformer.devices import describe_device
-from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
-from annotated_transformer.text.sentence_splitting import split_sentences
+from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
 
 STDIN = "the standard input"
+LONGEST_TYPED = 4095  # bytes: Linux drops the rest of a line that is typed or pasted into a terminal
+SKIP = "or give --skip-bad to leave such lines blank"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
 Ranked = list[RankedTranslation]
 Translate = Callable[[list[str]], list[Ranked]]
 """Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
-
-
-class _Sentences(NamedTuple):
-    """The sentences of each text that can be translated, and the problems of the other texts."""
-
-    of_texts: list[list[str]]
-    problems: dict[int, str]
+Write = Callable[[str, Ranked], None]
+"""Prints the translations of a text."""
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -40,39 +37,80 @@ def translate_texts(options: argparse.Namespace) -> None:
 
     A text of several sentences is translated sentence by sentence. The translation of a blank line is
     a blank line. Translations are written as soon as they are ready, so an interrupted run keeps those
-    that are done. In a terminal, without a text and --input, it asks for sentences and translates them
-    one by one.
+    that are done. Lines of a pipe are translated as they come. In a terminal, without a text and --input,
+    it asks for sentences and translates them one by one.
     """
     older = options.output if options.output and options.output.exists() else None
     if older and options.input and older.samefile(options.input):
         raise ValueError(f"--output {options.output} would replace --input; give another name")
-    interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
-    texts = [] if interactive else _read_texts(options)
-    if not texts and not interactive:
-        raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
+    stdin = None if options.texts or options.input else sys.stdin
+    interactive, piped = stdin is not None and stdin.isatty(), _is_piped(stdin)
+    texts = [] if interactive or piped else _read_texts(options)
     decoding.known_languages(options, default=EN_DE)  # it refuses another --source
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
-    translate = _translate(options, translator)
-    if interactive:
-        log(f"Translating on {describe_device(translator.device)}.")
-        with open_lines(options.output) as write:
-            show = partial(_lines, options)
-            _translate_interactively(lambda text: _split(options, translator, [text]), translate, show, write)
-        return
-    sentences = _split(options, translator, texts)
-    name = "argument" if options.texts else f"{options.input or STDIN}, line"
-    problems = [f"{name} {index + 1} {sentences.problems[index]}" for index in sorted(sentences.problems)]
-    if problems and not options.skip_bad:
-        raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
-    for problem in problems:
-        log(f"skipped: {problem}")
-    log(f"Translating on {describe_device(translator.device)}.")
+    translate, split = _translate(options, translator), partial(_split, options, translator)
+    device = f"Translating on {describe_device(translator.device)}."
+    with open_lines(options.output) as write_line:
+        write = partial(_write, options, write_line)
+        if interactive:
+            log(device)
+            _translate_interactively(lambda text: split([text]), translate, write)
+        elif piped:
+            _translate_lines(
+                options, arriving_lines(sys.stdin.fileno(), STDIN), split, translate, write, device
+            )
+        else:
+            _translate_lines(options, [texts] if texts else [], split, translate, write, device)
+
+
+def _is_piped(stream: TextIO | None) -> bool:
+    """Return whether lines may arrive one by one: from anything but a terminal and a file on disk."""
+    if stream is None or stream.isatty():
+        return False
+    return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+
+
+def _translate_lines(
+    options: argparse.Namespace,
+    groups: Iterable[list[str]],
+    split: Callable[[list[str]], Sentences],
+    translate: Translate,
+    write: Write,
+    device: str,
+) -> None:
+    """Translate each group of lines that has arrived. A list of groups is the whole input.
+
+    Problems of the whole input are reported before anything is translated. Otherwise, the first one ends the
+    run at its place.
+    """
+    name, done = "argument" if options.texts else f"{options.input or STDIN}, line", 0
     together = TOGETHER * max(options.batch_size, 1)
-    with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
-        for text, found in zip(texts, _translations(translate, sentences.of_texts, together), strict=True):
-            for line in _lines(options, text, found):
-                write(line)
-            bar.update()
+    total = len(groups[0]) if isinstance(groups, list) and groups else None
+    with _progress_bar(options, total) as bar:
+        for texts in groups:
+            sentences, end = split(texts), len(texts)
+            problems = {
+                i: f"{name} {done + i + 1} {sentences.problems[i]}" for i in sorted(sentences.problems)
+            }
+            if problems and not options.skip_bad:
+                if total is not None:
+                    raise ValueError(list_problems(problems.values(), SKIP))
+                end = min(problems)
+            if not done:
+                log(device)
+            if options.skip_bad:
+                for problem in problems.values():
+                    log(f"skipped: {problem}")
+            for text, ranked in zip(
+                texts, _translations(translate, sentences.of_texts[:end], together), strict=False
+            ):
+                write(text, ranked)
+                bar.update()
+            if end < len(texts):
+                raise Unfinished(list_problems([problems[end]], SKIP))
+            done += len(texts)
+    if not done:
+        raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
 
 
 def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:
@@ -106,55 +144,49 @@ def _decode_argument(text: str) -> str:
         return text
 
 
-def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
-    """Split texts into sentences, without blank ones; a text with a problem gets no sentences.
-
-    A line break that does not end a sentence becomes a space. The code of a target language is put before
-    each sentence that has none of its own.
-    """
-    language = options.source or ("en" if translator.languages is None else translator.languages.source)
-    split_code, of_texts = translator.tokenizer.split_code, []
-    for code, text in map(split_code, texts):
-        split = split_sentences(text, language) if options.split and options.nbest is None else [text]
-        lines = [" ".join(sentence.splitlines()) for sentence in split]
-        of_texts.append([line if split_code(line)[0] else code + line for line in lines])
-    sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
-    translatable, problems, first = [], {}, 0
-    for index, sentences in enumerate(of_texts):
-        places = range(first, first + len(sentences))
-        first += len(sentences)
-        wrong = [sources.problems[place] for place in places if place in sources.problems]
-        if wrong:
-            problems[index] = wrong[0]
-        usable = zip(places, sentences, strict=True)
-        translatable.append([] if wrong else [text for place, text in usable if place not in sources.blank])
-    return _Sentences(translatable, problems)
+def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> Sentences:
+    """Split texts into sentences, if the options say so; without, a line break becomes a space."""
+    split = options.split and options.nbest is None
+    lines = texts if split else [" ".join(text.splitlines()) for text in texts]
+    return translator.sentences(lines, split=split, language=options.source)
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
     search = decoding.search_settings(options)
-    if options.sample:
-        sample = decoding.sampler(options, translator)
-        return lambda texts: [[RankedTranslation(text, math.nan, math.nan)] for text in sample(texts)]
-    if options.nbest is not None:
-        return lambda texts: translator.nbest(texts, options.nbest, **search)
-    if options.json:
-        return lambda texts: translator.nbest(texts, 1, **{"beam_size": 1, **search})
-    found = translator.translate
-    return lambda texts: [[RankedTranslation(text, math.nan, math.nan)] for text in found(texts, **search)]
+    sample = decoding.sampler(options, translator) if options.sample else None
+
+    def ranked(texts: list[str]) -> list[Ranked]:
+        if options.nbest is not None:
+            return translator.nbest(texts, options.nbest, **search)
+        if options.json:
+            return translator.nbest(texts, 1, **{"beam_size": 1, **search})
+        found = sample(texts) if sample else translator.translate(texts, split=False, **search)
+        return [[RankedTranslation(text, math.nan, math.nan)] for text in found]
+
+    def translate(texts: list[str]) -> list[Ranked]:
+        translations = ranked(texts)
+        decoding.warn_of_cut_off(translator, texts, ([one.text for one in own] for own in translations))
+        return translations
+
+    return translate
 
 
-def _lines(options: argparse.Namespace, source: str, found: Ranked) -> list[str]:
-    """Return the lines to print for a text."""
+def _write(
+    options: argparse.Namespace, write_line: Callable[[str], None], source: str, ranked: Ranked
+) -> None:
+    """Print the translations of a text, of which there are none if it is blank."""
     if options.json:
-        best = found[0] if found else RankedTranslation("", 0.0, 0.0)
+        best = ranked[0] if ranked else RankedTranslation("", 0.0, 0.0)
         shown: dict[str, object] = {"source": source, "translation": best.text, "log_prob": best.log_prob}
-        ranked = {} if options.nbest is None else {"nbest": [asdict(one) for one in found]}
-        return [json.dumps(shown | ranked)]
-    lines = [one_line(one.text) for one in found]
+        shown["complete"] = getattr(best.text, "complete", True)
+        nbest = {} if options.nbest is None else {"nbest": [asdict(one) for one in ranked]}
+        write_line(json.dumps(shown | nbest))
+        return
+    lines = [one_line(one.text) for one in ranked]
     if options.nbest is not None:
-        lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(found, lines, strict=True)]
-    return lines + [""] * ((options.nbest or 1) - len(lines))
+        lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(ranked, lines, strict=True)]
+    for line in lines + [""] * ((options.nbest or 1) - len(lines)):
+        write_line(line)
 
 
 def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[Ranked]:
@@ -163,20 +195,18 @@ def _translations(translate: Translate, of_texts: list[list[str]], together: int
         group = of_texts[start : start + together]
         translated = iter(translate([sentence for sentences in group for sentence in sentences]))
         for sentences in group:
-            found = [next(translated) for _ in sentences]
-            if len(found) > 1:  # one of each: with --nbest, texts are not split
-                parts = [best for (best,) in found]
-                numbers = (sum(one.log_prob for one in parts), sum(one.penalized_log_prob for one in parts))
-                found = [[RankedTranslation(" ".join(one.text for one in parts), *numbers)]]
-            yield found[0] if found else []
+            ranked = [next(translated) for _ in sentences]
+            if len(ranked) > 1:  # one of each: with --nbest, texts are not split
+                ranked = [[_joined([best for (best,) in ranked])]]
+            yield ranked[0] if ranked else []
 
 
-def _translate_interactively(
-    split: Callable[[str], _Sentences],
-    translate: Translate,
-    show: Callable[[str, Ranked], list[str]],
-    write: Callable[[str], None],
-) -> None:
+def _joined(sentences: Ranked) -> RankedTranslation:
+    log_probs = (sum(one.log_prob for one in sentences), sum(one.penalized_log_prob for one in sentences))
+    return RankedTranslation(join([one.text for one in sentences]), *log_probs)
+
+
+def _translate_interactively(split: Callable[[str], Sentences], translate: Translate, write: Write) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
     while True:
@@ -185,17 +215,21 @@ def _translate_interactively(
         if not raw:
             log("")
             return
+        if len(raw.removesuffix(b"\n")) >= LONGEST_TYPED:
+            log(
+                f"the terminal cut this line off at {LONGEST_TYPED:,} bytes; give it by --input, or in a pipe"
+            )
+            continue
         (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
         sentences = split(text)
         for problem in sentences.problems.values():
             log(f"the text {problem}")
         if any(sentences.of_texts):
-            for found in _translations(translate, sentences.of_texts, 1):
-                for line in show(text, found):
-                    write(line)
+            for ranked in _translations(translate, sentences.of_texts, 1):
+                write(text, ranked)
 
 
-def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
+def _progress_bar(options: argparse.Namespace, texts: int | None) -> "tqdm[None]":
     """Return a bar that is shown if stderr is a terminal and translations are not printed to one."""
     shown = sys.stderr is not None and sys.stderr.isatty()
     mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()

@@ -175,7 +175,11 @@
         part.toggleAttribute("hidden", asked !== "" && !part.querySelector(`:is(${entry}):not([hidden])`));
     };
     bar.hidden = false;
-    field.addEventListener("input", filter);
+    field.value = history.state?.asked ?? ""; // by Back, one sees again what was found
+    field.addEventListener("input", () => {
+      history.replaceState({ ...history.state, asked: field.value }, "");
+      filter();
+    });
     filter();
   };
 

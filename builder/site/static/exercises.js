@@ -9,41 +9,83 @@
   // 1. What a text says. A comma may stand for a point, divide thousands, or stand between two numbers: a text may have several
   //    readings, and is right if one of them is.
   const TRUTHS = new Map(Object.entries({ true: 1, t: 1, yes: 1, false: 0, f: 0, no: 0 }));
-  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
-  const THOUSANDS = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
-  /** @type {(word: string) => number[]} */
-  const numbers = (word) => {
-    const [, left, sign, right] = /^(.+?)(\/|\^|\*\*)(.+)$/.exec(word) ?? [];
-    if (sign) return numbers(left).flatMap((a) => numbers(right).map((b) => (sign === "/" ? a / b : a ** b)));
-    if (word.endsWith("%")) return numbers(word.slice(0, -1)).map((share) => share / 100);
+  const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
+  const THOUSANDS = /^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
+  const TOKEN = /(?:\d|\.\d)[\d.,_]*(?:e[+-]?\d+)?|\p{L}+|\*\*|\S/gu;
+  /** @type {(word: string, reading: number) => number} */
+  const number = (word, reading) => {
     const bare = word.replaceAll("_", "");
     const texts = [bare.replace(",", "."), THOUSANDS.test(bare) ? bare.replaceAll(",", "") : ""];
-    const truth = TRUTHS.get(word);
-    return truth === undefined ? texts.filter((text) => NUMBER.test(text)).map(Number) : [truth];
+    const found = texts.filter((text) => NUMBER.test(text)).map(Number);
+    return TRUTHS.get(word) ?? found.at(reading) ?? NaN;
   };
-  /** @type {(between: RegExp, reading: number) => (row: string) => (number | undefined)[]} */
+  /** The value of sums, products, and powers, or NaN. @type {(text: string, reading: number) => number} */
+  const evaluate = (text, reading) => {
+    const tokens = text.match(TOKEN) ?? [];
+    /** @type {(...signs: string[]) => string} */
+    const take = (...signs) => (signs.includes(tokens[0] ?? "") ? (tokens.shift() ?? "") : "");
+    const atom = () => {
+      if (!take("(")) return number(tokens.shift() ?? "", reading);
+      const inner = sum();
+      return take(")") ? inner : NaN;
+    };
+    /** @type {() => number} */
+    const power = () => {
+      if (take("-")) return -power();
+      const base = take("+") ? power() : atom();
+      if (take("%")) return base / 100;
+      return take("^", "**") ? base ** power() : base;
+    };
+    const product = () => {
+      let value = power();
+      for (let sign; (sign = take("*", "/"));) value = sign === "*" ? value * power() : value / power();
+      return value;
+    };
+    const sum = () => {
+      let value = product();
+      for (let sign; (sign = take("+", "-"));) value += sign === "+" ? product() : -product();
+      return value;
+    };
+    const value = sum();
+    return tokens.length ? NaN : value;
+  };
+  /** @type {(between: RegExp, reading: number) => (row: string) => number[]} */
   const reader = (between, reading) => (row) =>
     row
       .split(between)
       .filter(Boolean)
-      .map((word) => numbers(word).at(reading));
+      .map((word) => evaluate(word, reading));
   const READERS = [reader(/,?\s+/, 0), reader(/,?\s+/, -1), reader(/[\s,]+/, 0)];
+  // In plain characters: without marks of direction, full-width digits, other hyphens and signs, and blanks between thousands.
+  /** @type {(text: string) => string} */
+  const plain = (text) =>
+    text
+      .replace(/(\d)[\u2009\u202F](?=\d{3}(?!\d))/g, "$1")
+      .replace(/[⁻⁰¹²³⁴-⁹]+/g, "^$&")
+      .replace(/(?=[¼-¾⅐-⅞])/g, " ")
+      .normalize("NFKC")
+      .replace(/\p{Cf}/gu, "")
+      .replace(/[\u2010-\u2015\u2212]/g, "-")
+      .replaceAll("\u2044", "/")
+      .replace(/[×·⋅]/g, "*")
+      .trim()
+      .toLowerCase()
+      .replace(/\s+/g, " ");
   /** @type {(kind: string, text: string) => unknown[]} */
   const readings = (kind, text) => {
-    const simple = text.trim().toLowerCase().replace(/\s+/g, " ");
-    if (kind === "text" || kind === "choice") return [simple.replace(/["'“”]/g, "")];
-    const signs = simple
-      .replace(/[−–]/g, "-")
-      .replace(/ ?(\/|\^|\*\*|%) ?/g, "$1 ")
-      .replace(/(\/|\^|\*\*) /g, "$1");
-    const rows = (kind === "shape" ? signs.replace(/[x×*]/g, " ") : signs)
+    if (kind === "text" || kind === "choice") return [text.replace(/["'“”]/g, "")];
+    if (kind === "number") {
+      const bare = text.replace(/[[{]/g, "(").replace(/[\]}]/g, ")");
+      const whole = bare.replace(/(\d)[ '’](?=\d{3}(?!\d))/g, "$1").replace(/(?<=\d ?)x(?= ?\d)/g, "*");
+      return [0, -1].map((reading) => evaluate(whole, reading)).filter((value) => !Number.isNaN(value));
+    }
+    const signs = text.replace(/ ?(\/|\^|\*\*|%) ?/g, "$1 ").replace(/(\/|\^|\*\*) /g, "$1");
+    const rows = (kind === "shape" ? signs.replace(/[x*]/g, " ") : signs)
       .split(/ ?; ?|[\])] ?, ?[[(]/)
       .map((row) => row.replace(/[()[\]{}]/g, " ").trim());
     const found = READERS.map((read) => rows.map(read));
-    const whole = found.filter((read) => read.every((row) => row.length && !row.includes(undefined)));
-    if (kind === "rows") return whole;
-    const flat = whole.filter((read) => read.length === 1).map(([row]) => row);
-    return kind === "number" ? flat.filter((row) => row.length === 1).map(([number]) => number) : flat;
+    const whole = found.filter((read) => read.every((row) => row.length && !row.some(Number.isNaN)));
+    return kind === "rows" ? whole : whole.filter((read) => read.length === 1).map(([row]) => row);
   };
   /** @type {(given: unknown, other: unknown, tolerance: number) => boolean} */
   const same = (given, other, tolerance) => {
@@ -53,18 +95,18 @@
     return Math.abs(Number(given) - Number(other)) <= tolerance * (1 + Math.abs(Number(other)));
   };
 
-  // Whether each number of a text is that of a value, rounded to the digits that are written, which are at least so many: 0.91 for 0.9057.
+  // Whether each number of a text is that of a value, rounded to the digits that are written, and to at least so many: 0.91 for 0.9057.
   /** @type {(text: string, value: Value, least: number) => boolean} */
   const rounded = (text, value, least) => {
     const points = text.includes(".") ? text : text.replace(/(\d),(\d)/g, "$1.$2");
-    const words = points.replace(/[−–]/g, "-").match(/[^\s,;()[\]]+/g) ?? [];
+    const words = points.match(/[^\s,;()[\]]+/g) ?? [];
     const wanted = [value].flat(2).map(Number);
     /** @type {(word: string, number: number) => boolean} */
     const close = (word, number) => {
       const [, whole, decimals] = /^-?(\d*)\.(\d+)$/.exec(word) ?? [];
       if (decimals === undefined) return Number(word) === number;
-      const enough = `${whole}${decimals}`.replace(/^0+/, "").length >= least;
-      return enough && Math.abs(Number(word) - number) <= 0.500001 * 10 ** -decimals.length;
+      const missing = Math.max(0, least - `${whole}${decimals}`.replace(/^0+/, "").length);
+      return Math.abs(Number(word) - number) <= 0.500001 * 10 ** -(decimals.length + missing);
     };
     return words.length === wanted.length && words.every((word, i) => close(word, wanted[i]));
   };
@@ -79,13 +121,15 @@
       truths: "a row, such as True False True",
     }),
   );
-  /** @type {(field: Field, text: string) => string} */
-  const fault = ({ kind, value, mistakes, clue, tolerance }, text) => {
-    const read = readings(kind, text);
-    /** @type {(value: Value) => boolean} */
-    const gives = (value) => read.some((given) => same(given, value, tolerance));
-    if (!read.length) return `Write ${EXAMPLES.get(kind)}.`;
+  const THOUSAND = "A point begins the decimals here: write 1,024 or 1024 for a thousand and 24, not 1.024.";
+  /** @type {(field: Field, typed: string) => string} */
+  const fault = ({ kind, value, mistakes, clue, tolerance }, typed) => {
+    const text = plain(typed);
+    /** @type {(value: Value, of?: string) => boolean} */
+    const gives = (value, of = text) => readings(kind, of).some((given) => same(given, value, tolerance));
     if (gives(value)) return "";
+    if (gives(value, text.replace(/(\d)\.(?=\d{3}(?!\d))/g, "$1"))) return THOUSAND;
+    if (!readings(kind, text).length) return `Write ${EXAMPLES.get(kind)}.`;
     const exact = mistakes.find(([mistake]) => gives(mistake));
     if (exact) return exact[1];
     if (rounded(text, value, 1)) return rounded(text, value, 2) ? "" : "It is near: write more digits.";
@@ -97,9 +141,14 @@
   const page = location.pathname.replace(/^.*\/|\.html$/g, "");
   /** @type {Record<string, Chapter>} */
   let progress = {};
+  /** @type {(entry: [string, Chapter]) => boolean} */
+  const sound = ([, chapter]) =>
+    Number.isInteger(chapter?.of) &&
+    Object.values(chapter.exercises ?? [null]).every((one) => Array.isArray(one?.given));
   const recall = () => {
     try {
-      progress = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? progress; // another tab may have changed it
+      const stored = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? progress; // another tab may have changed it
+      progress = Object.fromEntries(Object.entries(stored).filter(sound)); // an earlier version of the page may have, too
     } catch {
       // what is in memory counts
     }
@@ -158,11 +207,30 @@
     summary.textContent = `${right} of the ${of} exercises that a page judges: right.`;
   };
   const addSummary = () => {
-    const clear = element("button", "Clear my answers", { type: "button" });
-    clear.addEventListener("click", () => keep({}));
     const bar = element("p", "", { class: "at-bar" });
-    bar.append(summary, clear);
+    bar.append(summary);
     document.querySelector("article section section")?.before(bar);
+  };
+
+  // On a chapter's page: a button that clears its answers, and then brings them back.
+  /** @type {(() => void)[]} */
+  const restore = []; // what is kept, into the fields of each exercise
+  const addClear = () => {
+    const [clear, undo] = ["Clear my answers on this page", "Undo"];
+    const button = element("button", clear, { type: "button" });
+    /** @type {Chapter | undefined} */
+    let cleared;
+    button.addEventListener("click", () => {
+      const { [page]: chapter, ...others } = recall();
+      const again = cleared && { ...cleared, exercises: { ...cleared.exercises, ...chapter?.exercises } };
+      keep(again ? { ...others, [page]: again } : others);
+      cleared = again ? undefined : chapter;
+      button.textContent = cleared ? undo : clear;
+      restore.forEach((fill) => fill());
+    });
+    const bar = element("p", "", { class: "at-bar" });
+    bar.append(button);
+    document.querySelector("form.at-fields")?.closest(".at-task")?.before(bar);
   };
 
   // 5. The fields of an exercise, in its box.
@@ -171,7 +239,8 @@
     const choice = field.kind === "choice";
     const input = element(choice ? "select" : "input", "", { id, "aria-describedby": `${id}-verdict` });
     if (choice) input.append(new Option("…", ""), ...field.choices.map((one) => new Option(one)));
-    else Object.assign(input, { type: "text", autocomplete: "off", spellcheck: false });
+    else Object.assign(input, { type: "text", spellcheck: false });
+    input.autocomplete = "off";
     const verdict = element("output", "", { id: `${id}-verdict`, for: id });
     return { field, label: element("label", field.name, { for: id }), input, verdict };
   };
@@ -240,14 +309,18 @@
       save();
       rows[0].input.focus();
     });
-    progress[page]?.exercises[box.id]?.given.forEach((text, place) => {
-      if (rows[place]) rows[place].input.value = text;
+    restore.push(() => {
+      const given = progress[page]?.exercises[box.id]?.given ?? [];
+      rows.forEach(({ input }, place) => (input.value = given[place] ?? ""));
+      judge();
     });
-    judge();
   };
 
   recall();
   Array.from(document.querySelectorAll("script.at-judged")).forEach(addFields);
+  restore.forEach((fill) => fill());
+  addEventListener("pageshow", ({ persisted }) => persisted || restore.forEach((fill) => fill())); // a browser may have filled them
+  if (restore.length) addClear();
   if (document.querySelector("span.at-judged")) addSummary();
   showContents();
 })();

@@ -102,6 +102,27 @@ def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeyp
     assert str(tally()) == "✓ 1 of 2 claims and checks hold in this kernel. ✗ 1: the rows are equal."
 
 
+def test_law_what_is_said_of_the_books_example_is_neither_true_nor_false_of_another(said, monkeypatch):
+    claim("weight on “woman”", 0.8, above=0.7, example="woman" in ["the", "woman"])
+    with pytest.raises(AssertionError, match=r"^this does not hold: x: said of the book's example only$"):
+        claim("x", 1, equals=1, example=False)
+    monkeypatch.delenv(STRICT)
+    shell = SimpleNamespace(execution_count=1, user_ns={"In": ["one"]})
+    monkeypatch.setattr(sys.modules[tally.__module__], "get_ipython", lambda: shell)
+    monkeypatch.setattr(sys.modules[tally.__module__], "_results", {})
+    claim("weight on “woman”", float("nan"), above=0.7, example="woman" in ["the", "man"])
+    check(False, "all words", example=False)
+    check(True, "the rows are equal")
+    assert said[1:] == [
+        "– weight on “woman”: said of the book's example only.",
+        "– all words: said of the book's example only.",
+    ]
+    assert str(tally()) == (
+        "✓ 1 of 3 claims and checks hold in this kernel. – 2 said of the book's example only: "
+        "weight on “woman”; all words."
+    )
+
+
 FALSE = [
     (1.5, {"below": 1.5}),
     (1.5, {"above": 1.5}),

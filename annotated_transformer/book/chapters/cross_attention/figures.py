@@ -174,13 +174,13 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
     cell, gap = 14.6 / (2 * n_src + n_tgt), 2.6
     high = cell * max(n_src, n_tgt)
     fig, ax = new_canvas(20.0, high + 3.3, width=WIDE)
-    x = 1.1
-    for title, rows, columns, color in (
-        ("encoder's\nself-attention", n_src, n_src, ENCODER),
-        ("cross-attention", n_tgt, n_src, QUERY),
-        ("decoder's\nself-attention", n_tgt, n_tgt, DECODER),
+    x, tokens = 1.1, {"src": n_src, "tgt": n_tgt}
+    for title, queries, keys, color in (
+        ("encoder's\nself-attention", "src", "src", ENCODER),
+        ("cross-attention", "tgt", "src", QUERY),
+        ("decoder's\nself-attention", "tgt", "tgt", DECODER),
     ):
-        hidden = color == DECODER
+        hidden, rows, columns = color == DECODER, tokens[queries], tokens[keys]
         for row in range(rows):
             for column in range(columns):
                 masked = hidden and column > row
@@ -189,7 +189,7 @@ def draw_shapes(n_src: int, n_tgt: int) -> Figure:
                 spot = (x + column * cell, 0.6 + high - (row + 1) * cell)
                 ax.add_patch(Rectangle(spot, cell, cell, lw=0.8, **look))
         write(ax, x + columns * cell / 2, high + 1.75, title, height="bottom", weight="bold")
-        ends = [rf"$n_\mathrm{{{'src' if n == n_src else 'tgt'}}}$ = {n}" for n in (rows, columns)]
+        ends = [rf"$n_\mathrm{{{name}}}$ = {tokens[name]}" for name in (queries, keys)]
         write(ax, x + columns * cell / 2, high + 0.75, ends[1], height="bottom", color=INK)
         write(ax, x - 0.15, 0.6 + high - rows * cell / 2, ends[0], "right", rotation=90)
         x += columns * cell + gap - 0.6
