@@ -12,7 +12,7 @@ NOT_CALLED = (  # base classes, and what functions return
     "BleuScore Candidate ClassBatch Engine EpochMetrics Hypotheses LayerStates Observation RankedTranslation "
     "Score StepDecoder TrainableModel TrainingStopped Translation Update"
 ).split()
-UNCHECKED = "dtype", "keep", "kind"  # NumPy checks the first, and a function its choices
+UNCHECKED = "dtype", "keep", "kind", "mode"  # NumPy checks the first, and a function its choices
 
 
 class Unfit:
