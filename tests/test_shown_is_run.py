@@ -20,7 +20,7 @@ EDITS = {  # file, old, new
     "the square root": (ATTENTION, " / math.sqrt(query.size(-1))", ""),
     "the mask": (ATTENTION, "scores.masked_fill(~(mask | blind), -math.inf)", "scores"),
     "the causal mask": ("model/masks.py", ").tril()", ").tril(1)"),
-    "the output of decode": ("model/transformer.py", "return self.decode(", "return 2 * self.decode("),
+    "hidden": ("model/transformer.py", "return self.decode(", "return 2 * self.decode("),
     "a window in the mask": ("model/masks.py", ").tril()", ").tril().triu(-1)"),
     "the gain of a norm": (NORM, "self.gain * centered", "centered"),
     "the norm's ε": (NORM, "variance + self.eps", "variance + 9 * self.eps"),
@@ -42,14 +42,7 @@ EDITS = {  # file, old, new
     "the length penalty": ("decoding/length_penalty.py", "(5 + length)", "(7 + length)"),
     "the temperature": ("decoding/sampling.py", "return logits / self.tau", "return logits * self.tau"),
 }
-ONLY_TRAINING = [
-    "the causal mask",
-    "the output of decode",
-    "the smoothing",
-    "the schedule",
-    "Adam's β",
-    "Adam's ε",
-]
+ONLY_TRAINING = ["the causal mask", "hidden", "the smoothing", "the schedule", "Adam's β", "Adam's ε"]
 ONLY_TRANSLATION = ["the length penalty", "the temperature"]
 SCRIPT = """
 import json, sys

@@ -27,7 +27,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from annotated_transformer import __version__
 from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.exercises.needs import needed
 
@@ -60,13 +59,14 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
     listed = {id: row for rows in chapters if rows.keys() & {*ids} for id, row in rows.items()}
     if not listed:
         raise ValueError("it has no marked exercises; give a copy of a chapter of this book")
-    answers = [_Answer(id, *row, notebook) for id, row in listed.items()]
+    answers = [_Answer(id, row, notebook) for id, row in listed.items()]
     places = {place for answer in answers for place in answer.needs}
     graded = await _graded(path, notebook, answers, places, seconds)
     if any("NameError" in message for *_, message in graded):  # of a name that only Python can trace
         every = {place for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
-        graded = await _graded(path, notebook, answers, every, seconds)
-    why = f"version {__version__} of the book has no such exercise"
+        again = await _graded(path, notebook, answers, every, seconds)
+        graded = [new if "NameError" in old[2] else old for old, new in zip(graded, again, strict=True)]
+    why = "the installed version of the book has no such exercise"
     return graded + [(id, "not graded", why) for id in dict.fromkeys(ids) if id not in listed]
 
 
@@ -157,11 +157,12 @@ async def _execute(notebook: NotebookNode, places: set[int], folder: Path, secon
 class _Answer:
     """A reader's answer to an exercise: the cells with its mark, and those that call its check."""
 
-    def __init__(self, id: str, check: str, starter: str, notebook: NotebookNode) -> None:
-        self.id, self.check, self.cells = id, check, notebook.cells
+    def __init__(self, id: str, row: list[str], notebook: NotebookNode) -> None:
+        self.id, self.cells = id, notebook.cells
+        self.check, starter = row
         sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
         self.marked = [place for place, cell in enumerate(self.cells) if cell.mark == id]
-        self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, check)]  # wherever
+        self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, self.check)]
         code = {place for place in self.marked if self.cells[place].cell_type == "code"}
         self.places = sorted(code.union(self.judged))
         self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}
@@ -169,14 +170,11 @@ class _Answer:
 
     def result(self, stopped: str, seconds: float) -> tuple[str, str]:
         """Return the state and the message after execution, which something may have stopped."""
-        if not self.places and self.marked:
-            kind = self.cells[self.marked[0]].cell_type
-            return "not graded", f"its cell, {self.marked[0] + 1}, has become {kind}; make it code again"
         if not self.places:
-            return (
-                "not graded",
-                f"no cell calls {self.check}; copy the exercise's cell from the book's notebook",
-            )
+            why = f"no cell calls {self.check}; copy the exercise's cell from the book's notebook"
+            for place in self.marked:
+                why = f"its cell, {place + 1}, has become {self.cells[place].cell_type}; make it code again"
+            return "not graded", why
         if self.empty:
             return "empty", ""
         if self.cells[self.places[-1]].execution_count is None and stopped:

@@ -102,7 +102,7 @@ class KeyValueCache:
 def refuse_for_decoding(model: Transformer) -> None:
     """Refuse a changed `forward` or `hidden`: decoding calls `encode`, `decode`, and `logits`.
 
-    So is cross-attention that counts distances: it gives the last token other logits than `forward`.
+    Cross-attention that counts distances would give the last token other logits than `forward` does.
     """
     because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
     refuse_changed("model", model, Transformer, "forward", "hidden", because=because)

@@ -97,11 +97,7 @@ def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) 
 def distances_across(
     _: Any, self_attention: Any, cross_attention: nn.Module, *others: Any, **named: Any
 ) -> None:
-    """Raise ValueError if cross-attention would count distances.
-
-    Its queries and keys are positions of two sentences. For a single new query, its part would assume another
-    place than for all queries at once.
-    """
+    """Raise ValueError if cross-attention would count distances, between positions of two sentences."""
     for part in cross_attention.modules():
         if getattr(part, "counts_distances", False):
             kind = type(part).__name__

@@ -246,5 +246,5 @@ def _warn_of_edited_attention() -> None:
         warnings.warn(
             "attention='fused' computes what PyTorch's kernel does, and not the formula of "
             "ScaledDotProductAttention, which was edited; leave it out to compute with your formula",
-            stacklevel=4,
+            stacklevel=1,  # one line, however many models are built
         )

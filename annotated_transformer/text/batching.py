@@ -23,8 +23,10 @@ def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
     Raises:
         ValueError: If a text begins with the code of a language that the tokenizer does not have.
     """
-    for row, side in product(range(len(texts)), (0, 1)):
-        if problem := tokenizer.code_problem(texts[row][side]):
+    places = product(range(len(texts)), (0, 1))
+    codes = {tokenizer.split_code(texts[row][side])[0]: (row, side) for row, side in places}
+    for code, (row, side) in codes.items():
+        if problem := tokenizer.code_problem(code):
             raise ValueError(f"the {('source', 'target')[side]} of pair {row + 1} of {len(texts)} {problem}")
     src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
     return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))

@@ -132,13 +132,13 @@ class Table:
     def _place(self, column: int | str, names: list[str]) -> int:
         if (number := whole_number(column)) is not None:
             return number - 1
-        if (found := names.count(column)) != 1:
+        if (found := names.count(str(column))) != 1:
             which = f"{found} columns" if found else "no column"
             raise ValueError(
                 f"the first line of {self.file} names {which} {column!r} (it has {', '.join(names)}); "
                 "give other columns, such as 1,2"
             )
-        return names.index(column)
+        return names.index(str(column))
 
     def _refuse_equal(self, first: int | str, second: int | str) -> None:
         if first == second:

@@ -1,6 +1,7 @@
 """A check returns a verdict for every answer, right or wrong; of a traceback, it shows the reader's lines."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -139,6 +140,35 @@ def check_half(answer):
 )
 def test_law_numbers_and_other_results_are_compared(given, message):
     assert check_half(lambda n: given).message == message
+
+
+@judge
+def check_parts(answer: Callable[[torch.Tensor], tuple[torch.Tensor, float]]) -> str:
+    given = torch.tensor([1.0, 0.1], dtype=torch.float64)
+    third, total = answer(given)
+    mistakes = {"the sum is taken": given.sum() / 3, "the third is rounded": given / 3 + 1e-12}
+    expect_close(third, given / 3, what="the third", tolerance=1e-9, mistakes=mistakes)
+    return f"{total:.0f}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: (x / 3, 1.0), "1"),
+        (lambda x: (x.float() / 3, 1.0), "1"),
+        (lambda x: (x / 3 + 1e-6, 1.0), "the third should be 0.033333333 at [1], not 0.033334333."),
+        (lambda x: (x / 3 * (1 + 5e-7), 1.0), "the third should be 0.333333333 at [0], not 0.3333335."),
+        (lambda x: (x.sum() / 3, 1.0), "the third should be different. It looks as if the sum is taken."),
+        (
+            lambda x: None,
+            "your function should return tuple[Tensor, float], not None. Is a `return` missing? (",
+        ),
+        (lambda x: x[0], "your function should return tuple[Tensor, float], not a tensor of shape (). (Type"),
+        (lambda x: [x], "your function should return tuple[Tensor, float], not list of 1. (ValueError: not"),
+    ],
+)
+def test_law_a_verdict_says_what_to_return_and_no_mistake_that_gives_what_is_right(answer, message):
+    assert check_parts(answer).message.startswith(message)
 
 
 def test_law_whole_numbers_have_commas():

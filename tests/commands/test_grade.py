@@ -10,7 +10,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from annotated_transformer import __version__
 from annotated_transformer.__main__ import main
 from annotated_transformer.book import grading
 
@@ -56,7 +55,7 @@ def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order
         ["notebook", "exercise", "passed", "message"],
         [bad, "", "not graded", "it is not a notebook; give a file that Jupyter has saved, *.ipynb"],
         [good, "3.2", "empty", ""],
-        [good, "'=1+1", "not graded", f"version {__version__} of the book has no such exercise"],
+        [good, "'=1+1", "not graded", "the installed version of the book has no such exercise"],
         [good, "total", "0 of 2", ""],
         [odd, "3.2", "no"],
         [odd, "total", "0 of 1", ""],

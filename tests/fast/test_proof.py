@@ -172,6 +172,23 @@ def test_law_a_model_of_any_options_and_precision_passes(stirred, dtype: torch.d
         refuse_other_loss(model, smoothing=0.1, bf16=bf16)
 
 
+@pytest.mark.message
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "change", [lambda x: (2 * x).round() / 2, lambda x: x.half().to(x.dtype), lambda x: x * math.nan]
+)
+def test_message_scores_that_are_rounded_or_nan_in_one_type_alone(one, monkeypatch, dtype, change):
+    def edited(scores: Tensor, *mask: Tensor) -> Tensor:
+        return formula(change(scores) if scores.dtype == dtype else scores, *mask)
+
+    formula = attention.masked_softmax
+    monkeypatch.setattr(attention, "masked_softmax", edited)
+    with pytest.raises(NotPlain, match=REFUSAL):
+        refuse_other_steps(one, UnprovedCache)
+    with pytest.raises(NotPlain, match=REFUSAL):
+        refuse_other_loss(one, smoothing=0.1, bf16=False)
+
+
 HOOKED = {
     "its weights": (f"{LAYER}.self_attention.attention.weights", nn.Module.register_forward_hook),
     "positions": ("positions", nn.Module.register_forward_pre_hook),

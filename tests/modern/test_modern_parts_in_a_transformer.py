@@ -12,12 +12,9 @@ from torch import Tensor, nn
 from annotated_transformer import registry
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
@@ -35,11 +32,11 @@ CONFIG = TransformerConfig(
 )
 
 
-def of_heads(make: Callable[[], nn.Module]) -> Callable[[], MultiHeadAttention]:
+def of_heads(make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
     return lambda: MultiHeadAttention(12, 3, attention=make())
 
 
-ATTENTIONS: dict[str, Callable[[], MultiHeadAttention]] = {
+ATTENTIONS: dict[str, Callable[[], nn.Module]] = {
     "grouped": lambda: GroupedQueryAttention(12, 3, 1),
     "rotary": of_heads(lambda: RotaryAttention(RotaryPositions(4))),
     "halves": of_heads(lambda: RotaryAttention(RotaryHalves(4))),
@@ -49,29 +46,29 @@ ATTENTIONS: dict[str, Callable[[], MultiHeadAttention]] = {
     "window": of_heads(lambda: SlidingWindowAttention(3)),
     "both": lambda: GroupedQueryAttention(12, 3, 1, attention=RotaryAttention(RotaryPositions(4))),
 }
-OTHERS: dict[str, Callable[[DecoderLayer], object]] = {
-    "swiglu": lambda layer: setattr(layer, "feed_forward", SwiGLU(12, 7)),
-    "experts": lambda layer: setattr(
-        layer, "feed_forward", MixtureOfExperts(Router(12, 4, 2), (FeedForward(12, 5) for _ in range(4)))
+PLACES = (
+    "encoder.layers.{}.self_attention",
+    *(f"decoder.layers.{{}}.{x}_attention" for x in ("self", "cross")),
+)
+OTHERS: dict[str, tuple[str, Callable[[], nn.Module]]] = {
+    "swiglu": ("feed_forward", lambda: SwiGLU(12, 7)),
+    "experts": (
+        "feed_forward",
+        lambda: MixtureOfExperts(Router(12, 4, 2), (FeedForward(12, 5) for _ in range(4))),
     ),
-    "rms norm inside": lambda layer: setattr(layer.add_norm_3, "norm", RMSNorm(12)),
-    "pre-norm": lambda layer: setattr(layer, "add_norm_1", PreRMSNorm(12, 0.0)),
+    "rms norm inside": ("add_norm_3.norm", lambda: RMSNorm(12)),
+    "pre-norm": ("add_norm_1", lambda: PreRMSNorm(12, 0.0)),
 }
-PLACES = "encoder.{}.self_attention", "decoder.{}.self_attention", "decoder.{}.cross_attention"
-CHANGES = [*itertools.product(ATTENTIONS, PLACES), *((name, "decoder.{}") for name in OTHERS)]
-each = pytest.mark.parametrize(("name", "place"), CHANGES)
+CHANGES = {(name, place): make for name, make in ATTENTIONS.items() for place in PLACES}
+CHANGES |= {(name, f"decoder.layers.{{}}.{part}"): make for name, (part, make) in OTHERS.items()}
 
 
 def changed(name: str, place: str) -> Transformer:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     for i in range(CONFIG.num_layers):
-        stack, _, part = place.format(i).partition(".")
-        path, _, last = f"{stack}.layers.{part}".rpartition(".")
-        if name in OTHERS:
-            OTHERS[name](model.get_submodule(f"{path}.{last}"))
-        else:
-            setattr(model.get_submodule(path), last, ATTENTIONS[name]())
+        path, _, last = place.format(i).rpartition(".")
+        setattr(model.get_submodule(path), last, CHANGES[name, place]())
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return model
@@ -81,7 +78,7 @@ def some_ids(tokens: int) -> Tensor:
     return torch.randint(3, 13, (2, tokens), generator=torch.Generator().manual_seed(tokens))
 
 
-@each
+@pytest.mark.parametrize(("name", "place"), CHANGES)
 def test_law_in_each_place_the_decoders_compute_what_one_full_pass_does_or_refuse(name: str, place: str):
     """Decoding calls a part with the queries so far, which are not the last of a source's positions."""
     model, tgt = changed(name, place), some_ids(7)
@@ -102,11 +99,3 @@ def test_message_an_attention_that_counts_distances_in_cross_attention(name: str
     sentence = r"^cross-attention has a (\w+), which counts distances, .*; use \1 in .* place is 'cross'$"
     with pytest.raises(ValueError, match=sentence):
         Transformer(replace(CONFIG, attention="own"))
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("name", "place"), [own for own in CHANGES if own[1] in (PLACES[1], "decoder.{}")])
-def test_message_the_fast_cache_says_what_to_use(name: str, place: str):
-    sentence = r"^fast=True cannot compute your model \(\w+ is not .*\); run without fast=True"
-    with pytest.raises(NotPlain, match=sentence):
-        FastKeyValueCache(changed(name, place), some_ids(5))

@@ -63,5 +63,20 @@ def run_layer(x: Tensor, *sublayers: Sublayer, norm_first: bool = False, keep: f
     return x
 
 
+def mistaken_layer(x: Tensor, *sublayers: Sublayer) -> dict[str, Tensor]:
+    """Return the outputs of a post-norm layer after the commonest mistakes with connections and norms."""
+    norm_first, sums = run_layer(x, *sublayers, norm_first=True), x
+    for sublayer in sublayers:
+        sums = sums + sublayer(sums)
+    return {
+        "the residual connections are missing": run_layer(x, *sublayers, keep=0.0),
+        "the norms come before the sub-layers (pre-norm); here they come after the sums": norm_first,
+        "the norms come before the sub-layers, and one at the end; here they come after the sums": (
+            _norm(norm_first)
+        ),
+        "the norms are missing": sums,
+    }
+
+
 def _norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])

@@ -1,9 +1,8 @@
 """Which cells of a notebook an exercise needs: those that make what its code reads, or that may change it.
 
-A cell makes the names that it stores. It may change a value where it assigns to its attribute or item,
-calls its method as a statement, or gives it to a function that is neither the book's nor Python's. Such a
-statement about what is imported from elsewhere, such as `os.chdir("data")`, may change anything; a seed
-changes nothing.
+A cell may change a value where it assigns to its attribute or item, calls its method as a statement, or gives
+it to a function that is neither the book's nor Python's. Such a statement about what is imported from
+elsewhere, such as `os.chdir("data")`, may change anything; a seed changes nothing.
 """
 
 import ast
@@ -21,21 +20,22 @@ BUILTINS = frozenset(dir(builtins))
 
 
 class Names(NamedTuple):
-    """Global names that a cell reads, that its functions read when called, that it stores, and may change.
+    """Global names of a cell: those that it reads, that its functions read when called, that it stores.
 
-    The latter are after the name of the function that may change them, or "".
+    Then those that it may change, after the function that does it, and those that it imports, with modules.
     """
 
     read: set[str]
     later: set[str]
     stored: set[str]
     changed: set[tuple[str, str]]
+    imported: set[tuple[str, str]]
 
 
 def needed(sources: Sequence[str], places: Iterable[int]) -> list[int]:
     """Return the places of some cells and of those before them that they need, in order."""
     roots, kept, cells = {*places}, list[int](), [_names(source) for source in sources]
-    imports = [name_and_module for source in sources for name_and_module in _imported(_parsed(source))]
+    imports = set[tuple[str, str]]().union(*(cell.imported for cell in cells))
     ours = {name for name, module in imports if module.startswith("annotated_transformer.book")}
     names = {SHELL, *(name for name, module in imports if not module.startswith("annotated_transformer"))}
     for place in range(max(roots, default=-1), -1, -1):
@@ -50,35 +50,25 @@ def needed(sources: Sequence[str], places: Iterable[int]) -> list[int]:
 
 @cache
 def _names(source: str) -> Names:
-    tree = _parsed(source)
-    if not tree.body:
-        return Names(set(), set(), {SHELL} if source else set(), set())  # executed: Python may know more
-    code = compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    try:
+        cell = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+        code = compile(cell, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        nodes = [*ast.walk(ast.parse(cell))]
+    except Exception:  # whatever the compiler has against a reader's code, which is then executed in any case
+        return Names(set(), set(), {SHELL}, set(), set())
     used, inner = [*_globals(code)], [each for each in code.co_consts if isinstance(each, CodeType)]
     return Names(
         read={name for operation, name in used if operation.startswith("LOAD_")} - BUILTINS,
         later={name for each in inner for _, name in _globals(each)} - BUILTINS,
         stored={name for operation, name in used if not operation.startswith("LOAD_")},
-        changed={pair for node in ast.walk(tree) for pair in _changed(node)},
+        changed={pair for node in nodes for pair in _changed(node)},
+        imported={
+            ((alias.asname or alias.name).partition(".")[0], getattr(node, "module", None) or alias.name)
+            for node in nodes
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        },
     )
-
-
-def _parsed(source: str) -> ast.Module:
-    try:
-        tree = ast.parse(TransformerManager().transform_cell(source))
-        compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except Exception:  # whatever the compiler has against a reader's code
-        return ast.Module([], [])
-    return tree
-
-
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a cell imports, and their modules."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                name = (alias.asname or alias.name).partition(".")[0]
-                yield name, getattr(node, "module", None) or alias.name
 
 
 def _globals(code: CodeType) -> Iterator[tuple[str, str]]:

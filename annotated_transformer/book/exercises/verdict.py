@@ -1,6 +1,8 @@
 """The feedback on a reader's answer to an exercise: a verdict, the next step, and the reader's own lines."""
 
 import functools
+import inspect
+import re
 import sysconfig
 import textwrap
 import traceback
@@ -10,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf, isclose
 from pathlib import Path
 from types import CodeType, MappingProxyType
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, get_args
 
 import numpy as np
 import torch
@@ -111,9 +113,13 @@ def expect_close(
     """
     tensor = expect_tensor(result, what=what).detach()
     expected = wanted.detach()
+    if tensor.is_floating_point() and tensor.dtype.itemsize < expected.dtype.itemsize:  # it rounds more
+        largest = max(expected.nan_to_num(0, 0, 0).abs().flatten().tolist(), default=0.0)
+        tolerance = max(tolerance, 1e-5 * largest)
     if _agree(tensor, expected, tolerance):
         return
-    expect_no_mistake(tensor, mistakes, what=what, tolerance=tolerance)
+    possible = {why: gives for why, gives in mistakes.items() if not _same(gives, expected, tolerance)}
+    expect_no_mistake(tensor, possible, what=what, tolerance=tolerance)
     expect_shape(tensor, expected, what=what)
     gaps = (tensor.to(expected.dtype) - expected).abs().nan_to_num(nan=inf)
     place = tuple(int(index) for index in np.unravel_index(int(gaps.argmax()), gaps.shape))
@@ -184,7 +190,8 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
     @functools.wraps(check)
     def verdict(*args: P.args, **kwargs: P.kwargs) -> Verdict:
         calls: list[tuple[Any, ...]] = []
-        answers: Any = [_noted(answer, calls) for answer in args]
+        results: list[tuple[int, object]] = []
+        answers: Any = [_noted(answer, calls, results, place) for place, answer in enumerate(args)]
         try:
             return Verdict(True, check(*answers, **kwargs))
         except Unmet as unmet:
@@ -193,14 +200,16 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
         except Exception as error:
             if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
                 return Verdict(False, EMPTY)
-            message = _stopped(error, check.__code__)
+            message = _stopped(error, check, results)
         return Verdict(False, message, calls[-1] if calls else ())
 
     return verdict
 
 
-def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
-    """Return a function that notes the arguments of each call, or the answer itself if it is none.
+def _noted(
+    answer: object, calls: list[tuple[Any, ...]], results: list[tuple[int, object]], place: int
+) -> object:
+    """Return a function that notes the arguments of each call and its result, or the answer if it is none.
 
     The reader's function gets copies of tensors, which it may overwrite: the check uses its own afterwards.
     What it returns as arrays and numbers of NumPy, the check sees as tensors and numbers of Python.
@@ -213,7 +222,9 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
     def noting(*args: Any, **kwargs: Any) -> object:
         calls.append(args)
         own: tuple[tuple[Any, ...], dict[str, Any]] = tree_map_only(Tensor, _own, (args, kwargs))
-        return tree_map_only((np.ndarray, np.generic), _without_numpy, function(*own[0], **own[1]))
+        result = tree_map_only((np.ndarray, np.generic), _without_numpy, function(*own[0], **own[1]))
+        results.append((place, result))
+        return result
 
     return noting
 
@@ -227,12 +238,30 @@ def _without_numpy(result: Any) -> object:
     return torch.from_numpy(result.copy()) if isinstance(result, np.ndarray) else result.item()
 
 
-def _stopped(error: Exception, check: CodeType) -> str:
-    """Return what a verdict says about an exception: its text, and the reader's lines that led to it."""
+def _stopped(error: Exception, check: Callable[..., str], results: list[tuple[int, object]]) -> str:
+    """Return what a verdict says about an exception: its text, and the reader's lines that led to it.
+
+    If there are none, it says what the reader's function returned last, and what it should return.
+    """
     reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    if lines := _readers_lines(error, check):
+    if lines := _readers_lines(error, check.__code__):
         return "\n".join([f"your code stopped with {reason}", *lines])
+    for place, result in results[-1:]:
+        kinds = get_args([*inspect.signature(check).parameters.values()][place].annotation)
+        if kinds and kinds[-1] not in (Any, object):
+            name = (
+                kinds[-1].__name__ if isinstance(kinds[-1], type) else re.sub(r"\b\w+\.", "", str(kinds[-1]))
+            )
+            return f"your function should return {name}, not {_described(result)} ({reason})"
     return f"the check could not use your answer: {reason}"
+
+
+def _described(result: object) -> str:
+    if isinstance(result, Tensor):
+        return f"a tensor of shape {tuple(result.shape)}."
+    if isinstance(result, tuple | list):
+        return f"{type(result).__name__} of {len(result)}."
+    return named_type(result)
 
 
 def _readers_lines(error: BaseException, check: CodeType) -> list[str]:

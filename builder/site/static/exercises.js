@@ -230,7 +230,7 @@
     });
     const bar = element("p", "", { class: "at-bar" });
     bar.append(button);
-    document.querySelector("form.at-fields")?.parentElement?.before(bar);
+    document.querySelector("form.at-fields")?.closest(".at-task")?.before(bar);
   };
 
   // 5. The fields of an exercise, in its box.

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
-from annotated_transformer.book.exercises.inputs import Sublayer, run_layer
+from annotated_transformer.book.exercises.inputs import Sublayer, mistaken_layer, run_layer
 from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
@@ -71,12 +71,9 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
             "cross-attention takes its queries from x; they come from a": (
                 run_layer(x, own, partial(lambda answers, _: answers, cross(x)), network)
             ),
-            "the residual connections are missing": run_layer(x, *right, keep=0.0),
             "the scores are not divided by √d_k": run_layer(x, *_sublayers(z, w, scale=1.0)),
-            "the norms come before the sub-layers; they come after the sums": (
-                run_layer(x, *right, norm_first=True)
-            ),
             "cross-attention is missing": run_layer(x, own, network),
+            **mistaken_layer(x, *right),
         }
         what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
         expect_close(answer(x, z, w), wanted, what=what, tolerance=1e-9, mistakes=mistakes)

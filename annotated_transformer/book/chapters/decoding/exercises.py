@@ -134,7 +134,13 @@ def _beams(tree: Next) -> dict[str, Prefix]:
 
 
 def _naive_beam(
-    following: Next, size: int, *, shrink: bool = True, add: bool = True, first: bool = False
+    following: Next,
+    size: int,
+    *,
+    shrink: bool = True,
+    add: bool = True,
+    first: bool = False,
+    mean: bool = False,
 ) -> Prefix:
     """Return what a beam search with a mistake finds."""
     live: dict[Prefix, float] = {(): 0.0}
@@ -152,7 +158,7 @@ def _naive_beam(
         live = {prefix: grown[prefix] for prefix in kept if prefix not in finished}
         if first and finished:
             break
-    return max(finished, key=finished.__getitem__)
+    return max(finished, key=lambda prefix: finished[prefix] / (len(prefix) if mean else 1))
 
 
 def _mistaken_beam(following: Next, size: int) -> dict[str, Prefix]:
@@ -162,6 +168,9 @@ def _mistaken_beam(following: Next, size: int) -> dict[str, Prefix]:
             _naive_beam(following, size, shrink=False)
         ),
         "only the last step counts; log-probabilities should be added": last,
+        "hypotheses are ranked by log-probability per token; here the sum counts": (
+            _naive_beam(following, size, mean=True)
+        ),
         "the search ended when the first hypothesis was finished": _naive_beam(following, size, first=True),
         "the beam keeps one prefix, whatever its size": _naive_beam(following, 1),
         "this is the most likely of all texts, which a beam of this size does not find": (likeliest),

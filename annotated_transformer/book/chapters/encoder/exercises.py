@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, equal, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
-from annotated_transformer.book.exercises.inputs import Sublayer, draw_normal, run_layer
+from annotated_transformer.book.exercises.inputs import Sublayer, draw_normal, mistaken_layer, run_layer
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.config import TransformerConfig
@@ -60,10 +60,7 @@ def check_encoder_layer(answer: Callable[[Tensor, Matrices, int], Tensor]) -> st
             wanted = oracle(x[None])[0]
         right = _sublayers(w, heads)
         mistakes = {
-            "the norms come before the sub-layers; post-norm has them after the sums": (
-                run_layer(x, *right, norm_first=True)
-            ),
-            "the residual connections are missing": run_layer(x, *right, keep=0.0),
+            **mistaken_layer(x, *right),
             "the scores are not divided by √d_k": run_layer(x, *_sublayers(w, heads, scale=1.0)),
             "the scores are divided by √d_model; the width of one head is d_k": (
                 run_layer(x, *_sublayers(w, heads, scale=width**-0.5))
