@@ -84,9 +84,9 @@ def _class(kind: Any) -> Any:
 def _message(name: str, argument: str, value: Any, kinds: Sequence[Any]) -> str:
     words = []
     for kind in kinds:
-        word = _class(kind).__name__
+        word = "nn." * _class(kind).__module__.startswith("torch.nn") + _class(kind).__name__
         word = f"tuple of {len(get_args(kind))}" if word == "tuple" else word
-        words.append(WORDS.get(_class(kind)) or f"{'an' if word[0] in 'AEIOU' else 'a'} {word}")
+        words.append(WORDS.get(_class(kind)) or f"{'an' if word[0] in 'AEIOUn' else 'a'} {word}")
     actual = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     way_out = (
         f"give {_class(kinds[0]).__name__}(**{argument})" if isinstance(value, dict) else f"give {words[0]}"

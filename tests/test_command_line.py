@@ -226,7 +226,7 @@ MISTAKES = {
     "export --to onnx --pretrained en-de --out o --dtype bfloat16": "--to onnx has no dtype='bfloat16'; cho",
     "export --to marian --pretrained en-de --out {data}": "--out {data} already holds foreign; give a new",
     "export --to marian --out o": "there is no model to export; give --model or --pretrained",
-    "import --from marian {data} --out o": "No such file or directory: {data}/config.json",
+    "import --from marian {data} --out o": "{data} has no config.json; it contains foreign, model",
     "grade a.ipynb --timeout nan": "timeout=nan is not a time; give a number of seconds above 0",
     "grade a.ipynb --jobs 0": "jobs=0 executes no notebook; give 1 or more",
     "grade b.ipynb --csv a.ipynb": "--csv a.ipynb would overwrite a notebook; give another file, or -",

@@ -58,23 +58,20 @@ def observe_layers(model: AnyModel, *ids: Tensor) -> dict[str, LayerStates]:
 
 
 def _watch(stack: Encoder | Decoder, hooks: ExitStack) -> dict[str, list[Tensor]]:
-    hidden: list[Tensor] = []
+    seen: dict[str, list[Tensor]] = {"hidden": []}
 
     def keep(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        hidden.extend([output] if hidden else [inputs[0], output])
+        seen["hidden"] += [output] if seen["hidden"] else [inputs[0], output]
 
     for layer in stack.layers:
         hooks.enter_context(layer.register_forward_hook(keep))
-    kinds = [kind for kind, _ in unwrap(stack.layers[0]).named_children() if kind.endswith("_attention")]
-    weights = {
-        kind: hooks.enter_context(watching(_innermost(getattr(layer, kind)) for layer in stack.layers))
-        for kind in kinds
-    }
-    return {"hidden": hidden, **weights}
+    for kind in ("self_attention", "cross_attention"):
+        attentions = [getattr(layer, kind) for layer in stack.layers if hasattr(layer, kind)]
+        if attentions:
+            seen[kind] = hooks.enter_context(watching(map(_innermost, attentions)))
+    return seen
 
 
 def _innermost(attention: nn.Module) -> nn.Module:
     """Return the attention that computes the weights, such as that inside a `RotaryAttention`."""
-    while hasattr(attention, "attention"):
-        attention = cast(nn.Module, attention.attention)
-    return attention
+    return _innermost(cast(nn.Module, attention.attention)) if hasattr(attention, "attention") else attention
