@@ -33,20 +33,15 @@ class OwnHook:
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the hook if this is its thread."""
-        return self.hook(*inputs) if self.runs_here() else None
-
-    def runs_here(self) -> bool:
-        """Return whether this is the hook's thread."""
-        return self.thread == get_ident()
+        return self.hook(*inputs) if self.thread == get_ident() else None
 
 
-def any_hook(*hooks: Mapping[int, object]) -> bool:
+def any_hook(*tables: Mapping[int, object]) -> bool:
     """Return whether PyTorch's tables have a hook that runs in this thread."""
-    return any(
-        not isinstance(hook, OwnHook) or hook.runs_here()
-        for table in hooks
-        for hook in list(table.values())  # another thread may add one
-    )
+    # another thread may add one meanwhile
+    hooks = [hook for table in tables for hook in list(table.values())]
+    here = get_ident()
+    return any(not isinstance(hook, OwnHook) or hook.thread == here for hook in hooks)
 
 
 class NotPlain(ValueError):
