@@ -80,6 +80,7 @@ BEYOND_IT = {
     "Where is 東京?": "Some characters of this sentence",
     "I know that he " + "said that she " * 12 + "left.": "hardly any has more than",
     "Ceci n'est pas une pipe.": "The model doubts this translation",
+    "Das ist mein Haus.": "This sentence looks German, and the direction is English to German.",
 }
 
 
@@ -92,6 +93,8 @@ def test_law_one_line_warns_of_a_sentence_that_leaves_what_the_model_knows(explo
         lines = explorer.locator(".at-x-notices p").all_inner_texts()
         assert len(lines) == bool(words), sentence
         assert words in "".join(lines)
+        column = explorer.locator(".at-x-read text").all_text_contents()
+        assert any(word.startswith("… ") for word in column) == words.startswith("hardly"), column
 
 
 def test_law_what_is_shown_is_shared_as_a_link_and_as_a_picture_with_title_and_license(explorer):
@@ -111,6 +114,8 @@ def test_law_what_is_shown_is_shared_as_a_link_and_as_a_picture_with_title_and_l
     assert title == f"“{HOPE}” becomes “{SENTENCES[HOPE]}”"
     assert "CC BY 4.0; model trained on Tatoeba" in license_
     assert [text for text in drawing.itertext() if text in (title, license_)] == [title, license_] * 2
+    texts = drawing.findall(".//{*}svg//{*}text")
+    assert [text.text for text in texts if text.text and "textLength" not in text.attrib] == []
     values = [value for part in drawing.iter() for value in part.attrib.values()]
     shown = " ".join(value for value in values if not value.startswith("data:image/png;base64,"))
     assert not any(outside in shown for outside in ("//", "var(", "url("))

@@ -1,7 +1,7 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
 import { button, fill, h } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
-import { languages, percent, plain } from "./words.js";
+import { directionName, LANGUAGES, languages, percent, plain } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Translated } from "./session.js" */
@@ -66,11 +66,25 @@ export class Notices {
   }
 }
 
+// Frequent words that the other language does not have. Of 20,000 pairs of Tatoeba, no English sentence was taken for
+// German, and 2 German ones for English; 86% and 82% of those under the other direction are noticed.
+/** @type {Record<string, string[]>} */
+const FREQUENT = {
+  en: "the and is are of to with you he she we they it have my this what not".split(" "),
+  de: "der das und ist sind nicht ein eine ich du er sie wir es mit zu auf haben mein den dem".split(" "),
+};
+/** @type {(text: string, language: string) => number} */
+const frequent = (text, language) =>
+  (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => FREQUENT[language].includes(word)).length;
+
 // Why a translation may be nonsense: the first reason that applies, or "".
 /** @type {(result: Translated) => string} */
 export function warning({ direction, source, target, logProb, options: { prefix, ablated } }) {
   const { longest, least } = BOOK.models[direction].limits;
   const { length } = target.ids;
+  const [text, [from, to]] = [source.tokens.join(""), languages(direction)];
+  if (frequent(text, to) > frequent(text, from))
+    return `This sentence looks ${LANGUAGES[to]}, and the direction is ${directionName(direction)}. Choose the other one, or expect nonsense.`;
   if (source.tokens.some((token) => token.includes("\ufffd")))
     return "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.";
   if (source.tokens.length > longest)

@@ -73,6 +73,9 @@ function dress(copy, part) {
   const style = getComputedStyle(part);
   const outer = copy.parentElement && getComputedStyle(/** @type {Element} */ (part.parentElement));
   copy.removeAttribute("style"); // its variables have done their work
+  const length = part instanceof SVGTextElement && part.getComputedTextLength();
+  if (length) copy.setAttribute("textLength", String(length)); // the file has another face, which may be wider
+  if (length) copy.setAttribute("lengthAdjust", "spacingAndGlyphs");
   for (const name of LOOK.split(" ")) {
     const value = style.getPropertyValue(name);
     const usual = OWN[name] ?? outer?.getPropertyValue(name);

@@ -22,7 +22,7 @@ export class WordList {
     this.top = box.y + box.height - this.pitch * kept.length; // they stand on what they come from
     /** @type {Row[]} */
     this.rows = kept.map((place, row) => ({
-      token: plain(tokens[place], place),
+      token: `${place > (kept[row - 1] ?? -1) + 1 ? "… " : ""}${plain(tokens[place], place)}`,
       weight: weights?.[place] ?? 0,
       place,
       y: this.top + this.pitch * (row + 0.5),
