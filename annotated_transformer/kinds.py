@@ -88,6 +88,7 @@ def _message(name: str, argument: str, value: Any, kinds: Sequence[Any]) -> str:
         word = f"tuple of {len(get_args(kind))}" if word == "tuple" else word
         words.append(WORDS.get(_class(kind)) or f"{'an' if word[0] in 'AEIOUn' else 'a'} {word}")
     actual = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    actual += f" of {len(value)}" if isinstance(value, list | tuple) else ""
     way_out = (
         f"give {_class(kinds[0]).__name__}(**{argument})" if isinstance(value, dict) else f"give {words[0]}"
     )
