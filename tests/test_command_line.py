@@ -69,11 +69,12 @@ def same_model(one: Path, other: Path) -> bool:
 
 
 def test_law_a_model_is_trained_and_evaluated_and_translates(trained: tuple[Path, str], data: Path, capsys):
-    head, few, terms, device, *lines, last = trained[1].splitlines()
+    head, few, terms, device, known, *lines, last = trained[1].splitlines()
     assert re.fullmatch(r"Training on cpu\.|Training on cuda:0 \(.+\)\.", device)
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
     assert few.startswith("There are only 198 pairs to train on. ")
     assert terms == "Terms: your own."
+    assert known.startswith("warning: 3 of 3 validation pairs (100%) are training pairs: ")
     assert last == f"{trained[0]} has the model of step 60"
     losses = (
         r"step \d+: training loss .+ \(smoothed by 0\.1\), validation loss .+ \(unsmoothed, perplexity (.+)\)"

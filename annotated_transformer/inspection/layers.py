@@ -12,7 +12,7 @@ from annotated_transformer.inspection.observation import watching
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.decoder import Decoder
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.inference import evaluating, hooking
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel
 
@@ -64,7 +64,7 @@ def _watch(stack: Encoder | Decoder, hooks: ExitStack) -> dict[str, list[Tensor]
         seen["hidden"] += [output] if seen["hidden"] else [inputs[0], output]
 
     for layer in stack.layers:
-        hooks.enter_context(layer.register_forward_hook(keep))
+        hooks.enter_context(hooking(layer.register_forward_hook, keep))
     for kind in ("self_attention", "cross_attention"):
         attentions = [getattr(layer, kind) for layer in stack.layers if hasattr(layer, kind)]
         if attentions:
