@@ -107,8 +107,8 @@ def test_law_changed_texts_are_written_without_executing_the_code(copy, builder,
     source.write_text(source.read_text() + "\n# A title\n")
     assert pretender() == ["01_one"]
     chapter(copy, "2", name="02_two")
-    neighbour = copy / "chapters" / "src" / "02_two.md"
-    neighbour.write_text(neighbour.read_text() + "\nFirst read {doc}`01_one`.\n")
+    neighbor = copy / "chapters" / "src" / "02_two.md"
+    neighbor.write_text(neighbor.read_text() + "\nFirst read {doc}`01_one`.\n")
     assert pretender() == ["02_two"]
     executed = json.loads(notebook.read_text())
     executed["cells"][1]["outputs"] = [nbformat.v4.new_output("stream", text="kept")]
