@@ -28,7 +28,7 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from annotated_transformer.book.cells.check import STRICT
-from annotated_transformer.book.exercises.needs import needed
+from annotated_transformer.book.exercises.needs import cells_for
 
 TABLE = Path(__file__).parent / "exercises" / "table.json"
 MOST = 100  # megabytes to copy
@@ -166,7 +166,7 @@ class _Answer:
         code = {place for place in self.marked if self.cells[place].cell_type == "code"}
         self.places = sorted(code.union(self.judged))
         self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}
-        self.needs = [] if self.empty else needed(sources, self.places)
+        self.needs = [] if self.empty else cells_for(sources, self.places)
 
     def result(self, stopped: str, seconds: float) -> tuple[str, str]:
         """Return the state and the message after execution, which something may have stopped."""

@@ -63,8 +63,8 @@ def ablate_head(
 ) -> Iterator[None]:
     """Replace the output of a head by zeros inside the `with` block.
 
-    A hook does this before `to_output`, and no weight is changed. To ablate several heads, enter several
-    contexts. In other threads, the model has all its heads.
+    A hook does this before `to_output`, and no weight is changed. To ablate several
+    heads, enter several contexts. In other threads, the model has all its heads.
     """
     layers = attentions(model, kind)
     if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):

@@ -2,7 +2,7 @@
 
 import random
 
-from annotated_transformer.book.exercises.needs import needed
+from annotated_transformer.book.exercises.needs import cells_for
 
 LINES = (
     "{x} = [{n}]",
@@ -21,7 +21,7 @@ def test_law_the_needed_cells_give_what_all_cells_give():
         names = [rng.sample("abc", 2) for _ in range(9)]
         drawn = [rng.choice(LINES).format(x=x, y=y, n=rng.randrange(4)) for x, y in names]
         cells = ["a, b, c = [1], [2], [3]", "def change(v): v.extend((lambda: c)())", *drawn, "result = a"]
-        kept = needed(cells, [len(cells) - 1])
+        kept = cells_for(cells, [len(cells) - 1])
         results = []
         for each in (cells, [cells[place] for place in kept]):
             exec("\n".join(each), scope := {})
@@ -29,7 +29,7 @@ def test_law_the_needed_cells_give_what_all_cells_give():
         assert results[0] == results[1], cells
         skipped += len(cells) - len(kept)
     assert skipped > 400
-    assert needed(["import os", "os.chdir('data')", "b = 1", "!make", "def f(", "a = 1"], [5]) == [
+    assert cells_for(["import os", "os.chdir('data')", "b = 1", "!make", "def f(", "a = 1"], [5]) == [
         0,
         1,
         3,

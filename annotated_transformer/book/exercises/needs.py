@@ -33,7 +33,7 @@ class Names(NamedTuple):
     imported: set[tuple[str, str]]
 
 
-def needed(sources: Sequence[str], places: Iterable[int]) -> list[int]:
+def cells_for(sources: Sequence[str], places: Iterable[int]) -> list[int]:
     """Return the places of some cells and of those before them that they need, in order."""
     roots, kept, cells = {*places}, list[int](), [_names(source) for source in sources]
     imports = set[tuple[str, str]]().union(*(cell.imported for cell in cells))

@@ -7,9 +7,10 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TextIO
+from typing import Any
 
 from tqdm import tqdm
 
@@ -21,6 +22,7 @@ from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
 
 STDIN = "the standard input"
+NOTHING = 'nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin'
 LONGEST_TYPED = 4095  # bytes: Linux drops the rest of a line that is typed or pasted into a terminal
 SKIP = "or give --skip-bad to leave such lines blank"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
@@ -46,6 +48,8 @@ def translate_texts(options: argparse.Namespace) -> None:
     stdin = None if options.texts or options.input else sys.stdin
     interactive, piped = stdin is not None and stdin.isatty(), _is_piped(stdin)
     texts = [] if interactive or piped else _read_texts(options)
+    if not (texts or interactive or piped):
+        raise ValueError(NOTHING)
     decoding.known_languages(options, default=EN_DE)  # it refuses another --source
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
     translate, split = _translate(options, translator), partial(_split, options, translator)
@@ -60,14 +64,15 @@ def translate_texts(options: argparse.Namespace) -> None:
                 options, arriving_lines(sys.stdin.fileno(), STDIN), split, translate, write, device
             )
         else:
-            _translate_lines(options, [texts] if texts else [], split, translate, write, device)
+            _translate_lines(options, [texts], split, translate, write, device)
 
 
-def _is_piped(stream: TextIO | None) -> bool:
-    """Return whether lines may arrive one by one: from anything but a terminal and a file on disk."""
-    if stream is None or stream.isatty():
-        return False
-    return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+def _is_piped(stream: Any) -> bool:
+    """Return whether lines may arrive one by one, from another program."""
+    with suppress(AttributeError, OSError):  # None, or a stream in memory
+        mode = os.fstat(stream.fileno()).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return False
 
 
 def _translate_lines(
@@ -85,7 +90,7 @@ def _translate_lines(
     """
     name, done = "argument" if options.texts else f"{options.input or STDIN}, line", 0
     together = TOGETHER * max(options.batch_size, 1)
-    total = len(groups[0]) if isinstance(groups, list) and groups else None
+    total = len(groups[0]) if isinstance(groups, list) else None
     with _progress_bar(options, total) as bar:
         for texts in groups:
             sentences, end = split(texts), len(texts)
@@ -110,7 +115,7 @@ def _translate_lines(
                 raise Unfinished(list_problems([problems[end]], SKIP))
             done += len(texts)
     if not done:
-        raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
+        raise ValueError(NOTHING)
 
 
 def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:

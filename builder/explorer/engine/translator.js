@@ -30,7 +30,7 @@ export class Translator {
     const shown = pythonRepr([...text].slice(0, 40).join(""));
     if (/\p{Cs}/u.test(text)) {
       throw new Error(
-        `text 0 of 1 is not valid Unicode: it has half of a surrogate pair (${shown}); decode it as UTF-8`,
+        `text 1 of 1 is not valid Unicode: it has half of a surrogate pair (${shown}); decode it as UTF-8`,
       );
     }
     const [control] = this.tokenizer.normalize(text).match(/[\x00-\x1f\x7f-\x9f]/) ?? [];
@@ -38,18 +38,18 @@ export class Translator {
       const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
       const place = [...text].indexOf(control) + 1;
       throw new Error(
-        `text 0 of 1 has the control character U+${code}, character ${place} of ${shown}; remove it`,
+        `text 1 of 1 has the control character U+${code}, character ${place} of ${shown}; remove it`,
       );
     }
     const [, sentence] = this.setAside(text);
     const ids = this.tokenizer.encodeSource(sentence);
     const { max_length } = this.model.config;
     if (ids.length === 1) {
-      throw new Error(`text 0 of 1 has nothing to translate (${shown}); leave it out`);
+      throw new Error(`text 1 of 1 has nothing to translate (${shown}); leave it out`);
     }
     if (ids.length > max_length) {
       throw new Error(
-        `text 0 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
+        `text 1 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
           `positions for ${max_length}; split it into shorter sentences`,
       );
     }

@@ -94,7 +94,7 @@ export const shapeWords = (shape) => shape.join(" × ");
 // The engine's error message, reworded for someone who typed one sentence.
 /** @type {(message: string) => string} */
 export const sentenceOf = (message) =>
-  message.startsWith("text 0 of 1 has nothing to translate")
+  message.startsWith("text 1 of 1 has nothing to translate")
     ? EMPTY
-    : message.replace(/^text 0 of 1/, "The sentence");
+    : message.replace(/^text 1 of 1/, "The sentence");
 export const EMPTY = "Type a sentence first.";
