@@ -2,13 +2,13 @@
 
 import copy
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from torch import nn
 
+from annotated_transformer.calls import warn
 from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.numpy_model import NumpyModel
@@ -79,10 +79,9 @@ def warn_of_edited_code(model: Transformer, library: str) -> None:
         expected = in_numpy(*pair)
         gap = np.linalg.norm(found[: len(expected)] - expected) / np.linalg.norm(expected)
         if not gap <= LIMIT and np.isfinite(expected).all():  # as they are not with weights that are NaN
-            warnings.warn(
+            warn(
                 f"{library} computes other logits than your model (by {gap:.1g} of their norm): a function "
-                f"of annotated_transformer.model was edited, and {library} has its own",
-                stacklevel=4,
+                f"of annotated_transformer.model was edited, and {library} has its own"
             )
             return
 
