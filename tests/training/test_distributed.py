@@ -169,6 +169,10 @@ def test_message_several_processes_that_have_not_joined(monkeypatch, tmp_path, m
         with pytest.raises(RuntimeError, match=message):
             begin()
     assert not list(tmp_path.iterdir())
+    monkeypatch.setenv("RANK", "0")
+    message = "^WORLD_SIZE=2 is set without MASTER_ADDR, MASTER_PORT; start the processes by torchrun, or"
+    with pytest.raises(ValueError, match=message), join_process_group():
+        pass
 
 
 @pytest.mark.message

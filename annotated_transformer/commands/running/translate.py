@@ -17,7 +17,7 @@ from tqdm import tqdm
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translations import RankedTranslation, join
+from annotated_transformer.decoding.translations import RankedTranslation, TranslatedText, join
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
@@ -181,8 +181,12 @@ def _write(
 ) -> None:
     """Print the translations of a text, of which there are none if it is blank."""
     if options.json:
-        best = ranked[0] if ranked else RankedTranslation("", 0.0, 0.0)
-        shown = {"source": source.removesuffix("\r"), "translation": best.text, "log_prob": best.log_prob}
+        nothing = TranslatedText(
+            "", complete=not source.strip()
+        )  # of a blank line, or of one that is skipped
+        best = ranked[0] if ranked else RankedTranslation(nothing, 0.0, 0.0)
+        source = source.removesuffix("\r").encode("utf-8", "replace").decode()
+        shown = {"source": source, "translation": best.text, "log_prob": best.log_prob}
         nbest = [asdict(one) | {"complete": one.complete} for one in ranked]
         more = {} if options.nbest is None else {"nbest": nbest}
         write_line(json.dumps(shown | {"complete": best.complete} | more))
