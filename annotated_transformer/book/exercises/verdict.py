@@ -95,13 +95,13 @@ def expect_tensor(result: object, *, what: str) -> Tensor:
     return torch.as_tensor(result)
 
 
-def expect_tuple(result: object, size: int | None = None, *, what: str = "the result") -> tuple[Any, ...]:
+def expect_tuple(result: Any, size: int | None = None, *, what: str = "the result") -> tuple[Any, ...]:
     """Return a list or a tensor with axes as a tuple, too, or stop the check; a size of None is any."""
-    parts = tuple(result) if isinstance(result, tuple | list) or getattr(result, "ndim", 0) else None
-    if parts is None or size not in (None, len(parts)):
-        other = named_type(result) if parts is None else f"{type(result).__name__} of {len(parts)}."
+    parts = isinstance(result, tuple | list) or (isinstance(result, Tensor) and result.ndim > 0)
+    if not parts or size not in (None, len(result)):
+        other = f"{type(result).__name__} of {len(result)}." if parts else named_type(result)
         raise Unmet(f"{what} should be a {f'tuple of {size}' if size else 'list'}, not {other}")
-    return parts
+    return tuple(result)
 
 
 def expect_shape(result: Tensor, wanted: Tensor, *, what: str) -> None:
