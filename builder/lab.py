@@ -24,11 +24,14 @@ WELCOME = """# Start here
 Open a chapter, change a number, and run its cells (*Run → Run All Cells* runs the whole chapter). To see
 folded code, click the bar in its place{}; *View → Expand All Code* opens all
 cells. Outputs follow your change: figures, tables, and the lines of claims (✓, ✗, or – for what is said of
-the book's example only). A figure whose values differ from the book's says its own title and caption; the
-other text keeps the numbers of the book. These are
-copies, so nothing that you change here changes the book. To get a fresh copy of a chapter, delete or rename
-yours and run `make {}` again. The package is not copied: edit a formula in `annotated_transformer`, restart
-the kernel, and the chapters, training, and translation compute with your lines.
+the book's example only). A figure whose values differ from the book's says its own title and caption, and
+one whose labels differ says that it does; if only lines and shades have moved, the text below it may no
+longer describe it. Other text keeps the numbers of the book.
+
+These are copies, so nothing that you change here changes the book. To get a fresh copy of a chapter, delete
+or rename yours and run `make {}` again. The package is not copied: edit a formula in `annotated_transformer`,
+restart the kernel, and the chapters, training, and translation compute with your lines. What does not follow
+an edit, such as `attention="fused"`, is listed in `chapters/installation.md`, *Working in the notebooks*.
 
 | Chapter | Running time on one core |
 | --- | --- |

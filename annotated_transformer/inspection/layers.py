@@ -12,7 +12,7 @@ from annotated_transformer.inspection.observation import watching
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.decoder import Decoder
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.inference import evaluating, hooking
+from annotated_transformer.model.inference import collecting, evaluating, hooking
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel
 
@@ -58,13 +58,9 @@ def observe_layers(model: AnyModel, *ids: Tensor) -> dict[str, LayerStates]:
 
 
 def _watch(stack: Encoder | Decoder, hooks: ExitStack) -> dict[str, list[Tensor]]:
-    seen: dict[str, list[Tensor]] = {"hidden": []}
-
-    def keep(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        seen["hidden"] += [output] if seen["hidden"] else [inputs[0], output]
-
-    for layer in stack.layers:
-        hooks.enter_context(hooking(layer.register_forward_hook, keep))
+    seen: dict[str, list[Tensor]] = {"hidden": hooks.enter_context(collecting(stack.layers))}
+    first = stack.layers[0].register_forward_pre_hook
+    hooks.enter_context(hooking(first, lambda _, inputs: seen["hidden"].append(inputs[0])))
     for kind in ("self_attention", "cross_attention"):
         attentions = [getattr(layer, kind) for layer in stack.layers if hasattr(layer, kind)]
         if attentions:

@@ -1,7 +1,7 @@
 """The log-probability and the cross-attention weights of targets: the chapter on looking inside."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
+from annotated_transformer.model.inference import collecting, evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -53,18 +53,12 @@ def observe(
     return Observation(summed, torch.stack(weights, dim=1))
 
 
-@contextmanager
-def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
+def watching(attentions: Iterable[nn.Module]) -> AbstractContextManager[list[Tensor]]:
     """Collect the weights of these attentions, in the order of their calls, inside the `with` block.
 
     Calls in other threads are not collected.
     """
-    seen: list[Tensor] = []
-    with ExitStack() as hooks:
-        for attention in attentions:
-            register = weights_module(attention).register_forward_hook
-            hooks.enter_context(hooking(register, lambda module, args, weights: seen.append(weights)))
-        yield seen
+    return collecting(map(weights_module, attentions))
 
 
 def weights_module(attention: nn.Module) -> nn.Module:

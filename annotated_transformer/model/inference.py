@@ -6,8 +6,8 @@ Every decoding method begins targets with BOS, and generates neither PAD nor BOS
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from threading import RLock
 from typing import Any
 
@@ -107,6 +107,19 @@ def hooking(
             yield
     finally:
         handle.remove()
+
+
+@contextmanager
+def collecting(modules: Iterable[nn.Module]) -> Iterator[list[Any]]:
+    """Collect what modules return to this thread, in the order of their calls."""
+    outputs: list[Any] = []
+    with ExitStack() as hooks:
+        for module in modules:
+            keep = hooking(
+                module.register_forward_hook, lambda _, args, out: outputs.append(out)
+            )
+            hooks.enter_context(keep)
+        yield outputs
 
 
 def encode_sources(

@@ -5,8 +5,8 @@ arXiv:2101.03961; the weights are normalized over the chosen experts as in Jiang
 Experts*, 2024, arXiv:2401.04088.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.inference import hooking
+from annotated_transformer.model.inference import collecting
 
 
 class Routing(NamedTuple):
@@ -89,16 +89,9 @@ def load_balancing_loss(routing: Routing) -> Float[Tensor, ""]:
     return num_experts * (share * probabilities.mean(dim=0)).sum()
 
 
-@contextmanager
-def observed_routing(model: nn.Module) -> Iterator[list[Routing]]:
+def observed_routing(model: nn.Module) -> AbstractContextManager[list[Routing]]:
     """Yield a list to which each router in the model appends what it returns."""
-    found: list[Routing] = []
-    routers = [module for module in model.modules() if isinstance(module, Router)]
-    with ExitStack() as hooks:
-        for router in routers:
-            hook = hooking(router.register_forward_hook, lambda _, inputs, routing: found.append(routing))
-            hooks.enter_context(hook)
-        yield found
+    return collecting(module for module in model.modules() if isinstance(module, Router))
 
 
 def parameters_per_token(model: nn.Module) -> int:

@@ -2,15 +2,13 @@
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
-from threading import get_ident
 
 import pytest
 import torch
 from torch import nn
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.inference import evaluating, hooking, suppress_tokens
-from annotated_transformer.model.plain import changes
+from annotated_transformer.model.inference import evaluating, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
@@ -38,20 +36,6 @@ def test_law_dropout_is_off_until_the_last_of_the_contexts_of_two_threads_ends()
         assert not any(module.training for module in model.modules())
         other.submit(longer.__exit__, None, None, None).result()
     assert [module.training for module in model.modules()] == [False, True, False, False]
-
-
-def test_law_a_hook_is_one_of_its_own_thread_alone():
-    linear, calls = nn.Linear(2, 3), []
-    with (
-        hooking(linear.register_forward_hook, lambda *call: calls.append(get_ident())),
-        ThreadPoolExecutor(1) as other,
-    ):
-        assert changes(linear, nn.Linear) == ["has hooks"]
-        assert other.submit(changes, linear, nn.Linear).result() == []
-        other.submit(linear, torch.zeros(2)).result()
-        linear(torch.zeros(2))
-    assert calls == [get_ident()]
-    assert changes(linear, nn.Linear) == []
 
 
 def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):

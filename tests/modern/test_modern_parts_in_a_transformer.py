@@ -1,4 +1,4 @@
-"""The parts put into a built translation model: decoded with a cache, or refused by the fast one."""
+"""The parts put into a built translation model: with a cache, they compute the same, or refuse."""
 
 import itertools
 from collections.abc import Callable

@@ -384,13 +384,3 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path: Path, l
     for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
         assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.message
-def test_message_the_corpus_has_validation_pairs_that_are_training_pairs(tmp_path: Path):
-    splits, logged = corpus().splits, []
-    shared = corpus(splits={**splits, "val": splits["val"] + splits["train"][:2]})
-    train_from_recipe(for_steps(1), shared, tmp_path, seed=3, log=logged.append)
-    assert logged[0].startswith(
-        "warning: 2 of 16 validation pairs (12%) are training pairs: the validation loss"
-    )

@@ -26,13 +26,13 @@ def check(condition: Any, what: str, *, example: Any = True) -> None:
     """Check that `condition`, a truth value or a function that returns one, holds; then display nothing.
 
     A function is for an entry that a reader may rename or remove: `lambda: errors["one head"] < 1`. What is
-    checked of one `example` is not checked, and says so, if a reader has exchanged it (see `claim`).
+    checked of one `example` is not checked, and says so, if a reader has changed it (see `claim`).
 
     Raises:
         AssertionError: It does not hold, or the example is another one, and CLAIMS_MUST_HOLD is set.
         KeyError: The function finds no such entry, and CLAIMS_MUST_HOLD is set.
     """
-    if exchanged(example, what):
+    if other_example(example, what):
         return
     found, condition = entries(condition, what)
     count_result(what, found and bool(condition))
@@ -61,8 +61,8 @@ def check_close(
         refute(f"{what}: not here ({why.partition(chr(10))[0]})")
 
 
-def exchanged(example: Any, what: str) -> bool:
-    """Return whether a reader has exchanged the one example of which something is said; if so, say that.
+def other_example(example: Any, what: str) -> bool:
+    """Return whether a reader changed the book's example; if so, say that `what` was only about that one.
 
     Raises:
         AssertionError: The example is another one, and CLAIMS_MUST_HOLD is set.

@@ -8,7 +8,7 @@ from typing import Any
 from IPython.display import display
 from torch import Tensor
 
-from annotated_transformer.book.cells.check import entries, exchanged, must_hold, refute
+from annotated_transformer.book.cells.check import entries, must_hold, other_example, refute
 from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.tally import count_result
 
@@ -59,7 +59,7 @@ def claim(
         ValueError: There are several bounds, or none for a value that is not True or False; or the value is
             exact and moves; or there are no values and CLAIMS_MUST_HOLD is set.
     """
-    if exchanged(example, what):
+    if other_example(example, what):
         return
     found, value = entries(value, what)
     if not found:

@@ -1,8 +1,8 @@
 """The words of a figure, with the values of its cell in their places.
 
 On a page, they are in the figure. A notebook has the book's words as text below it, and its first cell has
-them with their places (`remember`): where the values or the picture of a reader's run differ from the book's,
-the figure says its own title and caption, or that its picture differs.
+them with their places (`remember`): where the values or the lettering of a reader's run differ from the
+book's, the figure says its own title and caption, or that its picture differs.
 """
 
 import hashlib
@@ -13,15 +13,10 @@ from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import numpy as np
-
 from annotated_transformer.book.cells.check import must_hold
 
 ALT = re.compile(r'alt="Figure [\w.]+, described below"')
 FRAME_ALT = re.compile(r'"alt": "Figure [\w.]+, described below"')
-GEOMETRY = re.compile(r'(?: [dxy]="|--at-heat, #\w+\) )([^"%]+)')
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-MOVED = 5.0  # root mean square: disturbed rounding moved the curves of figure 16.7 by 4.4
 EMPTY = "<figcaption></figcaption>"
 HERE = "Title, caption, and description have the values of this run; the text below is the book's."
 DIFFERS = "This picture differs from the book's, which the text below describes."
@@ -68,12 +63,11 @@ def remember(figures: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def identity(texts: Sequence[str], words: Words, html: str) -> dict[str, Any]:
-    """Return what tells a figure of the book from another: of its picture, the lettering and a sketch.
+    """Return what tells a figure of the book from another: a digest of its picture's lettering.
 
     If its words have places, these are there, too, and a digest of the words with their values.
     """
-    drawing = unquote(html)
-    picture = {"lettering": digest(*lettering(drawing)), "sketch": sketch(drawing)}
+    picture = {"lettering": digest(*lettering(unquote(html)))}
     filled = [words.title, words.caption, *(alt for _, alt in words.alts)]
     return picture | ({"texts": list(texts), "words": digest(*filled)} if "{" in "".join(texts) else {})
 
@@ -90,18 +84,7 @@ def follow(html: str, figure: Mapping[str, Any]) -> str:
     here = identity(texts, words, html)
     if here.get("words") != book.get("words"):
         return put_words(html, words._replace(caption=f"{words.caption} {HERE}"))
-    apart = np.square(np.subtract(here["sketch"], book["sketch"])).mean() ** 0.5
-    return html.replace(EMPTY, note, 1) if apart > MOVED or here["lettering"] != book["lettering"] else html
-
-
-def sketch(drawing: str) -> list[float]:
-    """Return eight random projections of the coordinates and shades of an SVG image.
-
-    The root mean square of their differences estimates that of the coordinates.
-    """
-    numbers = [float(number) for part in GEOMETRY.findall(drawing) for number in NUMBER.findall(part)]
-    signs = 2 * np.random.RandomState(0).randint(0, 2, (len(numbers), 8)) - 1  # the same in every version
-    return (np.array(numbers) @ signs / max(1, len(numbers)) ** 0.5).round(1).tolist()
+    return html if here["lettering"] == book["lettering"] else html.replace(EMPTY, note, 1)
 
 
 def lettering(drawing: str) -> list[str]:

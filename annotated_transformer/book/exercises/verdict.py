@@ -1,8 +1,6 @@
 """The feedback on a reader's answer to an exercise: a verdict, the next step, and the reader's own lines."""
 
 import functools
-import inspect
-import re
 import sysconfig
 import textwrap
 import traceback
@@ -12,7 +10,7 @@ from dataclasses import dataclass, field
 from math import inf, isclose
 from pathlib import Path
 from types import CodeType, MappingProxyType
-from typing import Any, ParamSpec, get_args
+from typing import Any, ParamSpec
 
 import numpy as np
 import torch
@@ -95,6 +93,15 @@ def expect_tensor(result: object, *, what: str) -> Tensor:
             result = torch.from_numpy(np.asarray(tree_map_only(Tensor, Tensor.detach, result)).copy())
     expect(isinstance(result, Tensor), f"{what} should be a tensor, not {named_type(result)}")
     return torch.as_tensor(result)
+
+
+def expect_tuple(result: Any, size: int | None = None, *, what: str = "the result") -> tuple[Any, ...]:
+    """Return a list or a tensor with axes as a tuple, too, or stop the check; a size of None is any."""
+    parts = isinstance(result, tuple | list) or (isinstance(result, Tensor) and result.ndim > 0)
+    if not parts or size not in (None, len(result)):
+        other = f"{type(result).__name__} of {len(result)}." if parts else named_type(result)
+        raise Unmet(f"{what} should be a {f'tuple of {size}' if size else 'list'}, not {other}")
+    return tuple(result)
 
 
 def expect_shape(result: Tensor, wanted: Tensor, *, what: str) -> None:
@@ -190,8 +197,7 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
     @functools.wraps(check)
     def verdict(*args: P.args, **kwargs: P.kwargs) -> Verdict:
         calls: list[tuple[Any, ...]] = []
-        results: list[tuple[int, object]] = []
-        answers: Any = [_noted(answer, calls, results, place) for place, answer in enumerate(args)]
+        answers: Any = [_noted(answer, calls) for answer in args]
         try:
             return Verdict(True, check(*answers, **kwargs))
         except Unmet as unmet:
@@ -200,16 +206,14 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
         except Exception as error:
             if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
                 return Verdict(False, EMPTY)
-            message = _stopped(error, check, results)
+            message = _stopped(error, check.__code__)
         return Verdict(False, message, calls[-1] if calls else ())
 
     return verdict
 
 
-def _noted(
-    answer: object, calls: list[tuple[Any, ...]], results: list[tuple[int, object]], place: int
-) -> object:
-    """Return a function that notes the arguments of each call and its result, or the answer if it is none.
+def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
+    """Return a function that notes the arguments of each call, or the answer itself if it is none.
 
     The reader's function gets copies of tensors, which it may overwrite: the check uses its own afterwards.
     What it returns as arrays and numbers of NumPy, the check sees as tensors and numbers of Python.
@@ -222,9 +226,7 @@ def _noted(
     def noting(*args: Any, **kwargs: Any) -> object:
         calls.append(args)
         own: tuple[tuple[Any, ...], dict[str, Any]] = tree_map_only(Tensor, _own, (args, kwargs))
-        result = tree_map_only((np.ndarray, np.generic), _without_numpy, function(*own[0], **own[1]))
-        results.append((place, result))
-        return result
+        return tree_map_only((np.ndarray, np.generic), _without_numpy, function(*own[0], **own[1]))
 
     return noting
 
@@ -238,30 +240,12 @@ def _without_numpy(result: Any) -> object:
     return torch.from_numpy(result.copy()) if isinstance(result, np.ndarray) else result.item()
 
 
-def _stopped(error: Exception, check: Callable[..., str], results: list[tuple[int, object]]) -> str:
-    """Return what a verdict says about an exception: its text, and the reader's lines that led to it.
-
-    If there are none, it says what the reader's function returned last, and what it should return.
-    """
+def _stopped(error: Exception, check: CodeType) -> str:
+    """Return what a verdict says about an exception: its text, and the reader's lines that led to it."""
     reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    if lines := _readers_lines(error, check.__code__):
+    if lines := _readers_lines(error, check):
         return "\n".join([f"your code stopped with {reason}", *lines])
-    for place, result in results[-1:]:
-        kinds = get_args([*inspect.signature(check).parameters.values()][place].annotation)
-        if kinds and kinds[-1] not in (Any, object):
-            name = (
-                kinds[-1].__name__ if isinstance(kinds[-1], type) else re.sub(r"\b\w+\.", "", str(kinds[-1]))
-            )
-            return f"your function should return {name}, not {_described(result)} ({reason})"
     return f"the check could not use your answer: {reason}"
-
-
-def _described(result: object) -> str:
-    if isinstance(result, Tensor):
-        return f"a tensor of shape {tuple(result.shape)}."
-    if isinstance(result, tuple | list):
-        return f"{type(result).__name__} of {len(result)}."
-    return named_type(result)
 
 
 def _readers_lines(error: BaseException, check: CodeType) -> list[str]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from annotated_transformer.book.exercises.answers import Answer, Answers, predictions
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import expect_close, judge
+from annotated_transformer.book.exercises.verdict import expect_close, expect_tuple, judge
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]
@@ -173,7 +173,7 @@ def check_folded(answer: Callable[[LayerNorm, nn.Linear], tuple[Tensor, Tensor]]
             nn.init.normal_(parameter, generator=rng)
         x = torch.randn(2, 7, d_in, generator=rng, dtype=torch.float64)
         wanted = linear(norm(x)).detach()
-        weight, bias = answer(norm, linear)
+        weight, bias = expect_tuple(answer(norm, linear), 2)
         normed = F.layer_norm(x, (d_in,))
         folded, evenly = linear.weight * norm.gain, linear.weight * norm.gain.mean()
         plain = linear.bias + linear.weight @ norm.bias

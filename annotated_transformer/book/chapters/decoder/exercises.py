@@ -16,6 +16,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect_no_mistake,
     expect_shape,
     expect_tensor,
+    expect_tuple,
     judge,
     plural,
 )
@@ -121,7 +122,7 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
         total += wanted[-1]
     for limit, right in ((20, [*wanted, EOS]), (2, wanted[:2])):
         calls.clear()
-        written = [int(token) for token in answer(decode, limit)]
+        written = expect_tensor(expect_tuple(answer(decode, limit)), what="the list of ids").tolist()
         expect(bool(calls), "the decoder was not called.")
         padding = {"writing begins with padding instead of <s>": [[0]]}
         expect_equal(calls[0].tolist(), [[BOS]], what="the first input of the decoder", mistakes=padding)
@@ -146,7 +147,7 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
         [[1, 5, 2, 0], [1, 5, 6, 2], [1, 2, 0, 0], [1, 9, 9, 2]],
     ):
         batch = torch.tensor(tgt)
-        inputs, labels = (expect_tensor(part, what="each of the two results") for part in answer(batch))
+        inputs, labels = (expect_tensor(part, what="each part") for part in expect_tuple(answer(batch), 2))
         wanted, right = batch[:, :-1], batch[:, 1:]
         where = f"for {tgt}, the matrix of"
         cut = {"it is a column too short": batch[:, :-2]}

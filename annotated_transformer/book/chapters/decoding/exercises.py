@@ -1,10 +1,9 @@
 """Checks of the exercises of the chapter on decoding (section 6.1 of the paper)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -24,6 +23,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect_number,
     expect_shape,
     expect_tensor,
+    expect_tuple,
     judge,
 )
 from annotated_transformer.config import TransformerConfig
@@ -113,9 +113,7 @@ def exhaustive(following: Next, prefix: Prefix = (), log_prob: float = 0.0) -> F
 
 
 def _expect_found(result: object, wanted: Found, what: str, mistakes: Callable[[], Mistakes]) -> None:
-    pair = isinstance(result, Sequence) and len(result) == 2
-    expect(pair, f"{what}: the result should be the tokens and their log-probability.")
-    given, number = cast(tuple[Sequence[int], object], result)
+    given, number = expect_tuple(result, 2, what=f"{what}: the tokens and their log-probability")
     tokens = tuple(map(int, given))
     log_prob = as_number(number, what=f"{what}: the log-probability")
     if tokens != wanted[0]:
@@ -255,7 +253,7 @@ def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], t
     past: Past = None
     outputs = []
     for position in range(6):
-        output, past = answer(x[position : position + 1], past, w_q, w_k, w_v)
+        output, past = expect_tuple(answer(x[position : position + 1], past, w_q, w_k, w_v), 2)
         outputs.append(output)
     for position in (3, 0, 1, 2, 4, 5):  # with a few keys in the cache, the mistakes differ
         known, own = slice(0, position + 1), query[position : position + 1]

@@ -16,6 +16,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect_number,
     expect_shape,
     expect_tensor,
+    expect_tuple,
     judge,
     plural,
 )
@@ -128,7 +129,7 @@ def check_width(share: float, attentions: int) -> Answer:
 @judge
 def check_maximum(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     """Judge the weights that `answer()` returns, exercise ex-maximum."""
-    w1, w2 = (torch.as_tensor(w, dtype=torch.float64) for w in answer())
+    w1, w2 = (torch.as_tensor(w, dtype=torch.float64) for w in expect_tuple(answer(), 2))
     right = w1.dim() == w2.dim() == 2 and w1.size(0) == w2.size(1) == 2 and w1.size(1) == w2.size(0)
     shapes = f"{tuple(w1.shape)} and {tuple(w2.shape)}"
     turned = tuple(w1.T.shape) == tuple(w2.shape) and w2.size(0) == 2 != w2.size(1)

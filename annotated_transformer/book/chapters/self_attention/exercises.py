@@ -21,8 +21,8 @@ from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_close,
     expect_number,
+    expect_tuple,
     judge,
-    named_type,
     plural,
 )
 from annotated_transformer.model.attention import attention_weights
@@ -158,9 +158,7 @@ def check_pronouns(answer: Callable[[], tuple[SelfAttention, SelfAttention]]) ->
     """Judge `answer()`, two layers whose matrices were set by hand, exercise ex-two-layers."""
     sentences = pronoun_sentences()
     x = encode_pronouns(sentences)
-    layers = answer()
-    expect(isinstance(layers, list | tuple), f"return a pair of layers, not {named_type(layers)}")
-    expect(len(layers) == 2, f"there should be two layers, not {len(layers)}.")
+    layers = expect_tuple(answer(), 2, what="the two layers")
     with torch.no_grad():
         for layer in layers:
             x = x + layer(x)

@@ -14,6 +14,7 @@ from annotated_transformer.book.exercises.verdict import (
     expect,
     expect_equal,
     expect_no_mistake,
+    expect_tuple,
     judge,
     plural,
 )
@@ -138,7 +139,7 @@ def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePair
     pairs += [(f"chain {n + 1}", f"link {n}") for n in range(240) if n % 8 != 7]  # chains of eight links
     random.Random(0).shuffle(pairs)
     for seed in (0, 1):
-        train, test = answer(list(pairs), 0.2, seed)
+        train, test = expect_tuple(answer(list(pairs), 0.2, seed), 2)
         both_splits = [*map(tuple, train), *map(tuple, test)]
         expect(sorted(both_splits) == sorted(pairs), "each pair must be in one of the splits, once.")
         size = len(test) / len(pairs)

@@ -11,7 +11,14 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.answers import Answer, Answers, formula, predictions
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_tensor,
+    expect_tuple,
+    judge,
+    plural,
+)
 from annotated_transformer.training.schedule import learning_rate
 
 Step = Callable[..., tuple[Tensor, Tensor, Tensor]]
@@ -109,7 +116,8 @@ def check_adam(answer: Step) -> str:
             optimizer.step()
             mistakes = _mistaken_adam(w, g, m, v, step, betas, eps)
             what = f"after {plural(step, 'step')} with eps={eps:g}, the tensor of weights"
-            w, m, v = (expect_tensor(part, what=what) for part in answer(w, g, m, v, step, 0.1, betas, eps))
+            parts = expect_tuple(answer(w, g, m, v, step, 0.1, betas, eps), 3)
+            w, m, v = (expect_tensor(part, what=what) for part in parts)
             expect_close(w, theirs.detach(), what=what, tolerance=1e-9, mistakes=mistakes)
     return "seven steps with each of two settings agree with torch.optim.Adam."
 
