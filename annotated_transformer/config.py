@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass, fields
 from types import NoneType
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from annotated_transformer.registry import registered_attentions
-from annotated_transformer.whole_numbers import store_whole_numbers, whole_number
+from annotated_transformer.whole_numbers import is_positive_whole, store_whole_numbers
 
 Attention = Literal["scaled_dot_product", "fused"]
 LARGEST_SIZE = 2**31
 MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's largest model
 
 
-def refuse_sizes(**sizes: object) -> None:
+def refuse_sizes(**sizes: Any) -> None:
     """Raise ValueError if a size is not a positive whole number, or too large."""
     for name, size in sizes.items():
-        if (number := whole_number(size)) is None or number < 1:
+        if not is_positive_whole(size):
             raise ValueError(f"{name}={size!r}; choose a positive whole number")
-        if number >= LARGEST_SIZE:
+        if int(size) >= LARGEST_SIZE:
             raise ValueError(f"{name}={size!r} is too large; choose a number below {LARGEST_SIZE}")
 
 

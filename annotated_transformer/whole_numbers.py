@@ -13,6 +13,11 @@ def whole_number(value: object) -> int | None:
         return None
 
 
+def is_positive_whole(value: object) -> bool:
+    """Return whether a value is a whole number from 1 on."""
+    return (whole_number(value) or 0) > 0
+
+
 def store_whole_numbers(settings: Any) -> None:
     """Replace the whole numbers in a frozen dataclass by Python's, which JSON can store."""
     for field in fields(settings):

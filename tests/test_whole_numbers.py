@@ -14,6 +14,7 @@ from annotated_transformer.decoding import TopK, beam_search, greedy_search, sam
 from annotated_transformer.modern.rms_norm import RMSNorm
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.pair_files import Table
+from annotated_transformer.training import train
 from annotated_transformer.training.config import Recipe
 
 SIZES = {"vocab_size": 262, "d_model": 8, "num_heads": 2, "d_ff": 7, "num_layers": 1, "max_length": 13}
@@ -28,12 +29,14 @@ def results(whole: Any, folder: Path) -> list[Any]:
     model, src, generator = Transformer(config), torch.tensor([[5, 3, 2]]), torch.Generator().manual_seed(0)
     drawn = sample(model, src, generator=generator, logits_processors=[TopK(whole(3))])
     (folder / "pairs").write_text("a\tb\n")
+    pairs = [([whole(4), whole(2)], [whole(1), whole(5), whole(2)])]
     translator = Translator(model, Tokenizer.train(["a b"] * 9, vocab_size=whole(300)))
     return [
         json.dumps(asdict(recipe)),
         beam_search(model, src, beam_size=whole(3), nbest=whole(2)).ids.tolist(),
         greedy_search(model, src, extra_tokens=whole(4)).tolist(),
-        make_batches([([whole(4), whole(2)], [whole(5), whole(2)])], batch_tokens=whole(17))[0].src.tolist(),
+        make_batches(pairs, batch_tokens=whole(17))[0].src.tolist(),
+        train(model, pairs, training)[-1].step,
         Table(folder / "pairs", (whole(2), whole(1))).read(),
         RMSNorm(whole(8))(torch.ones(8)).tolist(),
         *(drawn.tolist(), translator.translate(["a"], batch_size=whole(2))),
@@ -41,8 +44,9 @@ def results(whole: Any, folder: Path) -> list[Any]:
 
 
 @pytest.mark.message  # without the hook that checks types
-def test_law_whole_numbers_of_numpy_are_whole_numbers(tmp_path: Path) -> None:
-    assert results(np.int16, tmp_path) == results(int, tmp_path)
+@pytest.mark.parametrize("whole", [np.int16, torch.tensor])
+def test_law_whole_numbers_of_other_types_are_whole_numbers(whole: Any, tmp_path: Path) -> None:
+    assert results(whole, tmp_path) == results(int, tmp_path)
     for other in (True, 3.5, np.float64(3)):
         with pytest.raises(ValueError, match="choose a positive whole number"):
             RMSNorm(other)

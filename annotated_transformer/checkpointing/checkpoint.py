@@ -237,14 +237,12 @@ def _refuse_missing(folder: Path) -> None:
         )
 
 
-def refuse_custom_model(model: nn.Module, because: str = NOT_RESTORED) -> None:
+def refuse_custom_model(model: AnyModel, because: str = NOT_RESTORED) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
     A `TrainableModel` is compared with `type(model)(model.config)`. `because` ends the message.
     """
     model = unwrap(model)
-    if not isinstance(model, Transformer | TrainableModel):
-        raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
     _refuse_types(model)
     fresh = fresh_model(type(model) if isinstance(model, TrainableModel) else Transformer, model.config)
     for name, difference in differences(model, fresh):

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from operator import index
 from pathlib import Path
 
 import torch
@@ -160,4 +161,4 @@ def digest_tensors(tensors: dict[str, Tensor]) -> str:
 
 def fingerprint(data: object) -> str:
     """Return twelve hexadecimal digits that distinguish lists, numbers and strings."""
-    return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(data, default=index).encode()).hexdigest()[:12]

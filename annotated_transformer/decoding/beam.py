@@ -15,7 +15,7 @@ from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPena
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.trainable import AnyModel
-from annotated_transformer.whole_numbers import whole_number
+from annotated_transformer.whole_numbers import is_positive_whole
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
 
@@ -75,14 +75,13 @@ def beam_search(
         refuse_unsearchable(model.config, limit, beam_size, penalty)
         beams = Beams(model.config, prompt[:, 0], limit, (beam_size, nbest), penalty)
         while beams.grows():
-            logits = beams.follow(prompt, targets.step(beams.tokens))
-            targets.select(beams.grow(logits))
+            targets.select(beams.grow(targets.step(beams.tokens), prompt))
     return beams.result()
 
 
 def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalty | None) -> LengthPenalty:
     """Return the length penalty, by default the paper's, if a search with these settings is possible."""
-    if (whole_number(beam_size) or 0) < 1:
+    if not is_positive_whole(beam_size):
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
@@ -92,9 +91,9 @@ def check_beam_settings(beam_size: int, nbest: int, length_penalty: LengthPenalt
 
 def check_nbest(nbest: int, beam_size: int | None) -> None:
     """Refuse a number of hypotheses that a beam of this size, or of any, does not find."""
-    if (whole_number(nbest) or 0) < 1:
+    if not is_positive_whole(nbest):
         raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
-    if beam_size is not None and nbest > beam_size:
+    if beam_size is not None and int(nbest) > int(beam_size):
         raise ValueError(
             f"nbest={nbest!r} hypotheses are more than beam_size={beam_size!r} finds; "
             f"give beam_size={nbest} or more, or ask for fewer"
@@ -142,9 +141,10 @@ class Beams:
         self.log_probs = self.log_prob.new_full((len(limit), self.nbest), -math.inf)
         self.penalized, self.ids = self.log_probs, self.tgt[:, None].expand(-1, self.nbest, -1)
 
-    def grow(self, logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " kept"]:
+    def grow(self, logits: Float[Tensor, "rows vocab"], prompt: Tensor) -> Int[Tensor, " kept"]:
         """Take one step; return the rows that the hypotheses of the next step continue."""
-        log_prob, row, token = self._continuations(suppress_tokens(logits, self.config))
+        logits = self.follow(prompt, suppress_tokens(logits, self.config))
+        log_prob, row, token = self._continuations(logits)
         tgt = torch.cat([self.tgt[row], token[:, :, None]], dim=2)
         exists = (self.slots < self.width[:, None]) & ~log_prob.isneginf()
         full = tgt.size(2) == self.limit[:, None]
@@ -159,7 +159,7 @@ class Beams:
         return self._continue(growing, log_prob, tgt, row)
 
     def follow(self, prompt: Tensor, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-        """Leave one choice, of probability 1, to a target that is still in its prompt."""
+        """Force the next prompt token, with probability 1, on targets that are still in their prompt."""
         if self.tgt.size(1) + 1 >= prompt.size(1):
             return logits
         token = prompt[self.source, self.tgt.size(1) + 1][:, None]

@@ -20,7 +20,7 @@ from annotated_transformer.model.id_checks import (
 from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.whole_numbers import whole_number
+from annotated_transformer.whole_numbers import is_positive_whole
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
@@ -74,8 +74,8 @@ def generate(
             tokens = choose(logits)
             length += 1
             if length < prompt.size(1):
-                given = prompt[rows, length]
-                tokens = torch.where(given != config.pad_id, given, tokens)
+                forced = prompt[rows, length]
+                tokens = torch.where(forced != config.pad_id, forced, tokens)
             ids[rows, length - 1] = tokens
             running = (tokens != config.eos_id) & (length < limit[rows])
             if not running.all():
@@ -114,8 +114,8 @@ def starting(
         if not is_transformer(model):
             targets, prompt = model.start(src)
             warn_without_bos(prompt, model.config)
-            given = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
-            check_step(prompt[:, 0], len(src), int(given.max()) - 1, model.config.max_length)
+            lengths = (prompt != model.config.pad_id).sum(dim=1)  # with BOS, which is no part of a target
+            check_step(prompt[:, 0], len(src), int(lengths.max()) - 1, model.config.max_length)
             yield targets, prompt, limit
             return
         warn_without_eos(src, model.config)
@@ -126,7 +126,7 @@ def length_limits(
     src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
     """Return the maximum length of each target: `extra_tokens` more than its source."""
-    if (whole_number(extra_tokens) or 0) < 1:
+    if not is_positive_whole(extra_tokens):
         raise ValueError(f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more")
     check_ids(src, "source ids")
     real = src != config.pad_id
@@ -137,5 +137,5 @@ def length_limits(
             f"src of shape {tuple(src.shape)} has an empty source: every row needs a "
             f"token that is not padding (pad_id={config.pad_id}), at least EOS"
         )
-    words = real & (src != config.bos_id)  # a prompt begins with BOS, which is no part of the target
-    return (words.sum(dim=1) + extra_tokens).clamp(max=config.max_length)
+    begins = (src[:, 0] == config.bos_id).int()  # as a prompt does, whose first BOS is no part of the target
+    return (real.sum(dim=1) - begins + int(extra_tokens)).clamp(max=config.max_length)

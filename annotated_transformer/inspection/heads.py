@@ -1,16 +1,16 @@
 """Attention maps, entropy, ablation and importance of heads: the chapter on looking inside."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Literal, cast, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.inspection.observation import watching
+from annotated_transformer.inspection.layers import observe_layers
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.inference import evaluating, hooking
+from annotated_transformer.model.inference import hooking
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -25,13 +25,9 @@ def attention_maps(
 ) -> dict[Kind, Float[Tensor, "batch layers heads _queries _keys"]]:
     """Return the attention weights from every token to every other, for each kind of attention."""
     batch = batch.to(model.embedding.weight.device)
-    with ExitStack() as hooks, evaluating(model):
-        seen = {
-            kind: hooks.enter_context(watching(layer.attention for layer in attentions(model, kind)))
-            for kind in KINDS
-        }
-        model(batch.src, batch.decoder_input)
-    return {kind: torch.stack(layers, dim=1) for kind, layers in seen.items()}
+    encoder, decoder = observe_layers(model, batch.src, batch.decoder_input).values()
+    cross = cast(Tensor, decoder.cross_attention)
+    return {"encoder": encoder.self_attention, "decoder": decoder.self_attention, "cross": cross}
 
 
 @refuses_other_kinds

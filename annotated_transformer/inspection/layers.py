@@ -43,9 +43,8 @@ def observe_layers(model: AnyModel, *ids: Tensor) -> dict[str, LayerStates]:
         ValueError: If no part of the model is an `Encoder` or a `Decoder`, or an attention has no weights to
             observe.
     """
-    stacks = {
-        name: stack for name, stack in unwrap(model).named_children() if isinstance(stack, Encoder | Decoder)
-    }
+    parts = {name: unwrap(part) for name, part in unwrap(model).named_children()}
+    stacks = {name: part for name, part in parts.items() if isinstance(part, Encoder | Decoder)}
     if not stacks:
         raise ValueError(f"{type(model).__name__} has no Encoder and no Decoder; give a model with one")
     with ExitStack() as hooks, evaluating(model):

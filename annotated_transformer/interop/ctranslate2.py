@@ -85,6 +85,7 @@ class CTranslate2Engine:
         self.vocabulary = self.tokens
 
     @classmethod
+    @refuses_other_kinds
     def from_model(
         cls, model: Transformer, *, dtype: str = "float32", threads: int = 1
     ) -> "CTranslate2Engine":

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from annotated_transformer.calls import warn
 from annotated_transformer.checkpointing.checkpoint import CONFIG, WEIGHTS, refuse_custom_model
@@ -17,7 +16,7 @@ from annotated_transformer.interop.numpy_model import NumpyModel
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import plain_name, refuse_hooks, unwrap
 from annotated_transformer.model.positional_encoding import sinusoids
-from annotated_transformer.model.trainable import TrainableModel
+from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import code_name, registered_attentions
 from annotated_transformer.text.batching import pad
@@ -26,15 +25,10 @@ from annotated_transformer.text.sentence_pairs import Languages
 LIMIT = 1e-9  # in float64, where the difference is about 1e-15
 
 
-def plain_transformer(model: nn.Module, library: str) -> Transformer:
+def plain_transformer(model: Transformer, library: str) -> Transformer:
     """Return the model, or the one that `torch.compile` wrapped, if `library` can compute what it does."""
     model = unwrap(model)
     refuse_undescribed(model, library)
-    if not isinstance(model, Transformer):
-        raise TypeError(
-            f"the model is of type {type(model).__name__}, and {library} takes a Transformer; "
-            f"give one, or export your model with {library}'s own tools"
-        )
     if (make := registered_attentions().get(model.config.attention)) is not None:
         raise ValueError(
             f"the model has attention={model.config.attention!r}, the code {code_name(make)}, which "
@@ -44,12 +38,10 @@ def plain_transformer(model: nn.Module, library: str) -> Transformer:
     return model
 
 
-def refuse_undescribed(model: nn.Module, library: str) -> None:
-    """Refuse one of our models that is more than its config and its weights."""
-    model = unwrap(model)
-    if isinstance(model, Transformer | TrainableModel):
-        refuse_hooks(model, f"which {library} would not call; remove them")
-        refuse_custom_model(model, f"which {library} does not have; export a model that its config describes")
+def refuse_undescribed(model: AnyModel, library: str) -> None:
+    """Refuse a model that is more than its config and its weights."""
+    refuse_hooks(unwrap(model), f"which {library} would not call; remove them")
+    refuse_custom_model(model, f"which {library} does not have; export a model that its config describes")
 
 
 def refuse_other_widths(config: TransformerConfig, library: str) -> None:
@@ -77,9 +69,9 @@ def warn_of_edited_code(model: Transformer, library: str) -> None:
     with evaluating(copied):
         logits = copied(src, tgt).numpy()
     in_numpy = NumpyModel.from_weights(dataclasses.asdict(config), state)
-    for pair, found in zip(pairs, logits, strict=True):
+    for pair, padded in zip(pairs, logits, strict=True):
         expected = in_numpy(*pair)
-        gap = np.linalg.norm(found[: len(expected)] - expected) / np.linalg.norm(expected)
+        gap = np.linalg.norm(padded[: len(expected)] - expected) / np.linalg.norm(expected)
         if not gap <= LIMIT and np.isfinite(expected).all():  # as they are not with weights that are NaN
             warn(
                 f"{library} computes other logits than your model (by {gap:.1g} of their norm): a function "

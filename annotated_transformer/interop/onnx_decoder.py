@@ -47,6 +47,7 @@ class OnnxDecoder:
         self.vocabulary = saved_tokenizer(text).vocabulary()
 
     @classmethod
+    @refuses_other_kinds
     def from_model(cls, model: Transformer, *, dtype: str = "float32", threads: int = 1) -> "OnnxDecoder":
         """Export a model in memory, which takes seconds; arguments and errors are those of `to_onnx`."""
         decoder = cls.__new__(cls)

@@ -22,10 +22,6 @@ FREE = (  # settings that may differ: they compute nothing, or our config has th
 
 def read_shape(module: nn.Transformer) -> dict[str, Any]:
     """Return the fields of `TransformerConfig` that describe the layers of PyTorch's module."""
-    if not isinstance(module, nn.Transformer):
-        raise TypeError(
-            f"from_torch takes an nn.Transformer, not {type(module).__name__}; put the stacks in one"
-        )
     for name, (kind, of_layer) in STACKS.items():
         _refuse_other_kind(name, stack := getattr(module, name), kind)
         for i, layer in enumerate(stack.layers):

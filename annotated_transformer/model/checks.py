@@ -5,6 +5,7 @@ checks only where PyTorch would compute something that nobody meant; those of to
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -21,8 +22,14 @@ def refuses(*checks: Callable[..., None]) -> Callable[[Callable[P, T]], Callable
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
-            for check in checks:
-                check(*inputs, **options)
+            try:
+                for check in checks:
+                    check(*inputs, **options)
+            except TypeError:
+                inspect.signature(function).bind(
+                    *inputs, **options
+                )  # whose error names no check
+                raise
             return function(*inputs, **options)
 
         return checked

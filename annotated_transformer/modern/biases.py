@@ -2,7 +2,10 @@
 
 from torch import nn
 
+from annotated_transformer.kinds import refuses_other_kinds
 
+
+@refuses_other_kinds
 def remove_biases(model: nn.Module) -> int:
     """Remove the bias of each linear map in place, and return how many parameters these were.
 

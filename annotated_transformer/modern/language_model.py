@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
@@ -44,6 +45,7 @@ def continue_text(
     With a `generator`, tokens are drawn from the model's distribution, after `logits_processors` such as
     `(Temperature(0.7), TopK(10))` have changed it; without one, the most likely token follows.
     """
+    refuse_sizes(extra_tokens=extra_tokens)
     config = model.config
     if prompt.size(1) == 0 or (prompt == config.pad_id).any():
         raise ValueError(

@@ -10,6 +10,7 @@ from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.swiglu import gated_width
 
 
+@refuses_other_kinds
 @dataclass(frozen=True, kw_only=True)
 class ModernConfig(TransformerConfig):
     """The shape of a `ModernModel`; the defaults make a small one, for toy tasks on one core.

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
@@ -18,6 +19,7 @@ from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.swiglu import SwiGLU
 
 
+@refuses_other_kinds
 class ModernParts(PaperParts):
     """Pre-norm with RMSNorm, rotary positions, grouped queries and SwiGLU, all without biases.
 

@@ -3,6 +3,7 @@
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.encoder import EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -10,6 +11,7 @@ from annotated_transformer.model.normalization import AddNorm
 from annotated_transformer.model.transformer import _Parts
 
 
+@refuses_other_kinds
 class PaperParts:
     """The parts that the encoder of a `Transformer` has for the same config."""
 

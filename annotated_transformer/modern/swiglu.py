@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.feed_forward import FeedForward
 
 
@@ -34,6 +35,7 @@ class SwiGLU(FeedForward):
         return output
 
 
+@refuses_other_kinds
 def gated_width(d_ff: int, multiple_of: int = 1) -> int:
     r"""Return $\tfrac23 d_\text{ff}$, rounded up to a multiple.
 

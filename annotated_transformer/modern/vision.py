@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig, refuse_sizes
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.modern.paper_parts import PaperParts
@@ -41,6 +42,7 @@ class Patches(nn.Module):
         return tokens
 
 
+@refuses_other_kinds
 class VisionTransformer(nn.Module):
     """Patches, positions, a stack of encoder layers without a mask, and logits of the mean token."""
 

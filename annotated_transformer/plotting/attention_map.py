@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.plotting.figures import HOUSE_STYLE
 from annotated_transformer.plotting.palette import (
     HEAT,
@@ -26,6 +27,7 @@ CELL = "at-cell"  # marks a map's cells; the book turns the marks into classes a
 SHADE = "at-shade"  # marks an area whose color follows the book's theme
 
 
+@refuses_other_kinds
 @matplotlib.rc_context(HOUSE_STYLE)
 def draw_attention(
     ax: Axes,

@@ -11,6 +11,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.plotting.formulas import flowing, keep_words, marked_labels
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
@@ -74,6 +75,7 @@ class Plot(Figure):
         return to_svg(self)
 
 
+@refuses_other_kinds
 def new_plot(
     rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
 ) -> tuple[Plot, Any]:
@@ -83,6 +85,7 @@ def new_plot(
         return fig, fig.subplots(rows, columns)
 
 
+@refuses_other_kinds
 def to_svg(fig: Figure) -> str:
     """Return `fig` as an SVG image with plain colors, the same bytes every time."""
     return svg_text(fig, lambda text: re.sub(r'<g id="at-[^"]*"', "<g", text), paper=PAPER.lower())

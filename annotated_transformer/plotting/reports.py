@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from annotated_transformer.checkpointing.files import split_cut_off_line
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.lines import decode_lines
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.schedule import learning_rate
@@ -19,6 +20,7 @@ from annotated_transformer.training.schedule import learning_rate
 Schedule = Callable[[int], float]
 
 
+@refuses_other_kinds
 def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings.warn) -> list[EpochMetrics]:
     """Return the reports that a training run has written to its folder so far.
 
@@ -58,6 +60,7 @@ def _report(metrics: Any) -> EpochMetrics:
     return report
 
 
+@refuses_other_kinds
 def read_schedule(folder: str | Path) -> Schedule | None:
     """Return the learning rate of the training run in `folder` as a function of the step.
 

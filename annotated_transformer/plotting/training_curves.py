@@ -8,6 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDE, Plot, new_plot
 from annotated_transformer.plotting.palette import LOOKS, MUTED, NEUTRAL
 from annotated_transformer.plotting.reports import Schedule, read_reports, read_schedule
@@ -64,6 +65,7 @@ class Curve(NamedTuple):
         return f"{self.label}: from {at[0]} to {at[-1]}, lowest {low}, highest {high}."
 
 
+@refuses_other_kinds
 def plot_curves(folder: str | Path) -> Plot:
     """Plot loss, learning rate, gradient norm and health of the training run in `folder`, finished or not.
 
@@ -72,6 +74,7 @@ def plot_curves(folder: str | Path) -> Plot:
     return draw_curves(read_reports(folder), read_schedule(folder))
 
 
+@refuses_other_kinds
 @matplotlib.rc_context(HOUSE_STYLE)
 def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> Plot:
     """Draw loss, learning rate, gradient norm and health over the training steps; omit what was not measured.
@@ -102,6 +105,7 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
     return fig
 
 
+@refuses_other_kinds
 def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
     """Describe each curve: where it begins and ends, and where it is lowest and highest.
 

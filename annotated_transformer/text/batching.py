@@ -1,7 +1,6 @@
 """Batches of pairs of similar length, with padding: section 5.1 of the paper, the chapter on training."""
 
 from dataclasses import dataclass, replace
-from itertools import product
 
 import torch
 from jaxtyping import Int
@@ -21,13 +20,14 @@ def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
     """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS.
 
     Raises:
-        ValueError: If a text begins with the code of a language that the tokenizer does not have.
+        ValueError: If a source begins with the code of a language that the tokenizer does not have.
     """
-    places = product(range(len(texts)), (0, 1))
-    codes = {tokenizer.split_code(texts[row][side])[0]: (row, side) for row, side in places}
-    for code, (row, side) in codes.items():
+    first_rows = dict[str, int]()
+    for row, (source, _) in enumerate(texts, start=1):
+        first_rows.setdefault(tokenizer.split_code(source)[0], row)
+    for code, row in first_rows.items():
         if problem := tokenizer.code_problem(code):
-            raise ValueError(f"the {('source', 'target')[side]} of pair {row + 1} of {len(texts)} {problem}")
+            raise ValueError(f"the source of pair {row} of {len(texts)} {problem}")
     src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
     return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 

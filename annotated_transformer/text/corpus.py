@@ -151,6 +151,7 @@ def load_corpus(
     return corpus if source == first else corpus.reversed()
 
 
+@refuses_other_kinds
 def load_files(files: Mapping[str, PairFiles], *, languages: Languages | None = None) -> Corpus:
     """Return a corpus of your own files, whatever their names.
 

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 from annotated_transformer.whole_numbers import whole_number
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class TwoFiles:
     """Two text files, plain or compressed by gzip; line i of `target` translates line i of `source`.
@@ -54,6 +56,7 @@ class TwoFiles:
         return self.target.name if self.target.parent == self.source.parent else str(self.target)
 
 
+@refuses_other_kinds
 @dataclass(frozen=True)
 class Table:
     """A table: a text file, plain or compressed by gzip, with tabs between its columns (TSV).

@@ -9,12 +9,9 @@ from tokenizers import Tokenizer as Backend
 
 from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.tokenizer import (
-    BOS_ID,
-    EOS_ID,
     SPECIAL_TOKENS,
     UNK_ID,
     Tokenizer,
-    check_texts,
     cleaning_steps,
     not_a_tokenizer,
     refuse_surrogates,
@@ -57,14 +54,6 @@ class SentencePieceTokenizer(Tokenizer):
             return "", text
         return start + code + end, before.strip() + rest
 
-    def encode_source(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text, with EOS: the input of the encoder."""
-        return [[*ids, EOS_ID] for ids in self._encode_side("source", texts)]
-
-    def encode_target(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of each text between BOS and EOS: the input and the labels of the decoder."""
-        return [[BOS_ID, *ids, EOS_ID] for ids in self._encode_side("target", texts)]
-
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Return the text of each sequence of ids, without the special tokens, and without outer spaces."""
         return [text.strip() for text in super().decode(sequences)]
@@ -99,15 +88,14 @@ class SentencePieceTokenizer(Tokenizer):
         except Exception as error:  # the library has no more specific exception
             raise not_a_tokenizer(error) from error
 
-    def _encode_side(self, side: str, texts: list[str]) -> list[list[int]]:
-        check_texts(texts, "a Tokenizer")
+    def _encode(self, side: str, texts: list[str]) -> list[list[int]]:
         refuse_surrogates(texts)
         codes, rests = zip(*map(self.split_code, texts), strict=True) if texts else ((), ())
         encoded = self._sides[side].encode_batch(rests, add_special_tokens=False)
         pieces = (
             [code] * bool(code) + encoding.tokens for code, encoding in zip(codes, encoded, strict=True)
         )
-        return [[self._ids.get(piece, UNK_ID) for piece in own] for own in pieces]
+        return [[self._ids.get(piece, UNK_ID) for piece in of_text] for of_text in pieces]
 
 
 def saved_tokenizer(text: str) -> Tokenizer:

@@ -3,6 +3,7 @@
 import re
 from itertools import accumulate, pairwise
 
+from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import set_aside
 
 # Here, sentencex ends a sentence. It goes on, unless a word of STARTS follows.
@@ -39,6 +40,7 @@ FINISHED = (
 LABEL = re.compile(r"\(?(\d{1,2}|[A-Za-z]|[IVXLC]+)[.)]\s+")  # of an item
 
 
+@refuses_other_kinds
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of a text, without the white space around them; a single one stays as it is.
 

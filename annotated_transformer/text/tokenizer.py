@@ -16,20 +16,6 @@ LARGEST = 2**22  # entries; the library allocates memory for all of them, and ab
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
 
 
-def check_texts(texts: object, who: str) -> None:
-    """Refuse anything but a list of strings."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
-    if not isinstance(texts, (list, tuple)):
-        raise TypeError(f"{who} takes a list of texts, not {type(texts).__name__}; give strings in a list")
-    for index, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise TypeError(
-                f"text {index} of {len(texts)} is of type {type(text).__name__}; give strings, "
-                f"such as text.decode('utf-8') for bytes"
-            )
-
-
 def refuse_surrogates(texts: Sequence[str]) -> None:
     """Refuse texts that UTF-8 cannot encode."""
     for index, text in enumerate(texts, start=1):
@@ -79,6 +65,7 @@ class Tokenizer:
         self._backend, self._size = backend, backend.get_vocab_size()  # counting is slow
 
     @classmethod
+    @refuses_other_kinds
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> "Tokenizer":
         """Learn the merges from `texts` of both languages; the result is deterministic.
 
@@ -88,15 +75,13 @@ class Tokenizer:
             ValueError: If the texts are empty or not valid Unicode, or `vocab_size` is too small for the
                 bytes or too large.
         """
-        if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)):
-            texts = list(texts)
-        check_texts(texts, "Tokenizer.train")
+        texts = list(texts)
         refuse_surrogates(texts)
         if not any(text.strip() for text in texts):
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
-        if (whole_number(vocab_size) or LARGEST + 1) > LARGEST:
+        if whole_number(vocab_size) is None or vocab_size > LARGEST:
             raise ValueError(
                 f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose "
                 "a smaller one, such as the paper's 37,000"
@@ -184,13 +169,15 @@ class Tokenizer:
         )
         return f"begins with {code}, which is no code of this model; {way_out}"
 
+    @refuses_other_kinds
     def encode_source(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text, with EOS: the input of the encoder."""
-        return [[*ids, EOS_ID] for ids in self._encode(texts)]
+        return [[*ids, EOS_ID] for ids in self._encode("source", texts)]
 
+    @refuses_other_kinds
     def encode_target(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text between BOS and EOS: the input and the labels of the decoder."""
-        return [[BOS_ID, *ids, EOS_ID] for ids in self._encode(texts)]
+        return [[BOS_ID, *ids, EOS_ID] for ids in self._encode("target", texts)]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
         """Return the text of each sequence of ids, without the special tokens.
@@ -248,8 +235,7 @@ class Tokenizer:
                 f"{self.vocab_size - 1}; give ids of this tokenizer"
             )
 
-    def _encode(self, texts: list[str]) -> list[list[int]]:
-        check_texts(texts, "a Tokenizer")
+    def _encode(self, side: str, texts: list[str]) -> list[list[int]]:
         refuse_surrogates(texts)
         return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]
 

@@ -4,14 +4,13 @@ import pytest
 import torch
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.exact import exact_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.sampling import TopK, sample
 from annotated_transformer.model.trainable import TrainableModel
 from annotated_transformer.text.batching import pad
 from tests.own_models import SHAPE, LanguageModel, make
 
-PROMPTS = [[1, 5], [1], [1, 7, 8, 9]]
+PROMPTS = [[1, 5], [1], [1, 7, 8, 9], [1, 5, 1, 6]]
 
 
 def greedily(model: LanguageModel, prompt: list[int], extra_tokens: int) -> list[int]:
@@ -90,12 +89,6 @@ def test_message_no_tokens_to_generate(extra_tokens):
     expected = f"extra_tokens={extra_tokens} leaves no token to generate; give 1 or more"
     with pytest.raises(ValueError, match=expected):
         greedy_search(make(LanguageModel), pad(PROMPTS), extra_tokens=extra_tokens)
-
-
-@pytest.mark.message
-def test_message_a_search_that_takes_only_a_transformer():
-    with pytest.raises(TypeError, match="exact_search takes a Transformer, not LanguageModel, as model"):
-        exact_search(make(LanguageModel), pad([[1, 5]]))
 
 
 @pytest.mark.message

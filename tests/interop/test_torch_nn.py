@@ -168,8 +168,6 @@ def test_message_a_part_that_cannot_be_carried_over(name, part, message):
 @pytest.mark.message
 def test_message_of_what_is_around_the_module():
     module, embedding = nn.Transformer(12, 3, 1, 1, 17), nn.Embedding(23, 12)
-    with pytest.raises(TypeError, match=r"takes an nn\.Transformer, not TransformerEncoder"):
-        from_torch(module.encoder, embedding)
     with pytest.raises(
         ValueError, match=r"shape of the embedding is \(23, 13\), .*d_model=12; .* 12 columns"
     ):

@@ -261,6 +261,8 @@ def test_message_a_padded_batch_without_a_mask(padded_ids):
     attended = r"^{} of 2 has padding \(pad_id=0\), and without a mask .*; give the mask {}\("
     with pytest.raises(ValueError, match=attended.format("source 2", "padding_mask")):
         model.encode(src)
+    with pytest.raises(TypeError, match=r"^missing a required argument: 'src'$"):
+        model.encode()
     memory = model.encode(src, padding_mask(src, 0))
     with pytest.raises(ValueError, match=attended.format("target 1", "decoder_mask")):
         model.decode(tgt, memory, memory_mask=padding_mask(src, 0))

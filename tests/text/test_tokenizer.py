@@ -163,21 +163,6 @@ def test_message_not_a_tokenizer(text: str):
         Tokenizer.from_json(text)
 
 
-NO_TEXTS = [
-    ("abc", r"takes a list of texts, not one text; give \['abc'\]"),
-    (3, "takes a list of texts, not int; give strings in a list"),
-    (["a", b"b"], r"text 2 of 2 is of type bytes; give strings, such as text\.decode"),
-]
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("texts", "sentence"), NO_TEXTS)
-@pytest.mark.parametrize("use", [train, encode])
-def test_message_texts_that_are_not_a_list_of_strings(tokenizer: Tokenizer, texts, sentence: str, use):
-    with pytest.raises(TypeError, match=sentence):
-        use(texts)(tokenizer)
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
