@@ -20,7 +20,8 @@ from sacrebleu.metrics.chrf import CHRF
 from torch.nn.utils.rnn import pad_sequence
 
 from annotated_transformer.decoding.length_penalty import GnmtLength
-from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.decoding.translations import RankedTranslation
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair

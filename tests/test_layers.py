@@ -34,7 +34,7 @@ VOCABULARY = ("book", *(f"book.{name}*" for name in SHARED))  # of the book's ch
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    **dict.fromkeys(("lazy_names", "extras", "devices", "kinds", "whole_numbers"), ()),
+    **dict.fromkeys(("lazy_names", "extras", "calls", "devices", "kinds", "whole_numbers"), ()),
     "registry": (),
     "config": ("registry",),
     "model.checks": ("config",),
@@ -113,7 +113,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
     patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
     if patterns is None:
         return {f"{module} has no layer in the table"}
-    patterns = (*patterns, "lazy_names", "extras", "devices", "kinds", "whole_numbers")
+    patterns = (*patterns, "lazy_names", "extras", "calls", "devices", "kinds", "whole_numbers")
     top = any(fnmatchcase(module, t) for t in TOP)
     return {
         name

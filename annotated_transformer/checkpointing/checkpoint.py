@@ -95,7 +95,7 @@ def save(
     dtype = next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
     if stored is not None:
-        _refuse_overflow(state, tensors)
+        refuse_overflow(state, stored)
     contents = {
         CONFIG: json.dumps(to_fields(model), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
@@ -212,14 +212,14 @@ def _read_config(folder: Path, kind: type | None) -> Any:
     return config_type(kind)(**fields)
 
 
-def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
-    for name, tensor in tensors.items():
-        before = state[name].cpu()
-        lost = before.isfinite() & ~tensor.isfinite()
+def refuse_overflow(state: dict[str, Tensor], dtype: torch.dtype) -> None:
+    """Refuse weights that become infinite if they are stored in a type."""
+    for name, before in state.items():
+        lost = before.isfinite() & ~before.to(dtype).isfinite()
         if lost.any():
             raise ValueError(
-                f"{name} holds {before[lost].abs().max():g}, more than {tensor.dtype} can "
-                f"({torch.finfo(tensor.dtype).max:g}); store the model in torch.float32"
+                f"{name} holds {before[lost].abs().max():g}, more than {dtype} can "
+                f"({torch.finfo(dtype).max:g}); store the model in torch.float32"
             )
 
 

@@ -7,7 +7,6 @@ moment leaves one complete state, the older or the newer one.
 import hashlib
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from annotated_transformer.calls import warn
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import (
@@ -118,19 +118,17 @@ def load_state(folder: Path, identity: Mapping[str, object], code: str) -> Saved
             "resume with the settings that it was started with, or give another folder"
         )
     if record["threads"] != torch.get_num_threads():
-        warnings.warn(
+        warn(
             f"the training run in {folder} used {record['threads']} CPU threads and resumes with "
             f"{torch.get_num_threads()}: its weights may differ from those of an uninterrupted run in "
-            f"their last bits; resume with {record['threads']} for the same bits",
-            stacklevel=2,
+            f"their last bits; resume with {record['threads']} for the same bits"
         )
     step = record["progress"]["step"]
     if step and record.get("code", "") not in ("", code):
-        warnings.warn(
+        warn(
             f"the code of the model, its loss, or its learning rate was edited since the training run in "
             f"{folder} was saved at step {step}, and computes the next steps; to compute all of them by it, "
-            f"give another folder",
-            stacklevel=2,
+            f"give another folder"
         )
     return SavedState(tensors, Progress(**record["progress"]), code)
 

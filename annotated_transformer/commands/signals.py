@@ -36,7 +36,9 @@ def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
 
 
 @contextmanager
-def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+def handle_signals(
+    handler: Callable[[int, FrameType | None], object] | signal.Handlers,
+) -> Iterator[None]:
     """Call `handler` on each of `SIGNALS`; those that are ignored, as SIGHUP under nohup, stay ignored.
 
     Only the main thread can set handlers; in another thread, nothing changes.

@@ -5,7 +5,6 @@ the next one. `NoCache` decodes all of them at each step. `KeyValueCache` keeps 
 earlier tokens, which do not change, because no token attends to a later one.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.calls import warn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
 from annotated_transformer.model.checks import distances_across
@@ -139,5 +139,5 @@ def cached_or_not(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "
         return KeyValueCache(model, src)
     except NotPlain as refusal:
         decoder = NoCache(model, src)
-        warnings.warn(f"decoding without a cache, which is slower: {refusal}", stacklevel=2)
+        warn(f"decoding without a cache, which is slower: {refusal}")
         return decoder

@@ -1,18 +1,16 @@
 """Translation of sentences with a trained model: section 6.1, the chapter on decoding."""
 
 import math
-import re
-import warnings
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
+from annotated_transformer.calls import warn
 from annotated_transformer.checkpointing.checkpoint import (
     EN_DE,
     check_tokenizer,
@@ -26,42 +24,29 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
+from annotated_transformer.decoding.translations import RankedTranslation, TranslatedText, Translation, join
 from annotated_transformer.devices import take_device
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_splitting import split_sentences
+from annotated_transformer.text.sources import (
+    Around,
+    Sentences,
+    Sources,
+    encode_texts,
+    refuse_bad,
+    translatable,
+)
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 from annotated_transformer.whole_numbers import whole_number
 
-LINE_BREAK = re.compile(r"[\r\n]")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
-
-Around = tuple[str, str]  # the decorations before and after a text
 T = TypeVar("T")
 Search = Callable[..., Int[Tensor, "batch tgt_tokens"]]  # of ids [batch src_tokens]
-
-
-class TranslatedText(str):
-    """A translation: a string that knows whether it was cut off at the limit of its length.
-
-    Attributes:
-        complete: False if the model did not end it within the limit, 50 tokens more than its source has, or
-            the number of the model's positions. Most such translations repeat themselves.
-    """
-
-    complete: bool
-
-    def __new__(cls, text: str, *, complete: bool = True) -> "TranslatedText":
-        """Return the text with its attribute."""
-        made = super().__new__(cls, text)
-        made.complete = complete
-        return made
 
 
 class _Batch(NamedTuple):
@@ -70,72 +55,6 @@ class _Batch(NamedTuple):
     src: Int[Tensor, "batch src_tokens"]
     around: list[Around]
     rows: list[int]
-
-
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """A translation with its log-probability, tokens and attention weights.
-
-    Attributes:
-        text: The translation, a `TranslatedText`, which may be cut off.
-        log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
-        source_tokens: The tokens of the source, with EOS.
-        target_tokens: The tokens of the translation, with EOS unless it was cut off at the limit.
-        attention: The cross-attention weights from the prediction of each target token to each
-            source token.
-    """
-
-    text: str
-    log_prob: float
-    source_tokens: list[str]
-    target_tokens: list[str]
-    attention: Float[Tensor, "layers heads tgt_tokens src_tokens"]
-
-
-@dataclass(frozen=True)
-class RankedTranslation:
-    """One of the best translations of a text, which `Translator.nbest` returns.
-
-    Attributes:
-        text: The translation, a `TranslatedText`, which may be cut off.
-        log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
-        penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
-    """
-
-    text: str
-    log_prob: float
-    penalized_log_prob: float
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The ids of texts, with EOS; the list is empty for a text that cannot be translated.
-
-    Attributes:
-        ids: One list per text.
-        blank: The indices of texts without content.
-        problems: Why a text cannot be translated, by its index: what an error message says after the
-            name of the text.
-        around: The decorations before and after each text, which are put back around its translation.
-    """
-
-    ids: list[list[int]]
-    blank: frozenset[int]
-    problems: dict[int, str]
-    around: list[Around]
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """The sentences of texts, which are translated one by one.
-
-    Attributes:
-        of_texts: Those of each text; the list is empty for a text that is blank or cannot be translated.
-        problems: Why a text cannot be translated, as in `Sources`.
-    """
-
-    of_texts: list[list[str]]
-    problems: dict[int, str]
 
 
 @refuses_other_kinds
@@ -324,11 +243,10 @@ class Translator:
         if isinstance(generator, Sequence) and len(generator) != len(texts):
             raise ValueError(f"{len(generator)} generators for {len(texts)} texts; give one for each")
         draw = partial(sample, self.model, logits_processors=logits_processors, decoder=self.decoder)
-        if not isinstance(generator, Sequence):
-            draw, generator = partial(draw, generator=generator), ()
-        return self._translations(
-            texts, batch_size, draw, split=split, skip_bad=skip_bad, generators=generator
-        )
+        translations = partial(self._translations, texts, batch_size, split=split, skip_bad=skip_bad)
+        if isinstance(generator, Sequence):
+            return translations(search=draw, generators=generator)
+        return translations(search=partial(draw, generator=generator))
 
     @refuses_other_kinds
     def explain(
@@ -366,26 +284,7 @@ class Translator:
 
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""
-        max_length = self.model.config.max_length
-        checked = [_encoding_problem(text) or _character_problem(self.tokenizer, text) for text in texts]
-        problems = {index: problem for index, problem in enumerate(checked) if problem}
-        codes = [self.tokenizer.split_code(text) for text in texts]
-        cleans = self.tokenizer.cleans
-        parts = [set_aside(text) if cleans else ("", text, "") for _, text in codes]
-        readable = [
-            "" if i in problems or not sentence.strip() else codes[i][0] + sentence
-            for i, (_, sentence, _) in enumerate(parts)
-        ]
-        ids = self.tokenizer.encode_source(readable)
-        blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
-        for index, own in enumerate(ids):
-            if len(own) > max_length:
-                problems[index] = (
-                    f"({texts[index][:40]!r}…) has {len(own)} tokens with EOS, and this model has "
-                    f"positions for {max_length}; split it into shorter sentences"
-                )
-        usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
-        return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
+        return encode_texts(self.tokenizer, texts, self.model.config.max_length)
 
     def sentences(self, texts: list[str], *, split: bool = True, language: str | None = None) -> Sentences:
         """Return the sentences of `texts` that `translate` translates, and why it would refuse others.
@@ -401,16 +300,7 @@ class Translator:
             for code, text in map(split_code, texts):
                 lines = [" ".join(one.splitlines()) for one in split_sentences(text, language)]
                 of_texts.append([line if split_code(line)[0] else code + line for line in lines])
-        sources = self.encode([sentence for sentences in of_texts for sentence in sentences])
-        translatable, problems, place = [], {}, 0
-        for index, sentences in enumerate(of_texts):
-            places = range(place, place := place + len(sentences))
-            wrong = [sources.problems[i] for i in places if i in sources.problems]
-            usable = [one for i, one in zip(places, sentences, strict=True) if i not in sources.blank]
-            translatable.append([] if wrong else usable)
-            if wrong:
-                problems[index] = wrong[0]
-        return Sentences(translatable, problems)
+        return translatable(of_texts, self.encode([one for sentences in of_texts for one in sentences]))
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1 and self.engine is None:
@@ -437,10 +327,10 @@ class Translator:
         of_texts, problems = sentences.of_texts, sentences.problems
         if not skip_bad:
             blank = {i for i, own in enumerate(of_texts) if not own and i not in problems}
-            _refuse_bad(texts, problems, blank)
+            refuse_bad(texts, problems, blank)
         elif problems:
             skipped = [f"skipped: text {i + 1} of {len(texts)} {problem}" for i, problem in problems.items()]
-            warnings.warn(list_problems(skipped, "their translations are empty"), stacklevel=3)
+            warn(list_problems(skipped, "their translations are empty"))
         of_sentences = _of_sentences(generators, of_texts) if generators else []
 
         def decoded(batch: _Batch) -> list[TranslatedText]:
@@ -479,15 +369,8 @@ class Translator:
 
     def _encode(self, texts: list[str]) -> Sources:
         sources = self.encode(texts)
-        _refuse_bad(texts, sources.problems, sources.blank)
+        refuse_bad(texts, sources.problems, sources.blank)
         return sources
-
-
-def join(sentences: Sequence[str]) -> TranslatedText:
-    """Return the translations of a text's sentences as one, which is complete if they all are."""
-    return TranslatedText(
-        " ".join(sentences), complete=all(getattr(one, "complete", True) for one in sentences)
-    )
 
 
 def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:
@@ -497,43 +380,3 @@ def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str
         seeds = torch.randint(2**62, (len(sentences),), generator=generator, device=generator.device)
         found += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
     return found
-
-
-def _refuse_bad(texts: list[str], problems: dict[int, str], blank: Collection[int]) -> None:
-    for index, text in enumerate(texts):
-        name = f"text {index + 1} of {len(texts)}"
-        if index in problems:
-            raise ValueError(f"{name} {problems[index]}")
-        if index in blank:
-            raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
-
-
-def _encoding_problem(text: str) -> str:
-    """Return why a text cannot be encoded as UTF-8, or an empty string."""
-    surrogate = re.search("[\ud800-\udfff]", text)
-    if surrogate is None:
-        return ""
-    if "\udc80" <= surrogate[0] <= "\udcff":  # a byte that was decoded by "surrogateescape"
-        place = len(text[: surrogate.start()].encode()) + 1
-        return f"is not UTF-8 (byte {place} is {ord(surrogate[0]) - 0xDC00:#04x}); convert it to UTF-8"
-    return f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"
-
-
-def _character_problem(tokenizer: Tokenizer, text: str) -> str:
-    """Return which character or code of a text the model would misread, or an empty string.
-
-    A model is trained on single sentences, and may drop what follows a line break. It never saw a control
-    character, unless its tokenizer replaces it by a space.
-    """
-    start = len(text) - len(text.lstrip())
-    if found := LINE_BREAK.search(text.rstrip(), start):
-        return (
-            f"has a line break, character {found.start() + 1} of {text[:40]!r}; give each sentence as a text "
-            f"of its own, or replace the line break by a space"
-        )
-    if CONTROL.search(text) and (found := CONTROL.search(tokenizer.normalize(text))):
-        return (
-            f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
-            f"{text[:40]!r}; remove it"
-        )
-    return tokenizer.code_problem(text)

@@ -1,7 +1,6 @@
 """BLEU by two protocols, whose values are not comparable: the chapter on translation."""
 
 import re
-import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 from unicodedata import is_normalized
@@ -9,6 +8,7 @@ from unicodedata import is_normalized
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
+from annotated_transformer.calls import warn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.words import count_words
@@ -152,11 +152,10 @@ def warn_of_other_forms(hypotheses: list[str], *references: list[str]) -> None:
     )
     for number in theirs:
         if 2 * min(ours, number) < max(ours, number):  # once for all metrics, whose values are sacreBLEU's
-            warnings.warn(
+            warn(
                 f"{ours} of {len(hypotheses)} hypotheses and {number} of the references are not in Unicode's "
                 f"composed form: equal words count as different; compare again after "
-                f'unicodedata.normalize("NFC", text) of both',
-                stacklevel=1,
+                f'unicodedata.normalize("NFC", text) of both'
             )
 
 
@@ -164,9 +163,8 @@ def warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:
     """Warn if the tokenizer left most sentences whole, so that BLEU is 0 or depends on a few words."""
     words = sum(map(count_words, references))
     if 0 < 2 * tokens <= words:
-        warnings.warn(
+        warn(
             f"split by {tokenizer}, the references have only {tokens} tokens for about {words} words; for a "
             f"language without spaces between words, compute chrF, or sacreBLEU with the tokenizer zh "
-            f"(Chinese), ja-mecab (Japanese), or char",
-            stacklevel=3,
+            f"(Chinese), ja-mecab (Japanese), or char"
         )

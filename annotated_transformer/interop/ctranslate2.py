@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_overflow
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.exported import plain_transformer, stored_languages
+from annotated_transformer.interop.exported import plain_transformer, refuse_our_folder, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
@@ -52,6 +52,7 @@ def to_ctranslate2(
     """
     model = plain_transformer(model, "CTranslate2")
     check_tokenizer(model.config, tokenizer)
+    refuse_our_folder(Path(folder))
     files = _files(model, tokenizer.vocabulary(), languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
@@ -165,6 +166,8 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
     config = model.config
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
+    if dtype != "int8":  # in which each row has a scale
+        refuse_overflow(model.state_dict(), getattr(torch, dtype))
     if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):
         raise ValueError(
             "CTranslate2 has no norm after the last layer of a post-norm model, and this one has "

@@ -2,14 +2,16 @@
 
 import copy
 import dataclasses
-import warnings
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import nn
 
-from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
+from annotated_transformer.calls import warn
+from annotated_transformer.checkpointing.checkpoint import CONFIG, WEIGHTS, refuse_custom_model
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.numpy_model import NumpyModel
 from annotated_transformer.model.inference import evaluating
@@ -79,10 +81,9 @@ def warn_of_edited_code(model: Transformer, library: str) -> None:
         expected = in_numpy(*pair)
         gap = np.linalg.norm(found[: len(expected)] - expected) / np.linalg.norm(expected)
         if not gap <= LIMIT and np.isfinite(expected).all():  # as they are not with weights that are NaN
-            warnings.warn(
+            warn(
                 f"{library} computes other logits than your model (by {gap:.1g} of their norm): a function "
-                f"of annotated_transformer.model was edited, and {library} has its own",
-                stacklevel=4,
+                f"of annotated_transformer.model was edited, and {library} has its own"
             )
             return
 
@@ -91,3 +92,10 @@ def stored_languages(settings: Mapping[str, Any], key: str) -> Languages | None:
     """Return the languages in the settings of an export, or None; `key` has a place for source or target."""
     source, target = (settings.get(key.format(name)) for name in Languages._fields)
     return Languages(source, target) if source and target else None
+
+
+def refuse_our_folder(folder: Path) -> None:
+    """Refuse a folder with a model of this package, of which an export would replace a part."""
+    ours = (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file()
+    if ours and "model_type" not in json.loads((folder / CONFIG).read_bytes()):  # as Marian's has
+        raise ValueError(f"{folder} holds a model of this package, which would be lost; give another folder")

@@ -10,10 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import check_tokenizer
+from annotated_transformer.checkpointing.checkpoint import check_tokenizer, refuse_overflow
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import plain_transformer, refuse_other_widths, warn_of_edited_code
+from annotated_transformer.interop.exported import (
+    plain_transformer,
+    refuse_other_widths,
+    refuse_our_folder,
+    warn_of_edited_code,
+)
 from annotated_transformer.interop.marian_loading import load_marian
 from annotated_transformer.interop.marian_settings import (
     generation_settings,
@@ -82,10 +87,11 @@ def to_marian(
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
-    _refuse_our_folder(folder)
+    refuse_our_folder(folder)
     files = to_fast_tokenizer(tokenizer, model.config, languages)
     state = {plain_name(name): tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     stored = DTYPES[dtype] if dtype else state["embedding.weight"].dtype
+    refuse_overflow(state, stored)
     weights = {name: x.to(stored) for name, x in to_marian_weights(state, model.config).items()}
     settings = marian_settings(model.config) | {"dtype": str(stored).removeprefix("torch.")}
     settings[OWN] = {name: getattr(model.config, name) for name in OWN_FIELDS}
@@ -145,8 +151,3 @@ def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size
     found = {"attention_bias": has_attention_biases(tensors), "output_bias": bool(tensors[BIAS].any())}
     fields |= {name: fields.get(name, False) or there for name, there in found.items()}
     return TransformerConfig(vocab_size=vocab_size, **read_marian_shape(settings), **fields)
-
-
-def _refuse_our_folder(folder: Path) -> None:
-    if (folder / CONFIG).is_file() and "model_type" not in read_json(folder / CONFIG):
-        raise ValueError(f"{folder} holds a model of this package, which would be lost; give another folder")

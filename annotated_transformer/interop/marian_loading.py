@@ -1,6 +1,5 @@
 """Loading a Marian model by `transformers`, and what in it our model cannot have."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.calls import warn
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.marian_settings import ACTIVATIONS
 from annotated_transformer.interop.marian_weights import EMBEDDINGS, OUTPUT, SHARED, sines_then_cosines
@@ -75,10 +75,9 @@ def _refuse_other_settings(folder: Path, settings: dict[str, Any]) -> None:
             f"{', '.join(ACTIVATIONS)}"
         )
     if lost := {name: settings[name] for name in TRAINING_ONLY if settings.get(name)}:
-        warnings.warn(
+        warn(
             f"{folder} has {lost}, which our model does not have; translations are the same, but further "
-            f"training is different",
-            stacklevel=4,  # the caller of from_marian
+            f"training is different"
         )
 
 

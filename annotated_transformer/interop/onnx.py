@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_overflow
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.interop.exported import plain_transformer
+from annotated_transformer.interop.exported import plain_transformer, refuse_our_folder
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
 from annotated_transformer.kinds import refuses_other_kinds
@@ -56,6 +56,8 @@ def to_onnx(
     """
     model = plain_transformer(model, "ONNX")
     check_tokenizer(model.config, tokenizer)
+    refuse_our_folder(Path(folder))
+    refuse_overflow(model.state_dict(), DTYPES.get(dtype, torch.float32))
     files = onnx_files(model, languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 

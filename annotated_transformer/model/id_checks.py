@@ -5,13 +5,14 @@ but no values, so checks of values are skipped. They are skipped inside `checked
 """
 
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from annotated_transformer.calls import warn
 
 _THREAD = threading.local()  # `checked` is True inside `checked_ids`
 
@@ -160,10 +161,9 @@ def warn_without_bos(prompts: Tensor, config: Any) -> None:
 def _warn_unless(right: Tensor, name: str, verb: str, token: str, config: Any) -> None:
     if not right.all():
         row = int((~right).nonzero()[0, 0]) + 1
-        warnings.warn(
-            f"{name} {row} of {len(right)} does not {verb} with {token}={getattr(config, token)}, so most "
-            f"models compute something else; add it, as a Tokenizer does, unless yours was trained without",
-            stacklevel=3,
+        warn(
+            f"{name} {row} of {len(right)} does not {verb} with {token}={getattr(config, token)}, so a "
+            f"model trained with it gives other results; add it, as a Tokenizer does, unless yours had none"
         )
 
 

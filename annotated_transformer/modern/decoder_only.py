@@ -1,11 +1,11 @@
 """Decoder-only and encoder-only models: the encoder's layers, and one switch, the mask."""
 
-import warnings
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from annotated_transformer.calls import warn
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.trainable import DecodeAgain
@@ -42,7 +42,7 @@ class DecoderOnly(SingleStack):
         try:
             return DecoderOnlyCache(self, len(src)), src
         except NotPlain as refusal:
-            warnings.warn(f"decoding without a cache, which is slower: {refusal}", stacklevel=2)
+            warn(f"decoding without a cache, which is slower: {refusal}")
             return DecodeAgain(self, src), src
 
 

@@ -66,7 +66,7 @@ def arriving_lines(handle: int, name: str) -> Iterator[list[str]]:
     rest, begun = b"", False
     while chunk := os.read(handle, ARRIVING):  # waits for the first byte only
         if not begun:
-            _refuse_other_beginnings(chunk, name)
+            _refuse_other_formats(chunk, name)
             chunk, begun = chunk.removeprefix(codecs.BOM_UTF8), True
         complete, newline, rest = (rest + chunk).rpartition(b"\n")
         if newline:
@@ -104,7 +104,9 @@ def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, st
 
 def _refuse_other_formats(raw: bytes, name: str) -> None:
     """Refuse what would be bad in each line, and name the cause instead."""
-    _refuse_other_beginnings(raw, name)
+    for start, (kind, way_out) in OTHER_FORMATS.items():
+        if raw.startswith(start):
+            raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
     if raw.count(0) > raw.count(b"\n"):
         raise ValueError(f"{name} has {raw.count(0)} NUL bytes, which text does not have; give a text file")
     lines = raw.rstrip().split(b"\n")
@@ -114,12 +116,6 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
             f"{name} has carriage returns within its lines ({returns} in {len(lines)}), as old Macs ended "
             f"lines; convert these to line feeds"
         )
-
-
-def _refuse_other_beginnings(raw: bytes, name: str) -> None:
-    for start, (kind, way_out) in OTHER_FORMATS.items():
-        if raw.startswith(start):
-            raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
 
 
 def read_bytes(path: Path, member: str = "") -> bytes:

@@ -42,13 +42,14 @@ LABEL = re.compile(r"\(?(\d{1,2}|[A-Za-z]|[IVXLC]+)[.)]\s+")  # of an item
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of a text, without the white space around them; a single one stays as it is.
 
-    `language` is a code, such as `"en"`. Its abbreviations ("Dr.", "z. B.") and ordinals ("im 3. Stock")
-    do not end a sentence; for an unknown code, the rules are those of English. Neither the number of a
-    list's item nor a decoration such as an emoji is a sentence. Text that is not valid Unicode stays whole.
+    `language` is a code, such as `"en"` or `"de-CH"`. Its abbreviations ("Dr.", "z. B.") and ordinals ("im
+    3. Stock") do not end a sentence; for an unknown code, the rules are those of English. Neither the number
+    of a list's item nor a decoration such as an emoji is a sentence. Text that is not valid Unicode stays
+    whole.
     """
     from sentencex import segment  # only long texts need it
 
-    code = language.lower()
+    code = re.split("[-_]", language.lower())[0]
     try:
         ends = {0, *accumulate(map(len, segment(code, text)))}
     except UnicodeEncodeError:  # half of a surrogate pair
@@ -58,6 +59,7 @@ def split_sentences(text: str, language: str) -> list[str]:
     ordinal = rf"(?=(({unfinished})(?!\s+({starts})\b)\s+))"  # in a lookahead, so that matches may overlap
     ends -= {found.end(1) for found in re.finditer(ordinal, text)}
     ends -= {found.start() for found in re.finditer(r"(?<!\s)-(?=\w)", text)}  # "Dipl.-Ing."
+    ends -= {found.end() for found in re.finditer(rf"\w\.(?=\w)(?!({starts})\b)", text)}  # "ASP.NET"
     ends -= {found.end() for found in LABEL.finditer(text) if found.start() in ends}
     sentences: list[str] = []
     for first, last in pairwise(sorted({*ends, len(text)})):

@@ -3,6 +3,7 @@
 Without torchrun, the process group has one process, and its methods change nothing.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -35,11 +36,17 @@ def join_process_group() -> Iterator["ProcessGroup"]:
 
     Raises:
         ConnectionError: If another process has ended.
+        ValueError: If WORLD_SIZE is above 1, and the launcher does not say which process this is.
     """
     alone = not dist.is_torchelastic_launched() and started_processes() == 1
     if alone or dist.is_initialized():
         yield ProcessGroup()
         return
+    if missing := [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]:
+        raise ValueError(
+            f"WORLD_SIZE={started_processes()} is set without {', '.join(missing)}; start the processes by "
+            f"torchrun, or unset WORLD_SIZE to train in one"
+        )
     cuda = torch.cuda.is_available() and dist.is_nccl_available()
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
     group = ProcessGroup()

@@ -237,6 +237,8 @@ def _identity(
     }
     if recipe.keep == "best":
         identity["keep"] = "best"  # a model that was not kept is lost
+    if corpus.validation is not None:  # otherwise losses on different pairs would be compared
+        identity["validation"] = fingerprint(corpus.splits[corpus.validation])
     if start is not None:
         identity["start"] = digest_tensors(start.state_dict())
     return identity

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 from tqdm import tqdm
 
+from annotated_transformer.calls import warn
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
@@ -236,10 +236,9 @@ def training_loss(
     """
     on_cpu = next(model.parameters()).device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
-        warnings.warn(
+        warn(
             "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
-            "training may take ten times as long as in float32; leave out bf16=True",
-            stacklevel=3,
+            "training may take ten times as long as in float32; leave out bf16=True"
         )
     if not config.fast:
         return nullcontext(plain_loss(model, smoothing=config.label_smoothing, bf16=config.bf16))
@@ -260,7 +259,7 @@ def _validation_batches(
 def _warn_of_overlap(pairs: list[Pair], validation: list[Pair]) -> None:
     known, held_out = ([(tuple(src), tuple(tgt)) for src, tgt in each] for each in (pairs, validation))
     if warning := overlap_warning(known, held_out):
-        warnings.warn(warning, stacklevel=4)
+        warn(warning)
 
 
 def _batches(

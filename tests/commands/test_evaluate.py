@@ -172,5 +172,5 @@ def test_message_all_texts_that_cannot_be_translated_are_reported_before_transla
 def test_message_translations_of_a_split_that_were_cut_off(folder: Path, data: Path, capsys):
     where = ["--model", str(folder), "--data", str(data)]
     assert command_line.main(["evaluate", *where]) == 0
-    report = r"^warning: 3 of 3 translations are not whole: the first, of 'A man\.' was cut off at its"
+    report = r"^warning: 3 of 3 translations were cut off: the translation of 'A man\.' was cut off"
     assert re.search(report, capsys.readouterr().err, re.MULTILINE)

@@ -21,7 +21,8 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands.output import one_line
 from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from annotated_transformer.decoding.translations import RankedTranslation
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast import kv_cache
 from tests.commands.conftest import DEVICE
 
@@ -182,6 +183,11 @@ def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., 
     assert [one_line(one["translation"]) for one in found] == say(*texts).splitlines()
     parts = Translator.from_folder(folder).explain(["Two dogs.", "A man."])
     assert found[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    (lines,) = map(json.loads, say("--json", stdin=b"Two dogs.\r\n").splitlines())
+    assert lines["source"] == "Two dogs."
+    skipped = say("--json", "--skip-bad", stdin=b"caf\xe9\n\n", err="skipped: ").splitlines()
+    bad, blank = map(json.loads, skipped)
+    assert (bad["source"], bad["complete"], blank["complete"]) == ("caf?", False, True)
     (many,) = map(json.loads, say("--json", "--nbest", "2", "Two dogs.").splitlines())
     best, other = (one["text"] for one in many["nbest"])
     assert best == many["translation"] != other

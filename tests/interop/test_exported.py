@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer import Tokenizer, Transformer, TransformerConfig, registry
+from annotated_transformer import Tokenizer, Transformer, TransformerConfig, registry, save
 from annotated_transformer.interop import (
     CTranslate2Engine,
     NumpyModel,
@@ -132,3 +132,20 @@ def test_law_a_model_of_any_kind_and_precision_is_taken_out_without_a_word(chang
     for _ in range(2):
         assert plain_transformer(model, "Marian") is model
         model.embedding.weight.data[:] = torch.nan
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("write", [to_marian, to_ctranslate2, to_onnx])
+def test_message_an_export_that_would_lose_a_model_or_a_weight(tokenizer, tmp_path: Path, write):
+    model = Transformer(TransformerConfig(**SHAPE))
+    save(tmp_path / "ours", model, tokenizer)
+    with pytest.raises(
+        ValueError, match=r"ours holds a model of this package, which would be lost; give"
+    ):
+        write(model, tokenizer, tmp_path / "ours")
+    for _ in range(2):  # an older export is replaced
+        write(model, tokenizer, tmp_path / "theirs")
+    with torch.no_grad():
+        model.embedding.weight[5, 3] = 65521
+    with pytest.raises(ValueError, match=r"^embedding\.weight holds 65521, more than torch\.float16 can "):
+        write(model, tokenizer, tmp_path / "theirs", dtype="float16")

@@ -1,12 +1,13 @@
 """Reading lines of plain and compressed text, and the error messages about invalid files."""
 
 import gzip
+import os
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.lines import decode_lines, read_lines
+from annotated_transformer.text.lines import arriving_lines, decode_lines, read_lines
 
 
 @pytest.mark.parametrize(
@@ -140,3 +141,36 @@ def test_message_all_lines_that_are_not_utf_8_are_in_one_report(bad: int, more: 
     why = "byte 3 is 0xf6, which is not UTF-8 (invalid start byte)"
     lines = [f"text, line {number}: {why}" for number in range(2, 2 * bad + 1, 2)][:10]
     assert str(error.value).removesuffix("; convert the text to UTF-8").splitlines() == lines + more
+
+
+def arriving(*written: bytes) -> list[list[str]]:
+    """Return what arrives through a pipe, into which each part is written after the one before was read."""
+    reader, writer = os.pipe()
+    parts, arrived = iter(written), []
+    os.write(writer, next(parts))
+    for lines in arriving_lines(reader, "the pipe"):
+        arrived.append(lines)
+        if (part := next(parts, None)) is not None:
+            os.write(writer, part)
+        elif writer:
+            os.close(writer)
+            writer = 0
+    os.close(reader)
+    return arrived
+
+
+def test_law_lines_of_a_pipe_arrive_as_they_are_written():
+    text = "\ufeffa\nb\n\nzw\u00f6lf\n\ufeffe"
+    assert arriving(*(f"{line}\n".encode() for line in text.split("\n"))) == [
+        [line] for line in ("a", "b", "", "zw\u00f6lf", "\ufeffe")
+    ]
+    assert arriving(b"a\r\nb\n\xffc") == [["a\r", "b"], ["\udcffc"]]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("begun", "kind"), [(gzip.compress(b"a"), "compressed by gzip"), (b"a\0b\0\n\0", "3 NUL")]
+)
+def test_message_a_pipe_that_is_no_text(begun: bytes, kind: str):
+    with pytest.raises(ValueError, match=f"^the pipe (is|has) {kind}"):
+        arriving(begun)

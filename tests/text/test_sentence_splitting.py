@@ -22,10 +22,12 @@ def test_law_a_text_is_split_at_the_ends_of_its_sentences(language: str, blank: 
 
 def test_law_abbreviations_are_those_of_the_language():
     assert split_sentences("Am 3. Mai kam er.", "de") == ["Am 3. Mai kam er."]
-    assert split_sentences("Am 3. Mai kam er.", "DE") == ["Am 3. Mai kam er."]
+    for german in ("DE", "de-CH", "de_AT"):
+        assert split_sentences("Am 3. Mai kam er.", german) == ["Am 3. Mai kam er."]
     for english in ("en", "xx", ""):
         assert split_sentences("Am 3. Mai kam er.", english) == ["Am 3.", "Mai kam er."]
         assert split_sentences("It is by Dr. Smith.", english) == ["It is by Dr. Smith."]
+    assert split_sentences("He left.She stayed.", "en") == ["He left.", "She stayed."]
 
 
 @pytest.mark.parametrize("text", ["", " ", "  One.\n", "a\nb", "a\u2028b", "One.\ud800 Two."])
@@ -56,6 +58,7 @@ SPLIT = {  # where sentences end: "|"
         (Das stimmt.) | Also los. | (Wirklich!) | „Gut.“ | Er traf die Firma (u. a.) Meier.
         """,
     "en": """
+        I use Node.Js and ASP.NET on Amazon.Com. | It is a report.
         Ms. Lee and Mr. Fox live at No. 5. | He has 3. | She has 5.
         See p. 3, vol. 2, e.g. Fig. 4 vs. Table 5. | It is in the U.S. Army. | Approx. 30 came.
         That was Henry VIII. | He came at 5 p.m. | She came at 6 a.m. on Monday.

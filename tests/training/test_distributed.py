@@ -144,6 +144,8 @@ def test_law_a_group_that_the_program_has_initialized_is_not_ended(monkeypatch):
 
 @pytest.mark.message
 def test_message_a_lost_connection(monkeypatch):
+    for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.setenv(name, "0")
     monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
     monkeypatch.setattr(dist, "init_process_group", lambda backend: None)
     monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
@@ -169,6 +171,10 @@ def test_message_several_processes_that_have_not_joined(monkeypatch, tmp_path, m
         with pytest.raises(RuntimeError, match=message):
             begin()
     assert not list(tmp_path.iterdir())
+    monkeypatch.setenv("RANK", "0")
+    message = "^WORLD_SIZE=2 is set without MASTER_ADDR, MASTER_PORT; start the processes by torchrun, or"
+    with pytest.raises(ValueError, match=message), join_process_group():
+        pass
 
 
 @pytest.mark.message

@@ -33,8 +33,8 @@ class SamplingOptions:
         temperature: Divide the logits by this; below 1, likely tokens become more likely; `None` means 1.
         top_k: Choose among this many most likely tokens; `None` means all.
         top_p: Choose among the most likely tokens that together have this probability; `None` means 1, all.
-        seed: Random seed, from 0 to 2**32 - 1, from which each text gets its own; `None` means a new one each
-            time, which is printed on stderr.
+        seed: Random seed, from 0 to 2**32 - 1, from which each sentence gets its own; `None` means a new one
+            each time, which is printed on stderr.
     """
 
     sample: Annotated[bool, Option(not_with=("engine",))] = False

@@ -89,15 +89,17 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
     return sample
 
 
-def warn_of_cut_off(translator: Translator, texts: list[str], translations: Iterable[list[str]]) -> None:
-    """Log which texts have a translation that is not whole, with its limit and a way out."""
-    for text, its_own in zip(texts, translations, strict=True):
-        if not all(getattr(translation, "complete", True) for translation in its_own):
-            log(f"warning: the translation of {cut_off_at_limit(translator, text)}; {CUT_OFF}")
+def cut_off(texts: list[str], translations: Iterable[list[str]]) -> list[str]:
+    """Return the texts of which a translation was cut off at its limit."""
+    return [
+        text
+        for text, its_own in zip(texts, translations, strict=True)
+        if not all(getattr(translation, "complete", True) for translation in its_own)
+    ]
 
 
-def cut_off_at_limit(translator: Translator, text: str) -> str:
-    """Return what a warning says of a text whose translation is not whole."""
+def describe_cut_off(translator: Translator, text: str) -> str:
+    """Return what a warning says of such a text, with the limit and a way out."""
     (ids,) = translator.encode([text]).ids
     limit = int(length_limits(torch.tensor([ids]), translator.model.config))
-    return f"{text[:40]!r} was cut off at its limit, {limit} tokens"
+    return f"the translation of {text[:40]!r} was cut off at its limit, {limit} tokens; {CUT_OFF}"

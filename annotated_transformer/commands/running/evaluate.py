@@ -92,8 +92,8 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]:
     from annotated_transformer.commands.running.decoding import (
-        CUT_OFF,
-        cut_off_at_limit,
+        cut_off,
+        describe_cut_off,
         load_translator,
         search_settings,
     )
@@ -108,23 +108,17 @@ def _translate_split(options: argparse.Namespace, texts: list[str]) -> list[str]
     log(f"Translating on {describe_device(translator.device)}.")
     together = TOGETHER * max(options.batch_size, 1)
     hypotheses: list[str] = []
-    cut_off: list[str] = []
+    shortened: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
         for start in range(0, len(texts), together):
             group = texts[start : start + together]
             translated = translator.translate(group, split=False, **search)
-            cut_off += [
-                text
-                for text, own in zip(group, translated, strict=True)
-                if not getattr(own, "complete", True)
-            ]
+            shortened += cut_off(group, ([text] for text in translated))
             hypotheses += map(one_line, translated)
             bar.update(len(hypotheses) - bar.n)
-    if cut_off:
-        log(
-            f"warning: {len(cut_off)} of {len(texts)} translations are not whole: the first, of "
-            f"{cut_off_at_limit(translator, cut_off[0])}; {CUT_OFF}"
-        )
+    if shortened:
+        first = describe_cut_off(translator, shortened[0])
+        log(f"warning: {len(shortened)} of {len(texts)} translations were cut off: {first}")
     return hypotheses
 
 

@@ -5,6 +5,8 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import torch
@@ -30,7 +32,7 @@ def train_and_save(options: argparse.Namespace) -> None:
     if not options.save_minutes >= 0:
         raise ValueError(f"save_minutes={options.save_minutes} is not a duration; give 0 or more")
     device = take_device(options.device)
-    with join_process_group() as group:  # before files are read: if that fails, the others then end, too
+    with _process_group() as group:  # before files are read: if that fails, the others then end, too
         options.start = start_folder(options.start)
         _warn_of_languages(options)
         recipe = Recipe(
@@ -49,6 +51,14 @@ def train_and_save(options: argparse.Namespace) -> None:
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
             _log_result(options.out, step, recipe)
+
+
+@contextmanager
+def _process_group() -> Iterator[ProcessGroup]:
+    with ExitStack() as stack:
+        with handle_signals(signal.SIG_DFL):  # a handler would run only when all the others have come
+            group = stack.enter_context(join_process_group())
+        yield group
 
 
 def _warn_of_languages(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -17,9 +17,11 @@ from tqdm import tqdm
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.output import Unfinished, log, one_line, open_lines
 from annotated_transformer.commands.running import decoding
-from annotated_transformer.decoding.translator import RankedTranslation, Sentences, Translator, join
+from annotated_transformer.decoding.translations import RankedTranslation, TranslatedText, join
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.devices import describe_device
 from annotated_transformer.text.lines import arriving_lines, decode_lines, list_problems, read_bytes
+from annotated_transformer.text.sources import Sentences
 
 STDIN = "the standard input"
 NOTHING = 'nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin'
@@ -30,6 +32,7 @@ TOGETHER = 2  # batches of lines that are sorted by length, translated, and then
 Ranked = list[RankedTranslation]
 Translate = Callable[[list[str]], list[Ranked]]
 """Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
+Split = Callable[[list[str]], Sentences]
 Write = Callable[[str, Ranked], None]
 """Prints the translations of a text."""
 
@@ -54,17 +57,37 @@ def translate_texts(options: argparse.Namespace) -> None:
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
     translate, split = _translate(options, translator), partial(_split, options, translator)
     device = f"Translating on {describe_device(translator.device)}."
+    name = "argument" if options.texts else f"{options.input or STDIN}, line"
     with open_lines(options.output) as write_line:
         write = partial(_write, options, write_line)
-        if interactive:
+        if not (interactive or piped):
+            sentences = split(texts)
+            _report(_named(sentences.problems, name), options)
             log(device)
-            _translate_interactively(lambda text: split([text]), translate, write)
-        elif piped:
-            _translate_lines(
-                options, arriving_lines(sys.stdin.fileno(), STDIN), split, translate, write, device
-            )
+            with _progress_bar(options, len(texts)) as bar:
+                for text, ranked in zip(
+                    texts, _translations(options, translate, sentences.of_texts), strict=True
+                ):
+                    write(text, ranked)
+                    bar.update()
+            return
+        log(device)
+        if interactive:
+            _translate_interactively(options, split, translate, write)
         else:
-            _translate_lines(options, [texts], split, translate, write, device)
+            _translate_stream(options, split, translate, write)
+
+
+def _named(problems: dict[int, str], name: str, before: int = 0) -> dict[int, str]:
+    """Return problems with the names of their texts, which are counted from one."""
+    return {index: f"{name} {before + index + 1} {problems[index]}" for index in sorted(problems)}
+
+
+def _report(problems: dict[int, str], options: argparse.Namespace) -> None:
+    if problems and not options.skip_bad:
+        raise ValueError(list_problems(problems.values(), SKIP))
+    for problem in problems.values():
+        log(f"skipped: {problem}")
 
 
 def _is_piped(stream: Any) -> bool:
@@ -75,46 +98,22 @@ def _is_piped(stream: Any) -> bool:
     return False
 
 
-def _translate_lines(
-    options: argparse.Namespace,
-    groups: Iterable[list[str]],
-    split: Callable[[list[str]], Sentences],
-    translate: Translate,
-    write: Write,
-    device: str,
-) -> None:
-    """Translate each group of lines that has arrived. A list of groups is the whole input.
-
-    Problems of the whole input are reported before anything is translated. Otherwise, the first one ends the
-    run at its place.
-    """
-    name, done = "argument" if options.texts else f"{options.input or STDIN}, line", 0
-    together = TOGETHER * max(options.batch_size, 1)
-    total = len(groups[0]) if isinstance(groups, list) else None
-    with _progress_bar(options, total) as bar:
-        for texts in groups:
-            sentences, end = split(texts), len(texts)
-            problems = {
-                i: f"{name} {done + i + 1} {sentences.problems[i]}" for i in sorted(sentences.problems)
-            }
-            if problems and not options.skip_bad:
-                if total is not None:
-                    raise ValueError(list_problems(problems.values(), SKIP))
-                end = min(problems)
-            if not done:
-                log(device)
-            if options.skip_bad:
-                for problem in problems.values():
-                    log(f"skipped: {problem}")
-            for text, ranked in zip(
-                texts, _translations(translate, sentences.of_texts[:end], together), strict=False
-            ):
-                write(text, ranked)
-                bar.update()
-            if end < len(texts):
-                raise Unfinished(list_problems([problems[end]], SKIP))
-            done += len(texts)
-    if not done:
+def _translate_stream(options: argparse.Namespace, split: Split, translate: Translate, write: Write) -> None:
+    """Translate the lines that have arrived, then the next ones; a bad line ends the run at its place."""
+    before = 0
+    for texts in arriving_lines(sys.stdin.fileno(), STDIN):
+        sentences = split(texts)
+        problems = _named(sentences.problems, f"{STDIN}, line", before)
+        end = len(texts) if options.skip_bad else min(problems, default=len(texts))
+        if options.skip_bad:
+            _report(problems, options)
+        ranked = _translations(options, translate, sentences.of_texts[:end])
+        for text, its_own in zip(texts[:end], ranked, strict=True):
+            write(text, its_own)
+        if end < len(texts):
+            raise Unfinished(list_problems([problems[end]], SKIP))
+        before += len(texts)
+    if not before:
         raise ValueError(NOTHING)
 
 
@@ -170,7 +169,8 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
 
     def translate(texts: list[str]) -> list[Ranked]:
         translations = ranked(texts)
-        decoding.warn_of_cut_off(translator, texts, ([one.text for one in own] for own in translations))
+        for text in decoding.cut_off(texts, ([one.text for one in own] for own in translations)):
+            log(f"warning: {decoding.describe_cut_off(translator, text)}")
         return translations
 
     return translate
@@ -181,11 +181,15 @@ def _write(
 ) -> None:
     """Print the translations of a text, of which there are none if it is blank."""
     if options.json:
-        best = ranked[0] if ranked else RankedTranslation("", 0.0, 0.0)
-        shown: dict[str, object] = {"source": source, "translation": best.text, "log_prob": best.log_prob}
-        shown["complete"] = getattr(best.text, "complete", True)
-        nbest = {} if options.nbest is None else {"nbest": [asdict(one) for one in ranked]}
-        write_line(json.dumps(shown | nbest))
+        nothing = TranslatedText(
+            "", complete=not source.strip()
+        )  # of a blank line, or of one that is skipped
+        best = ranked[0] if ranked else RankedTranslation(nothing, 0.0, 0.0)
+        source = source.removesuffix("\r").encode("utf-8", "replace").decode()
+        shown = {"source": source, "translation": best.text, "log_prob": best.log_prob}
+        nbest = [asdict(one) | {"complete": one.complete} for one in ranked]
+        more = {} if options.nbest is None else {"nbest": nbest}
+        write_line(json.dumps(shown | {"complete": best.complete} | more))
         return
     lines = [one_line(one.text) for one in ranked]
     if options.nbest is not None:
@@ -194,8 +198,11 @@ def _write(
         write_line(line)
 
 
-def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[Ranked]:
-    """Yield the translations of each text, `together` texts at a time; a text without sentences has none."""
+def _translations(
+    options: argparse.Namespace, translate: Translate, of_texts: list[list[str]]
+) -> Iterator[Ranked]:
+    """Yield the translations of each text, some texts at a time; a text without sentences has none."""
+    together = TOGETHER * max(options.batch_size, 1)
     for start in range(0, len(of_texts), together):
         group = of_texts[start : start + together]
         translated = iter(translate([sentence for sentences in group for sentence in sentences]))
@@ -211,7 +218,9 @@ def _joined(sentences: Ranked) -> RankedTranslation:
     return RankedTranslation(join([one.text for one in sentences]), *log_probs)
 
 
-def _translate_interactively(split: Callable[[str], Sentences], translate: Translate, write: Write) -> None:
+def _translate_interactively(
+    options: argparse.Namespace, split: Split, translate: Translate, write: Write
+) -> None:
     """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
     while True:
@@ -226,11 +235,11 @@ def _translate_interactively(split: Callable[[str], Sentences], translate: Trans
             )
             continue
         (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
-        sentences = split(text)
+        sentences = split([text])
         for problem in sentences.problems.values():
             log(f"the text {problem}")
         if any(sentences.of_texts):
-            for ranked in _translations(translate, sentences.of_texts, 1):
+            for ranked in _translations(options, translate, sentences.of_texts):
                 write(text, ranked)
 
 
