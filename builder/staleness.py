@@ -16,6 +16,7 @@ from typing import NamedTuple
 import nbformat
 from nbformat import NotebookNode
 
+from annotated_transformer import __version__
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, parsed, read_source, written
@@ -48,7 +49,7 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
     notebook.cells = read_cells(notebook, book, source.stem)
     marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
     if marks:  # for `grade`, which names those that a reader has deleted
-        notebook.metadata.exercises = marks
+        notebook.metadata |= {"exercises": marks, "book_version": __version__}
     return notebook
 
 
@@ -107,8 +108,8 @@ def all_stale(names: Iterable[str] = ()) -> list[str]:
 
 
 def exercise_table() -> str:
-    """Return what `grade` judges by: for each exercise, the call of its check and a digest of its code."""
-    lines = []
+    """Return what `grade` judges by: the version, and for each exercise its check and its code's digest."""
+    lines = [f'"version": "{__version__}"']
     for path in written(ROOT, "[0-9]*"):
         cells, chapter = parsed(path.read_text("utf-8")).cells, int(path.stem[:2])
         codes = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]

@@ -1,7 +1,8 @@
 """Grading of the exercises in a reader's notebook, of which those cells run that the answers need.
 
-A chapter's notebook lists the ids of its exercises and marks the code of each with its id. What judges it
-comes from a table of the book: the call of its check, and a digest of the code as the reader finds it.
+A chapter's notebook has the book's version, lists the ids of its exercises, and marks the code of each with
+its id. What judges it comes from a table of the book: the call of its check, and a digest of the code as the
+reader finds it.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from annotated_transformer.book.cells.check import STRICT
-from annotated_transformer.book.exercises.needs import cells_for
+from annotated_transformer.book.exercises.needs import cells_for, names_of
 
 TABLE = Path(__file__).parent / "exercises" / "table.json"
 MOST = 100  # megabytes to copy
@@ -55,19 +56,21 @@ async def grade(path: Path, seconds: float) -> list[tuple[str, str, str]]:
         ids = [str(id) for id in notebook.metadata.get("exercises", []) or marks]
     except Exception as error:  # whatever is wrong with its JSON
         raise ValueError("it is not a notebook; give a file that Jupyter has saved, *.ipynb") from error
-    chapters = json.loads(TABLE.read_text("utf-8")).values()
-    listed = {id: row for rows in chapters if rows.keys() & {*ids} for id, row in rows.items()}
+    chapters = json.loads(TABLE.read_text("utf-8"))
+    version = chapters.pop("version")
+    listed = {id: row for rows in chapters.values() if rows.keys() & {*ids} for id, row in rows.items()}
     if not listed:
         raise ValueError("it has no marked exercises; give a copy of a chapter of this book")
     answers = [_Answer(id, row, notebook) for id, row in listed.items()]
-    places = {place for answer in answers for place in answer.needs}
-    graded = await _graded(path, notebook, answers, places, seconds)
-    if any("NameError" in message for *_, message in graded):  # of a name that only Python can trace
-        every = {place for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
-        again = await _graded(path, notebook, answers, every, seconds)
-        graded = [new if "NameError" in old[2] else old for old, new in zip(graded, again, strict=True)]
+    rows = await _graded(path, notebook, answers, seconds)
+    rows |= await _graded(path, notebook, [a for a in answers if a.widened(rows[a.id][1])], seconds)
     why = "the installed version of the book has no such exercise"
-    return graded + [(id, "not graded", why) for id in dict.fromkeys(ids) if id not in listed]
+    rows |= {id: ("not graded", why) for id in ids if id not in listed}
+    if (other := notebook.metadata.get("book_version", version)) != version:
+        note = f"(The notebook is of version {other} of the book, and the checks are of version {version}.)"
+        for id, (state, said) in rows.items():  # the exercise may have changed
+            rows[id] = "not graded" if state == "no" else state, f"{said} {note}".lstrip()
+    return [(id, *row) for id, row in rows.items()]
 
 
 def starter_digest(source: str) -> str:
@@ -104,21 +107,31 @@ class _Client(NotebookClient):
 
 
 async def _graded(
-    path: Path, notebook: NotebookNode, answers: list["_Answer"], places: set[int], seconds: float
-) -> list[tuple[str, str, str]]:
-    """Execute some cells, and return the id, the state, and the message of each answer."""
+    path: Path, notebook: NotebookNode, answers: list["_Answer"], seconds: float
+) -> dict[str, tuple[str, str]]:
+    """Execute the cells that answers need, and return the state and the message of each, by its id.
+
+    If a cell stops Python, the answers after it are executed without it.
+    """
     for cell in notebook.cells:
         cell.outputs, cell.execution_count = [], None
-    stopped = ""
-    if places:
+    last, stopped = -1, ""
+    if places := {place for answer in answers for place in answer.needs}:
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             _copy(path, Path(folder, "work"))
-            stopped = await _execute(notebook, places, Path(folder), seconds)
-    return [(answer.id, *answer.result(stopped, seconds)) for answer in answers]
+            last, stopped = await _execute(notebook, places, Path(folder), seconds)
+    rows = {answer.id: answer.result(stopped, seconds) for answer in answers}
+    rest = [a for a in answers if stopped and rows[a.id][1] == stopped and last not in a.places]
+    needed = {answer.id for answer in rest if last in answer.needs}
+    for answer in rest:
+        answer.needs = [place for place in answer.needs if place != last]
+    for id, (state, said) in (await _graded(path, notebook, rest, seconds) if rest else {}).items():
+        rows[id] = state, said if state == "yes" or id not in needed else f"{said} ({stopped})"
+    return rows
 
 
-async def _execute(notebook: NotebookNode, places: set[int], folder: Path, seconds: float) -> str:
-    """Execute cells in `folder`/work, and return what stopped Python before the last of them, or ""."""
+async def _execute(notebook: NotebookNode, places: set[int], folder: Path, seconds: float) -> tuple[int, str]:
+    """Execute cells in `folder`/work, and return which stopped Python, and how, or -1 and ""."""
     client = _Client(notebook, allow_errors=True, timeout=None)
     manager = client.km = AsyncKernelManager(
         kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # this Python's, whichever the user has
@@ -143,7 +156,7 @@ async def _execute(notebook: NotebookNode, places: set[int], folder: Path, secon
                 if client.idle:  # IPython sends no reply if it cannot compile a cell
                     continue
                 said = "ended Python" if ended else "did not end, even when interrupted"
-                return f"cell {place + 1} {said}: {shorten(cell.source, 60, placeholder=' …')}"
+                return place, f"cell {place + 1} {said}: {shorten(cell.source, 60, placeholder=' …')}"
     finally:
         if client.kc:
             client.kc.stop_channels()
@@ -151,7 +164,7 @@ async def _execute(notebook: NotebookNode, places: set[int], folder: Path, secon
             os.killpg(vars(manager.provisioner)["pgid"], signal.SIGKILL)  # with all that it has started
         if manager.has_kernel:
             await manager.shutdown_kernel(now=True)
-    return ""
+    return -1, ""
 
 
 class _Answer:
@@ -160,13 +173,22 @@ class _Answer:
     def __init__(self, id: str, row: list[str], notebook: NotebookNode) -> None:
         self.id, self.cells = id, notebook.cells
         self.check, starter = row
-        sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
+        self.sources = [cell.source if cell.cell_type == "code" else "" for cell in self.cells]
         self.marked = [place for place, cell in enumerate(self.cells) if cell.mark == id]
         self.judged = [place for place, cell in enumerate(self.cells) if _judges(cell, self.check)]
         code = {place for place in self.marked if self.cells[place].cell_type == "code"}
         self.places = sorted(code.union(self.judged))
-        self.empty = {starter_digest(sources[place]) for place in self.places} == {starter}
-        self.needs = [] if self.empty else cells_for(sources, self.places)
+        self.empty = {starter_digest(self.sources[place]) for place in self.places} == {starter}
+        self.needs = [] if self.empty else cells_for(self.sources, self.places)
+
+    def widened(self, said: str) -> bool:
+        """Need all cells before, too, if a message names what one that was skipped stores; return whether."""
+        missing = {*re.findall(r"NameError: name '(\w+)'", said)}
+        every = [place for place in range(max(self.places, default=0)) if self.sources[place]]
+        if any(missing & names_of(self.sources[place]).stored for place in {*every} - {*self.needs}):
+            self.needs = sorted({*every, *self.needs})
+            return True
+        return False
 
     def result(self, stopped: str, seconds: float) -> tuple[str, str]:
         """Return the state and the message after execution, which something may have stopped."""

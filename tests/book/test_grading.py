@@ -59,7 +59,7 @@ def graded(folder, *cells, ids=("3.2",), seconds=60.0, **metadata):
     path.with_name("checks.py").write_text(CHECKS, encoding="utf-8")
     path.write_text(json.dumps(notebook), encoding="utf-8")
     rows = {id: [own(CHECK, id), starter_digest(own(STUB, id))] for id in ids}
-    table.write_text(json.dumps({"1": rows, "9": {"9.1": ["", ""]}}), encoding="utf-8")
+    table.write_text(json.dumps({"version": "2", "1": rows, "9": {"9.1": ["", ""]}}), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grading, "TABLE", table)
         return asyncio.run(grade(path, seconds))
@@ -70,7 +70,7 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
     (tmp_path / "other.ipynb").write_text("{}")
     monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
     monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
-    monkeypatch.setattr(grading, "needed", lambda sources, places: [*range(max(places) + 1)])
+    monkeypatch.setattr(grading, "cells_for", lambda sources, places: [*range(max(places) + 1)])
     others = [
         "import os, sys, time\nfound = {*os.listdir()} - {'__pycache__'}",
         "assert found == {'checks.py', 'mine.ipynb', 'results.txt'}",
@@ -116,18 +116,18 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         ),
         "2.1": (code(f"{RIGHT}\nchecks.check_other(root)", "2.1"), "not graded", "its check shows nothing; "),
         "2.2": (code(own(RIGHT, "2.2")), "yes", PRAISE),  # in a cell without a mark
-        "2.3": (
-            code("checks = 3\ndel checks\n" + CHECK, "2.3"),
-            "not graded",
-            "your code stopped with NameE",
-        ),
+        "2.3": (code(STUB, "2.3"), "empty", ""),
         "2.4": (
             code("import os; os._exit(3)", "2.4"),
             "not graded",
             "cell 13 ended Python: import os; os._ex",
         ),
-        "2.5": (code(RIGHT, "2.5"), "not graded", "cell 13 ended Python: import os; os._exit(3)"),
-        "2.6": (code(STUB, "2.6"), "empty", ""),
+        "2.5": (code(RIGHT, "2.5"), "yes", PRAISE),
+        "2.6": (
+            code(f"checks = 3\ndel checks\n{CHECK}", "2.6"),
+            "not graded",
+            "your code stopped with NameE",
+        ),
     }
     cells = [cell for cell, *_ in rows.values()]
     found = graded(tmp_path, *cells, ids=rows, seconds=10.0, exercises=[*rows, "1.99"])
@@ -148,7 +148,10 @@ def test_law_an_answer_may_be_split_or_copied_and_the_first_error_that_matters_i
         "(Cell 2 stopped with ZeroDivisionError: division by zero)",
     )
     stopped, wrong = code(f"1 / 0\n{CHECK}", "3.1"), code(RIGHT.replace("0.5", "2"), "3.2")
-    assert graded(tmp_path, stopped, wrong, ids=("3.1", "3.2"))[1] == ("3.2", "no", "it is not 2.")
+    rows = graded(tmp_path, stopped, wrong, ids=("3.1", "3.2"), book_version="2")
+    assert rows[1] == ("3.2", "no", "it is not 2.")
+    note = "(The notebook is of version 1 of the book, and the checks are of version 2.)"
+    assert graded(tmp_path, wrong, book_version="1") == [("3.2", "not graded", f"it is not 2. {note}")]
 
 
 LINES = (
@@ -171,6 +174,9 @@ def test_law_what_judges_an_answer_and_what_it_needs_does_not_come_from_the_note
     log.unlink()
     rows = graded(tmp_path, *cells, code(f"root = eval('hidden')\n{CHECK}", "3.2"))
     assert (rows[0][1], log.read_text()) == ("yes", "3" + "01234")  # again, with all cells
+    log.unlink()
+    rows = graded(tmp_path, *cells, code(f"root = hiden\n{CHECK}", "3.2"))
+    assert (rows[0][1], log.read_text()) == ("no", "3")  # no cell stores that name
 
 
 def test_law_a_cell_that_cannot_be_interrupted_is_stopped_with_all_that_it_started(tmp_path, monkeypatch):
@@ -181,14 +187,10 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
 open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')
 while True: pass"""
-    rows = graded(tmp_path, cell, code(RIGHT, "3.2"), seconds=6.0)
-    assert rows == [
-        (
-            "3.2",
-            "not graded",
-            "cell 2 did not end, even when interrupted: import os, signal, subprocess, sys …",
-        )
-    ]
+    said = "cell 2 did not end, even when interrupted: import os, signal, subprocess, sys …"
+    answers = code(RIGHT, "3.2"), code(RIGHT.replace("0.5", "2"), "3.3")
+    rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=6.0)
+    assert rows == [("3.2", "yes", PRAISE), ("3.3", "no", f"it is not 2. ({said})")]
     psutil = import_module("psutil")  # which has no types
     running = [pid for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
     time.sleep(1)
@@ -203,6 +205,7 @@ def test_law_every_exercise_is_listed_with_its_number_and_marked(path):
     marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
     table = grading.TABLE.read_text("utf-8")
     assert notebook.metadata.exercises == marks == [*json.loads(table)[str(int(path.stem[:2]))]]
+    assert notebook.metadata.book_version == json.loads(table)["version"]
     assert table == exercise_table()
 
 

@@ -23,7 +23,7 @@ def table(tmp_path: Path, monkeypatch) -> None:
     """Let the book have one exercise."""
     monkeypatch.setattr(grading, "TABLE", tmp_path / "table.json")
     row = STARTER.split("\n")[2], grading.starter_digest(STARTER)
-    grading.TABLE.write_text(json.dumps({"3": {"3.2": row}}), encoding="utf-8")
+    grading.TABLE.write_text(json.dumps({"version": "1", "3": {"3.2": row}}), encoding="utf-8")
 
 
 def write(path: Path, softmax: str, *more: str) -> Path:

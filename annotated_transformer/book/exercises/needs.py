@@ -35,7 +35,7 @@ class Names(NamedTuple):
 
 def cells_for(sources: Sequence[str], places: Iterable[int]) -> list[int]:
     """Return the places of some cells and of those before them that they need, in order."""
-    roots, kept, cells = {*places}, list[int](), [_names(source) for source in sources]
+    roots, kept, cells = {*places}, list[int](), [names_of(source) for source in sources]
     imports = set[tuple[str, str]]().union(*(cell.imported for cell in cells))
     ours = {name for name, module in imports if module.startswith("annotated_transformer.book")}
     names = {SHELL, *(name for name, module in imports if not module.startswith("annotated_transformer"))}
@@ -50,7 +50,8 @@ def cells_for(sources: Sequence[str], places: Iterable[int]) -> list[int]:
 
 
 @cache
-def _names(source: str) -> Names:
+def names_of(source: str) -> Names:
+    """Return the global names of a cell."""
     try:
         cell = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
         code = compile(cell, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
