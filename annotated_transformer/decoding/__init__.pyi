@@ -13,7 +13,6 @@ from annotated_transformer.decoding.sampling import TopK as TopK
 from annotated_transformer.decoding.sampling import TopP as TopP
 from annotated_transformer.decoding.sampling import sample as sample
 from annotated_transformer.decoding.translations import RankedTranslation as RankedTranslation
-from annotated_transformer.decoding.translations import TranslatedText as TranslatedText
 from annotated_transformer.decoding.translations import Translation as Translation
 from annotated_transformer.decoding.translator import Translator as Translator
 from annotated_transformer.model.trainable import DecodeAgain as DecodeAgain
