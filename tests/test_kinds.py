@@ -12,7 +12,7 @@ PACKAGES = [import_module(f"annotated_transformer.{part}".rstrip(".")) for part 
 PUBLIC = {name: getattr(package, name) for package in PACKAGES for name in package.__all__}
 NOT_CALLED = (  # base classes, what functions return, and what is called often
     "Batch BleuScore Candidate ClassBatch Engine EpochMetrics Hypotheses LayerStates Observation Plot "
-    "RankedTranslation Score StepDecoder TrainableModel TrainingStopped Translation Update "
+    "RankedTranslation Score StepDecoder TrainableModel TrainingStopped TranslatedText Translation Update "
     "causal_mask clean decoder_mask padding_mask"
 ).split()
 LAYERS = [

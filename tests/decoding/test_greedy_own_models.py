@@ -106,7 +106,7 @@ def test_message_a_model_that_says_no_steps():
 
 @pytest.mark.message
 def test_message_a_prompt_without_bos():
-    with pytest.warns(UserWarning, match="^prompt 2 of 2 does not begin with bos_id=1, so most models"):
+    with pytest.warns(UserWarning, match="^prompt 2 of 2 does not begin with bos_id=1, so a model trained"):
         greedy_search(make(LanguageModel), pad([[1, 5], [5]]), extra_tokens=1)
 
 

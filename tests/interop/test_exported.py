@@ -137,9 +137,7 @@ def test_law_a_model_of_any_kind_and_precision_is_taken_out_without_a_word(chang
 def test_message_an_export_that_would_lose_a_model_or_a_weight(tokenizer, tmp_path: Path, write):
     model = Transformer(TransformerConfig(**SHAPE))
     save(tmp_path / "ours", model, tokenizer)
-    with pytest.raises(
-        ValueError, match=r"ours holds a model of this package, which would be lost; give"
-    ):
+    with pytest.raises(ValueError, match=r"ours holds a model of this package, which would be lost; give"):
         write(model, tokenizer, tmp_path / "ours")
     for _ in range(2):  # an older export is replaced
         write(model, tokenizer, tmp_path / "theirs")
