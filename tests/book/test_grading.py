@@ -42,13 +42,8 @@ def own(source, id):
 
 def code(source, id="", kind="code"):
     metadata = {"exercise": {"id": id}} if id else {}
-    return {
-        "cell_type": kind,
-        "source": own(source, id),
-        "metadata": metadata,
-        "outputs": [],
-        "execution_count": 7,
-    }
+    cell = {"cell_type": kind, "source": own(source, id), "metadata": metadata}
+    return cell | {"outputs": [], "execution_count": 7}
 
 
 def graded(folder, *cells, ids=("3.2",), seconds=60.0, **metadata):
@@ -109,19 +104,11 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 10 s"),
         "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
-        "1.8": (
-            code("# 1.8", kind="markdown"),
-            "not graded",
-            "no cell calls checks.check_1_8(root); copy the exercise's cell",
-        ),
+        "1.8": (code("# 1.8", kind="markdown"), "not graded", "no cell calls checks.check_1_8(root); copy"),
         "2.1": (code(f"{RIGHT}\nchecks.check_other(root)", "2.1"), "not graded", "its check shows nothing; "),
         "2.2": (code(own(RIGHT, "2.2")), "yes", PRAISE),  # in a cell without a mark
         "2.3": (code(STUB, "2.3"), "empty", ""),
-        "2.4": (
-            code("import os; os._exit(3)", "2.4"),
-            "not graded",
-            "cell 13 ended Python: import os; os._ex",
-        ),
+        "2.4": (code("import os; os._exit(3)", "2.4"), "not graded", "cell 13 ended Python: import os; "),
         "2.5": (code(RIGHT, "2.5"), "yes", PRAISE),
         "2.6": (
             code(f"checks = 3\ndel checks\n{CHECK}", "2.6"),
@@ -142,11 +129,8 @@ def test_law_an_answer_may_be_split_or_copied_and_the_first_error_that_matters_i
     assert graded(tmp_path, "half = 1 / 0", *halves) == [("3.2", "yes", PRAISE)]
     copied = [code(RIGHT, "3.2"), code(STUB.replace("your turn", "{half}").replace("'{", "f'{"), "3.2")]
     ((_, state, said),) = graded(tmp_path, "half = 2\nhalf / 0", "1 / 0", *copied)
-    assert (state, said) == (
-        "no",
-        "your code stopped with NotImplementedError: 2 "
-        "(Cell 2 stopped with ZeroDivisionError: division by zero)",
-    )
+    assert state == "no"
+    assert said.endswith("NotImplementedError: 2 (Cell 2 stopped with ZeroDivisionError: division by zero)")
     stopped, wrong = code(f"1 / 0\n{CHECK}", "3.1"), code(RIGHT.replace("0.5", "2"), "3.2")
     rows = graded(tmp_path, stopped, wrong, ids=("3.1", "3.2"), book_version="2")
     assert rows[1] == ("3.2", "no", "it is not 2.")
@@ -192,11 +176,9 @@ while True: pass"""
     rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=6.0)
     assert rows == [("3.2", "yes", PRAISE), ("3.3", "no", f"it is not 2. ({said})")]
     psutil = import_module("psutil")  # which has no types
-    running = [pid for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
     time.sleep(1)
-    assert all(
-        psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in running if psutil.pid_exists(pid)
-    )
+    left = [psutil.Process(pid) for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
+    assert all(process.status() == psutil.STATUS_ZOMBIE for process in left)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -230,10 +212,7 @@ def test_law_the_solutions_of_a_chapter_pass_as_answers(tmp_path):
     [
         (b"", "it is not a notebook; give a file that Jupyter has saved"),
         (b'{"nbformat": 4, "cells": [{"source": null}], "metadata": {}}', "it is not a notebook"),
-        (
-            b'{"nbformat": 4, "cells": [], "metadata": {}}',
-            "it has no marked exercises; give a copy of a chap",
-        ),
+        (b'{"nbformat": 4, "cells": [], "metadata": {}}', "it has no marked exercises; give a copy of a"),
     ],
 )
 def test_message_what_is_no_notebook_with_exercises(tmp_path, content, sentence):
@@ -248,7 +227,5 @@ def test_message_a_folder_with_too_much_to_copy(tmp_path, monkeypatch):
     monkeypatch.setattr(grading, "MOST", 1)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "large").write_bytes(bytes(2**20))
-    with pytest.raises(
-        ValueError, match=r"its folder has more than 1 MB of files to copy; give it one of its own"
-    ):
+    with pytest.raises(ValueError, match=r"its folder has more than 1 MB of files to copy; give it one of"):
         graded(tmp_path, code(RIGHT, "3.2"))

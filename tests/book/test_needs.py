@@ -29,10 +29,5 @@ def test_law_the_needed_cells_give_what_all_cells_give():
         assert results[0] == results[1], cells
         skipped += len(cells) - len(kept)
     assert skipped > 400
-    assert cells_for(["import os", "os.chdir('data')", "b = 1", "!make", "def f(", "a = 1"], [5]) == [
-        0,
-        1,
-        3,
-        4,
-        5,
-    ]
+    cells = ["import os", "os.chdir('data')", "b = 1", "!make", "def f(", "a = 1"]
+    assert cells_for(cells, [5]) == [0, 1, 3, 4, 5]

@@ -36,10 +36,8 @@ def figure(*frames, label="", **values):
         shown = show_slider("3.1", draw, frames, name="at", start=frames[-1], **values)
     else:
         shown = show_figure("3.1", draw(), **values)
-    data, metadata = (
-        {"text/html": shown._repr_html_(), "text/plain": repr(shown)},
-        shown._repr_mimebundle_()[1],
-    )
+    metadata = shown._repr_mimebundle_()[1]
+    data = {"text/html": shown._repr_html_(), "text/plain": repr(shown)}
     return new.new_code_cell("show()", outputs=[new.new_output("execute_result", data, metadata=metadata)])
 
 
@@ -77,11 +75,7 @@ def test_law_in_a_readers_copy_a_figure_that_differs_from_the_book_says_so(monke
 
     assert here("a", "b", **same) == book.outputs[0].data["text/html"]
     own = here("a", "b", total=1.0, count=5)
-    for part in (
-        "</a> A &lt;row&gt; of 5</p>",
-        f"Count *them*: 5, a. {escape(captions.HERE)}<",
-        f'alt="{SAID}"',
-    ):
+    for part in ("</a> A &lt;row&gt; of 5</p>", f"*them*: 5, a. {escape(captions.HERE)}<", f'alt="{SAID}"'):
         assert part in own, part
     for differs in (here("a", "b", label="c", **same), here("a", "b", total="no", count=4)):
         assert escape(captions.DIFFERS) in differs
@@ -113,7 +107,5 @@ def test_message_figures_without_words_and_words_that_are_refused(text, message)
 
 @pytest.mark.message
 def test_message_words_without_a_figure():
-    with pytest.raises(
-        ValueError, match=r"a cell shows figure none, and the words below it are those of fig"
-    ):
+    with pytest.raises(ValueError, match=r"shows figure none, and the words below it are those of figure 3"):
         list(words.take_words([new.new_code_cell("1"), new.new_markdown_cell(PLAIN)]))
