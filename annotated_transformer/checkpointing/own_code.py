@@ -82,9 +82,9 @@ def refuse_missing_code(
 def source_digest(model: nn.Module) -> str:
     """Return a digest of the source that computes the model's updates: our formulas, and its own classes."""
     sources = [path.read_text("utf-8") for pattern in FORMULAS for path in sorted(PACKAGE.glob(pattern))]
-    kinds = {type(part) for part in model.modules()}
+    kinds = {kind for part in model.modules() for kind in type(part).__mro__[:-1]}
     for kind in sorted(kinds, key=code_name):
-        if not kind.__module__.startswith(("torch.", "annotated_transformer.")):
+        if not kind.__module__.startswith(("torch.", "annotated_transformer.", "abc", "typing")):
             with suppress(OSError, TypeError):  # a class of a terminal session, which has no source
                 sources.append(inspect.getsource(kind))
     return fingerprint(sources)

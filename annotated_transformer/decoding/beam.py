@@ -141,7 +141,9 @@ class Beams:
         self.log_probs = self.log_prob.new_full((len(limit), self.nbest), -math.inf)
         self.penalized, self.ids = self.log_probs, self.tgt[:, None].expand(-1, self.nbest, -1)
 
-    def grow(self, logits: Float[Tensor, "rows vocab"], prompt: Tensor) -> Int[Tensor, " kept"]:
+    def grow(
+        self, logits: Float[Tensor, "rows vocab"], prompt: Int[Tensor, "batch tgt_tokens"]
+    ) -> Int[Tensor, " kept"]:
         """Take one step; return the rows that the hypotheses of the next step continue."""
         logits = self.follow(prompt, suppress_tokens(logits, self.config))
         log_prob, row, token = self._continuations(logits)

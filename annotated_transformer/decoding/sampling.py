@@ -57,7 +57,7 @@ class TopK:
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""
-        best, index = logits.topk(min(self.k, logits.size(1)))
+        best, index = logits.topk(min(int(self.k), logits.size(1)))
         return torch.full_like(logits, -math.inf).scatter(1, index, best)
 
 

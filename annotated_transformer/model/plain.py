@@ -61,7 +61,7 @@ def refuse_hooks(model: nn.Module, because: str) -> None:
     if any_hook(*GLOBAL_HOOKS):
         raise NotPlain(f"all modules have hooks, {because}")
     for name, module in model.named_modules():
-        if any_hook(*hooks_of(module)):
+        if any_hook(*hooks_of(module), module._state_dict_hooks):
             raise NotPlain(f"{plain_name(name) or 'the model'} has hooks, {because}")
 
 

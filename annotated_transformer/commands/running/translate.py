@@ -33,8 +33,8 @@ Ranked = list[RankedTranslation]
 Translate = Callable[[list[str]], list[Ranked]]
 """Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
 Split = Callable[[list[str]], Sentences]
-Write = Callable[[str, Ranked], None]
-"""Prints the translations of a text."""
+Write = Callable[[str, Ranked, bool], None]
+"""Prints the translations of a text; there are none if it is blank or, in the third argument, skipped."""
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -65,10 +65,9 @@ def translate_texts(options: argparse.Namespace) -> None:
             _report(_named(sentences.problems, name), options)
             log(device)
             with _progress_bar(options, len(texts)) as bar:
-                for text, ranked in zip(
-                    texts, _translations(options, translate, sentences.of_texts), strict=True
-                ):
-                    write(text, ranked)
+                translations = _translations(options, translate, sentences.of_texts)
+                for index, ranked in enumerate(translations):
+                    write(texts[index], ranked, index in sentences.problems)
                     bar.update()
             return
         log(device)
@@ -107,9 +106,9 @@ def _translate_stream(options: argparse.Namespace, split: Split, translate: Tran
         end = len(texts) if options.skip_bad else min(problems, default=len(texts))
         if options.skip_bad:
             _report(problems, options)
-        ranked = _translations(options, translate, sentences.of_texts[:end])
-        for text, its_own in zip(texts[:end], ranked, strict=True):
-            write(text, its_own)
+        translations = _translations(options, translate, sentences.of_texts[:end])
+        for index, ranked in enumerate(translations):
+            write(texts[index], ranked, index in problems)
         if end < len(texts):
             raise Unfinished(list_problems([problems[end]], SKIP))
         before += len(texts)
@@ -177,13 +176,14 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
 
 
 def _write(
-    options: argparse.Namespace, write_line: Callable[[str], None], source: str, ranked: Ranked
+    options: argparse.Namespace,
+    write_line: Callable[[str], None],
+    source: str,
+    ranked: Ranked,
+    skipped: bool,
 ) -> None:
-    """Print the translations of a text, of which there are none if it is blank."""
     if options.json:
-        nothing = TranslatedText(
-            "", complete=not source.strip()
-        )  # of a blank line, or of one that is skipped
+        nothing = TranslatedText("", complete=not skipped)
         best = ranked[0] if ranked else RankedTranslation(nothing, 0.0, 0.0)
         source = source.removesuffix("\r").encode("utf-8", "replace").decode()
         shown = {"source": source, "translation": best.text, "log_prob": best.log_prob}
@@ -240,7 +240,7 @@ def _translate_interactively(
             log(f"the text {problem}")
         if any(sentences.of_texts):
             for ranked in _translations(options, translate, sentences.of_texts):
-                write(text, ranked)
+                write(text, ranked, False)
 
 
 def _progress_bar(options: argparse.Namespace, texts: int | None) -> "tqdm[None]":
