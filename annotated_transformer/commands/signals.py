@@ -37,7 +37,7 @@ def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
 
 @contextmanager
 def handle_signals(
-    handler: Callable[[int, FrameType | None], object] | signal.Handlers,
+    handler: Callable[[int, FrameType | None], object] | int,
 ) -> Iterator[None]:
     """Call `handler` on each of `SIGNALS`; those that are ignored, as SIGHUP under nohup, stay ignored.
 

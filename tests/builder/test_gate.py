@@ -90,6 +90,7 @@ def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pi
     assert changed != figure
     found["cells"][-4:-2] = changed, words
     notebook.write_text(json.dumps(found), "utf-8")
+    assert make("chapters").returncode == 0  # the first cell remembers the words
     assert make("fresh").returncode == 0  # the cells still match the source: only execution shows it
     stale = module("staleness").all_stale
     for path, old, new in (
