@@ -159,7 +159,7 @@ def test_law_what_judges_an_answer_and_what_it_needs_does_not_come_from_the_note
     rows = graded(tmp_path, *cells, code(f"root = eval('hidden')\n{CHECK}", "3.2"))
     assert (rows[0][1], log.read_text()) == ("yes", "3" + "01234")  # again, with all cells
     log.unlink()
-    rows = graded(tmp_path, *cells, code(f"root = hiden\n{CHECK}", "3.2"))
+    rows = graded(tmp_path, *cells, code(f"root = covered\n{CHECK}", "3.2"))
     assert (rows[0][1], log.read_text()) == ("no", "3")  # no cell stores that name
 
 
