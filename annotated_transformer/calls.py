@@ -3,7 +3,8 @@
 import sys
 import warnings
 
-INNER = (__package__, "contextlib", "functools", "torch")  # what a call may pass through
+# What a call may pass through, the checks of shapes included.
+INNER = (__package__, "contextlib", "functools", "torch", "jaxtyping", "beartype")
 
 
 def warn(message: str) -> None:

@@ -10,7 +10,6 @@ from annotated_transformer.evaluation import sacrebleu_13a
 from tests.small_training import model
 
 
-@pytest.mark.message  # shapes are checked in frames of another package
 @pytest.mark.parametrize(
     "call",
     [
@@ -18,7 +17,7 @@ from tests.small_training import model
         lambda: greedy_search(model(), torch.tensor([[4, 5]])),  # through decorators and contexts
     ],
 )
-def test_message_a_warning_names_the_line_of_the_caller(call):
+def test_law_a_warning_names_the_line_of_the_caller(call):
     with pytest.warns(UserWarning, match="compare again|add it") as caught:
         call()
     place = caught[0].filename, caught[0].lineno
