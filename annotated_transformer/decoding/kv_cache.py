@@ -15,7 +15,7 @@ from torch import Tensor
 from annotated_transformer.calls import warn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import CachedLayer, refuse_uncacheable
-from annotated_transformer.model.checks import distances_across
+from annotated_transformer.model.checks import refuse_distances
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -108,7 +108,7 @@ def refuse_for_decoding(model: Transformer) -> None:
     refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
     for name, part in model.decoder.named_modules():
         if name.endswith(".cross_attention"):
-            distances_across(None, None, part)
+            refuse_distances(part)
 
 
 def refuse_for_cache(model: Transformer) -> None:

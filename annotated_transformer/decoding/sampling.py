@@ -18,7 +18,7 @@ from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.inference import refuse_nan
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.whole_numbers import whole_number
+from annotated_transformer.whole_numbers import is_positive_whole
 
 
 @refuses_other_kinds
@@ -52,7 +52,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a positive whole number."""
-        if (whole_number(self.k) or 0) < 1:
+        if not is_positive_whole(self.k):
             raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
@@ -103,10 +103,8 @@ def sample(
         ValueError: If there is not one generator for each source.
         TypeError: If there is a list of generators, and the model is not a `Transformer`.
     """
-    shared, own = None, None
-    if not isinstance(generator, Sequence):
-        shared = generator
-    else:
+    shared, own = None if isinstance(generator, Sequence) else generator, None
+    if isinstance(generator, Sequence):
         if not is_transformer(model):
             raise TypeError(f"{type(model).__name__} samples with one generator for all sources; give one")
         if len(generator) != len(src):

@@ -24,11 +24,14 @@ class TranslatedText(str):
         return made
 
 
+def is_complete(text: str) -> bool:
+    """Return whether a translation was not cut off; one whose end is not known counts as complete."""
+    return getattr(text, "complete", True)
+
+
 def join(sentences: Sequence[str]) -> TranslatedText:
     """Return the translations of a text's sentences as one, which is complete if they all are."""
-    return TranslatedText(
-        " ".join(sentences), complete=all(getattr(one, "complete", True) for one in sentences)
-    )
+    return TranslatedText(" ".join(sentences), complete=all(map(is_complete, sentences)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,4 +71,4 @@ class RankedTranslation:
     @property
     def complete(self) -> bool:
         """Whether the model ended the translation, or it was cut off at its limit."""
-        return getattr(self.text, "complete", True)
+        return is_complete(self.text)

@@ -43,7 +43,7 @@ from annotated_transformer.text.sources import (
     translatable,
 )
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
-from annotated_transformer.whole_numbers import whole_number
+from annotated_transformer.whole_numbers import is_positive_whole
 
 T = TypeVar("T")
 Search = Callable[..., Int[Tensor, "batch tgt_tokens"]]  # of ids [batch src_tokens]
@@ -353,7 +353,7 @@ class Translator:
         self, texts: list[str], batch_size: int, results: Callable[[_Batch], Sequence[T]]
     ) -> list[T]:
         """Return the results of the texts, batch by batch."""
-        if (whole_number(batch_size) or 0) < 1:
+        if not is_positive_whole(batch_size):
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )

@@ -104,7 +104,12 @@ def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) 
 def distances_across(
     _: Any, self_attention: Any, cross_attention: nn.Module, *others: Any, **named: Any
 ) -> None:
-    """Raise ValueError if cross-attention would count distances, between positions of two sentences."""
+    """Raise ValueError if cross-attention would count distances."""
+    refuse_distances(cross_attention)
+
+
+def refuse_distances(cross_attention: nn.Module) -> None:
+    """Raise ValueError if it would count distances, between positions of two sentences."""
     for part in cross_attention.modules():
         if getattr(part, "counts_distances", False):
             kind = type(part).__name__

@@ -13,6 +13,7 @@ from annotated_transformer.commands.output import log
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
+from annotated_transformer.decoding.translations import is_complete
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.devices import take_device
 from annotated_transformer.text.sentence_pairs import Languages
@@ -92,9 +93,7 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
 def cut_off(texts: list[str], translations: Iterable[list[str]]) -> list[str]:
     """Return the texts of which a translation was cut off at its limit."""
     return [
-        text
-        for text, its_own in zip(texts, translations, strict=True)
-        if not all(getattr(translation, "complete", True) for translation in its_own)
+        text for text, its_own in zip(texts, translations, strict=True) if not all(map(is_complete, its_own))
     ]
 
 
