@@ -69,7 +69,7 @@ WRONG_IDS = [
     {"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}, {"pad_id": 0.5}, {"eos_id": None},
     {"pad_id": False},
 ]  # fmt: skip
-SPLIT = "does not split into num_heads=7 equal heads; change one of them, or give both d_k and d_v"
+SPLIT = r"num_heads=7 equal heads; choose num_heads from \[1, 2, 4, .*\], or give both d_k and d_v"
 ODD = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
 CHOICES = {
     "norm": "'post', 'pre'",

@@ -1,16 +1,14 @@
 """Names for attentions that are not in the package: what a config can say, and what a Transformer builds."""
 
-from typing import get_args
-
 import pytest
 import torch
 from torch import nn
 
 from annotated_transformer import registry
-from annotated_transformer.config import Attention, TransformerConfig
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.registry import BUILT_IN, code_name, register_attention, registered_attentions
+from annotated_transformer.registry import code_name, register_attention, registered_attentions
 from tests.own_models import GroupedQueryAttention, RelativeAttention, grouped, relative
 
 SHAPE = {"vocab_size": 17, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
@@ -65,10 +63,6 @@ def test_law_a_function_of_the_same_name_and_module_replaces_the_older_one():
 
     first, second = again(), again()
     assert registered_attentions()["again"] is second is not first
-
-
-def test_law_the_names_that_cannot_be_registered_are_those_of_the_config():
-    assert get_args(Attention) == BUILT_IN
 
 
 @pytest.mark.message

@@ -30,7 +30,7 @@ from annotated_transformer.checkpointing.own_code import (
     refuse_missing_code,
     to_fields,
 )
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
 from annotated_transformer.model.trainable import AnyModel, TrainableModel
@@ -268,7 +268,7 @@ def _refuse_types(model: nn.Module) -> None:
             )
 
 
-def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+def check_tokenizer(config: ModelConfig, tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer whose ids do not match the model's."""
     of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)

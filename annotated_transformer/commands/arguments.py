@@ -48,6 +48,7 @@ class Group(NamedTuple):
         title: The heading, if it is another one.
         defaults: The defaults where options override another source, such as a file: an option that is not
             given is then `None`. Without them, options have the defaults of the fields.
+        choices: The values that are allowed, by field, where the type does not say them.
     """
 
     config: type
@@ -55,13 +56,15 @@ class Group(NamedTuple):
     without: tuple[str, ...] = ()
     title: str | None = None
     defaults: Mapping[str, object] | None = None
+    choices: Mapping[str, Iterable[str]] = {}
 
     def options(self) -> dict[str, tuple[Option, Any, object]]:
         """Return the details, the type, and the default of each option."""
         found = {}
         for name, kind in get_type_hints(self.config, include_extras=True).items():
             if name in (self.names or [name]) and name not in self.without:
-                kind, details = get_args(kind) if get_origin(kind) is Annotated else (kind, Option())
+                unsaid = Option(self.choices.get(name))
+                kind, details = get_args(kind) if get_origin(kind) is Annotated else (kind, unsaid)
                 found[name] = details, kind, getattr(self.config, name, MISSING)
         return found
 

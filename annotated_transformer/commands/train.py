@@ -9,6 +9,7 @@ from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.corpus import CorpusOptions, OwnFileOptions
 from annotated_transformer.commands.options.process import ProcessOptions
 from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.registry import PARTS
 from annotated_transformer.training.config import LIMITS, Recipe, TrainingConfig
 
 
@@ -63,6 +64,7 @@ GROUPS = (
         without=("pad_id", "bos_id", "eos_id"),  # those of the tokenizer
         title="model (with --start, the defaults are those of its model, except for --dropout)",
         defaults=dataclasses.asdict(DEFAULT_SHAPE),
+        choices=PARTS,
     ),
     Group(TrainingConfig, LIMITS, title="limits (give --minutes or --steps)", defaults=DEFAULT_TRAINING),
     Group(TrainingConfig, without=LIMITS, title="training", defaults=DEFAULT_TRAINING),

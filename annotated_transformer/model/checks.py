@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_odd_width, refuse_uneven_heads
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -84,12 +86,7 @@ def uneven_heads(
     **others: object,
 ) -> None:
     """Raise ValueError if there is no head, or its width is not given and not a whole number."""
-    if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
-        choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
-        raise ValueError(
-            f"d_model={d_model} does not split into num_heads={num_heads} equal "
-            f"heads; choose num_heads from {choices}, or give both d_k and d_v"
-        )
+    refuse_uneven_heads(d_model, num_heads, d_k, d_v)
 
 
 def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) -> None:
@@ -131,10 +128,7 @@ def other_features(norm: Any, x: Tensor) -> None:
 
 def odd_width(length: int, d_model: int) -> None:
     """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
-    if d_model % 2 != 0:
-        raise ValueError(
-            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
-        )
+    refuse_odd_width(d_model)
 
 
 def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:

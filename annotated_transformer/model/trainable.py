@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from typing_extensions import TypeIs
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_step
-from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.transformer import is_transformer as is_transformer
 
 
 @runtime_checkable
@@ -89,11 +88,6 @@ class DecodeAgain:
 
 
 AnyModel = Transformer | TrainableModel
-
-
-def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
-    """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
-    return isinstance(unwrap(model), Transformer)
 
 
 def _missing(model: nn.Module, method: str, what: str) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.inference import collecting
+from annotated_transformer.model.hooks import collecting
 
 
 class Routing(NamedTuple):

@@ -7,11 +7,11 @@ classified, as in Beyer et al., 2022, arXiv:2205.01580, rather than a token that
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig, refuse_sizes
+from annotated_transformer.config import ModelConfig, refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.modern.paper_parts import PaperParts
+from annotated_transformer.model.parts import PaperParts
 
 
 class Patches(nn.Module):
@@ -48,7 +48,7 @@ class VisionTransformer(nn.Module):
 
     def __init__(
         self,
-        config: TransformerConfig,
+        config: ModelConfig,
         *,
         patch_size: int,
         channels: int,
@@ -66,7 +66,7 @@ class VisionTransformer(nn.Module):
         self.patches = Patches(patch_size, channels, config.d_model)
         self.positions = parts.positions()
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder = Encoder((parts.layer() for _ in range(config.num_layers)), parts.final_norm())
+        self.encoder = Encoder((parts.encoder_layer() for _ in range(config.num_layers)), parts.final_norm())
         self.to_classes = nn.Linear(config.d_model, num_classes)
         initialize(self)
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.loss import label_smoothed_cross_entropy
 

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
@@ -15,7 +16,6 @@ from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention, sliding_window_mask
 
 CONFIG = TransformerConfig(
@@ -30,14 +30,14 @@ class GroupedParts(ModernParts):
 
 
 class ALiBiParts(PaperParts):
-    def attention(self):
+    def attention(self, place="encoder"):
         attention = super().attention()
         attention.attention = BiasedAttention(ALiBi(6))
         return attention
 
 
 class WindowParts(GroupedParts):
-    def attention(self):
+    def attention(self, place="encoder"):
         attention = super().attention()
         attention.attention = SlidingWindowAttention(3, attention.attention)
         return attention
@@ -133,15 +133,14 @@ def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text()
 
 def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
     model, prompt = new(), some_ids(tokens=3)
-    queued = iter([[5, 2], [6, 7], [2, 7], [8, 8]])
+    queued = iter([[5, 2], [6], [2]])  # a text that has ended is not read again
 
-    def read(self, ids):
-        self.length += ids.size(1)
-        logits = torch.nn.functional.one_hot(torch.tensor(next(queued)), 13).double()
+    def step(self, tokens):
+        logits = F.one_hot(torch.tensor(next(queued)), 13).double()
         logits[:, :2] = 5.0  # of PAD and BOS, which are not generated
         return logits
 
-    monkeypatch.setattr(DecoderOnlyCache, "read", read)
+    monkeypatch.setattr(DecoderOnlyCache, "step", step)
     found = continue_text(model, prompt, extra_tokens=9)
     assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.vision import Patches, VisionTransformer
 
 BATCH, CHANNELS, ROWS, COLUMNS, SIZE, D_MODEL = 2, 3, 4, 5, 3, 14

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.hooks import calling_hooks
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.hooks import calling_hooks
 
 Change = Callable[[Tensor], Tensor]
 
