@@ -6,6 +6,7 @@ every 16 steps; only then are buffers replaced.
 """
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,8 @@ class OnnxDecoder:
         settings = json.loads(files[CONFIG])
         self.languages = stored_languages(settings, "{}")
         self.dtype = torch.float16 if settings["dtype"] == "float16" else torch.float32
-        self.config = TransformerConfig(
-            **{name: value for name, value in settings.items() if name in TransformerConfig.__annotations__}
-        )
+        names = {field.name for field in fields(TransformerConfig)}
+        self.config = TransformerConfig(**{name: settings[name] for name in names & settings.keys()})
 
 
 class OnnxSteps:

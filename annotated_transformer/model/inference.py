@@ -20,8 +20,6 @@ from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.trainable import StepDecoder
 from annotated_transformer.model.transformer import Transformer
 
-NAN = "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
-
 _LOCK = RLock()  # an abandoned context may end while its thread begins another
 _EVALUATED: Counter[nn.Module] = Counter()  # contexts that have turned dropout off
 
@@ -87,7 +85,9 @@ def suppress_tokens(
 def refuse_nan(values: Tensor) -> None:
     """Refuse logits or probabilities of a model with damaged weights."""
     if values.isnan().any():
-        raise FloatingPointError(NAN)
+        raise FloatingPointError(
+            "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
+        )
 
 
 def grow_targets(

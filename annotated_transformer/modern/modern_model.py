@@ -43,7 +43,11 @@ class ModernConfig(ModelConfig):
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be built."""
         super().__post_init__()
-        ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
+        self.parts()
+
+    def parts(self) -> ModernParts:
+        """Return the parts of the model."""
+        return ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
 
 
 @refuses_other_kinds
@@ -53,6 +57,4 @@ class ModernModel(DecoderOnly):
     config_type = ModernConfig
 
     def __init__(self, config: ModernConfig) -> None:
-        super().__init__(
-            config, ModernParts(config, num_kv_heads=config.num_kv_heads, base=config.rotary_base)
-        )
+        super().__init__(config, config.parts())

@@ -7,7 +7,7 @@ classified, as in Beyer et al., 2022, arXiv:2205.01580, rather than a token that
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import ModelConfig, refuse_sizes
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
@@ -23,7 +23,6 @@ class Patches(nn.Module):
     def __init__(self, patch_size: int, channels: int, d_model: int) -> None:
         """Make the map from a patch to a token."""
         super().__init__()
-        refuse_sizes(patch_size=patch_size, channels=channels, d_model=d_model)
         self.patch_size = patch_size
         self.to_token = nn.Linear(channels * patch_size**2, d_model)
 
@@ -60,7 +59,6 @@ class VisionTransformer(nn.Module):
         The number of patches is at most `config.max_length`.
         """
         super().__init__()
-        refuse_sizes(num_classes=num_classes)
         parts = parts or PaperParts(config)
         self.config = config
         self.patches = Patches(patch_size, channels, config.d_model)
