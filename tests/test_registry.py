@@ -3,6 +3,7 @@
 import pytest
 from torch import nn
 
+from annotated_transformer import __main__ as command_line
 from annotated_transformer import registry
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -30,6 +31,18 @@ def test_law_a_transformer_has_a_registered_attention_in_the_places_that_it_is_m
     model = Transformer(TransformerConfig(**SHAPE, attention="grouped"))
     found = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     assert [type(module) for module in found] == [GroupedQueryAttention] * 6
+
+
+def test_law_a_line_in_the_registry_makes_a_part_known_to_configs_models_and_the_command_line(monkeypatch):
+    monkeypatch.setitem(registry.PARTS["activation"], "tanh", "torch.nn:Tanh")
+    for field, parts in registry.PARTS.items():
+        for name in parts:
+            model = Transformer(TransformerConfig(**SHAPE, **{field: name}))
+            assert registry.find_part(field, name) in map(type, model.modules())
+            options = command_line._parser(["train"]).parse_args(["train", "--out", "x", f"--{field}", name])
+            assert getattr(options, field) == name
+    with pytest.raises(ValueError, match=r"activation='sine'; choose from .*'swish', 'tanh'\]$"):
+        TransformerConfig(activation="sine")
 
 
 def test_law_each_attention_is_made_for_its_place():

@@ -7,6 +7,8 @@ import torch
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.parts import PaperParts
+from annotated_transformer.model.plain import differences
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.text.batching import Batch, Pair, make_batches
@@ -33,6 +35,18 @@ def test_law_later_tokens_change_an_encoder_and_not_a_decoder(parts):
         gap = (model(IDS) - model(changed)).abs().amax(dim=(0, 2))
         assert (gap[:3].max() > 1e-6) == sees
         assert gap[4] > 1e-6
+
+
+@pytest.mark.parametrize("options", [{}, {"norm": "pre", "positions": "learned", "d_k": 5, "d_v": 7}])
+def test_oracle_an_encoder_only_model_is_the_encoder_of_a_transformer(options):
+    config = dataclasses.replace(CONFIG, **options)
+    model, single = Transformer(config), EncoderOnly(config)
+    assert list(differences(single.encoder, model.encoder)) == []
+    single.load_state_dict(model.state_dict(), strict=False)
+    src = torch.tensor([[3, 4, 5, 6, 2], [7, 8, 2, 0, 0]])
+    memory = model.encode(src, (src != 0)[:, None, None])
+    torch.testing.assert_close(single.hidden(src), memory, rtol=0, atol=0)
+    torch.testing.assert_close(single(src), memory @ model.embedding.weight.T)
 
 
 @both_parts
