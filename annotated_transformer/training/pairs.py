@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, encode_pairs
@@ -43,7 +43,7 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
         _refuse_other_ids(model.config, src + tgt if of_tokens else src, name)  # a class is no id
 
 
-def _refuse_other_ends(config: TransformerConfig, tgt: list[int], name: str) -> None:
+def _refuse_other_ends(config: ModelConfig, tgt: list[int], name: str) -> None:
     bos_id, eos_id = config.bos_id, config.eos_id
     if tgt[0] != bos_id or tgt[-1] != eos_id:
         raise ValueError(
@@ -52,7 +52,7 @@ def _refuse_other_ends(config: TransformerConfig, tgt: list[int], name: str) -> 
         )
 
 
-def _refuse_other_ids(config: TransformerConfig, ids: list[int], name: str) -> None:
+def _refuse_other_ids(config: ModelConfig, ids: list[int], name: str) -> None:
     if config.pad_id in ids:
         raise ValueError(
             f"{name} holds {config.pad_id}, the model's pad_id, which it would ignore; leave padding to "
