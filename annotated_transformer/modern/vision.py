@@ -4,6 +4,7 @@ Dosovitskiy et al., *An Image is Worth 16x16 Words*, 2021, arXiv:2010.11929. The
 classified, as in Beyer et al., 2022, arXiv:2205.01580, rather than a token that is added for it.
 """
 
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -36,8 +37,7 @@ class Patches(nn.Module):
                 f"images of {images.size(2)} by {images.size(3)} do not split into patches of {size} by "
                 f"{size}; crop or pad them to multiples of {size}"
             )
-        squares = images.unfold(2, size, size).unfold(3, size, size)  # batch, channels, rows, columns, …
-        tokens: Tensor = self.to_token(squares.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2))
+        tokens: Tensor = self.to_token(F.unfold(images, size, stride=size).transpose(1, 2))
         return tokens
 
 
