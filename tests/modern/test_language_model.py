@@ -117,9 +117,9 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
     torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
 
 
-def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
-    model, prompt = new(), some_ids(tokens=3)
-    found = continue_text(model, prompt, extra_tokens=5)
+def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text(randomized):
+    model, prompt = randomized(new()), some_ids(rows=7, tokens=4)
+    found = continue_text(model.train(), prompt, extra_tokens=5)
     assert model.training
     ids = prompt
     with evaluating(model):
