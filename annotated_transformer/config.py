@@ -81,8 +81,9 @@ class ModelConfig:
                 raise ValueError(f"{field.name}={value!r}; choose True or False")
             choices = list(get_args(field.type)) if is_literal else part_names(field.name)
             if choices and value not in choices:
-                own = ", or give your own that name by register_attention" * (field.name == "attention")
-                raise ValueError(f"{field.name}={value!r}; choose from {choices}{own}")
+                is_attention = field.name == "attention"
+                or_register = ", or give your own that name by register_attention" * is_attention
+                raise ValueError(f"{field.name}={value!r}; choose from {choices}{or_register}")
         if self._weights() > MOST_WEIGHTS:
             raise ValueError(
                 f"a model of this shape has about {self._weights():.0e} weights, more than "

@@ -81,8 +81,8 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
 def test_law_each_public_name_exists_and_is_listed():
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
-        found = getattr(annotated_transformer, name)
-        assert getattr(found, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
+        public = getattr(annotated_transformer, name)
+        assert getattr(public, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
 
 
 IMPORTS = f"""
@@ -104,7 +104,7 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     assert parts == {*PARTS, "extras", "lazy_names"}
     assert module - parts == {"model.attention", "model.checks", "config", "registry", "whole_numbers"}
     assert "decoding.translator" in name
-    assert not {found for found in name if found.startswith(("training.", "plotting.", "book"))}
+    assert not {module for module in name if module.startswith(("training.", "plotting.", "book"))}
 
 
 @pytest.mark.message

@@ -95,18 +95,18 @@ def modules() -> set[str]:
 
 def imported(source: str, module: str, is_package: bool = False) -> set[str]:
     """Return the modules of the package that a source imports, with relative imports resolved."""
-    found = set()
+    names = set()
     here = [PACKAGE, *(module.split(".") if module != "." else [])]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = here[: len(here) - node.level + is_package] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:  # in `from package import name`, the name may be a module
                 name = f"{origin}.{alias.name}"
-                found.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
-    ours = {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
+                names.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
+    ours = {name for name in names if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
     return {name.removeprefix(PACKAGE).removeprefix(".") or "." for name in ours}
 
 
@@ -127,17 +127,17 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
 
 def code_runners(source: str) -> set[str]:
     """Return the names in a source that can run code from a file they load."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Attribute):
-            found.add(ast.unparse(node))
+            names.add(ast.unparse(node))
         elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
-            found.add("pickle")
-    return found & CAN_RUN_CODE
+            names.add("pickle")
+    return names & CAN_RUN_CODE
 
 
 def test_law_no_module_imports_from_a_higher_layer():
@@ -146,15 +146,15 @@ def test_law_no_module_imports_from_a_higher_layer():
         for path in FILES
         if (name := module_name(path))
     }
-    assert {name: found for name, found in up.items() if found} == {}
+    assert {name: arrows for name, arrows in up.items() if arrows} == {}
     assert arrows_up("def f(): from ..book import toy", "training.loss") == {"book.toy"}
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
 
 
 def test_law_the_package_is_imported_without_its_fast_path():
     at_import = re.compile(rf"^(from|import) {PACKAGE}\.fast\b", re.M)
-    found = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
-    assert {name for name in found if not name.startswith("fast.")} == set()
+    importers = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
+    assert {name for name in importers if not name.startswith("fast.")} == set()
 
 
 def test_law_the_package_and_the_chapters_never_import_the_builder():
@@ -167,6 +167,6 @@ def test_law_the_package_and_the_chapters_never_import_the_builder():
 
 
 def test_law_no_module_uses_a_loader_that_can_run_code():
-    found = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
-    assert {name: loaders for name, loaders in found.items() if loaders} == {}
+    runners = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
+    assert {name: loaders for name, loaders in runners.items() if loaders} == {}
     assert code_runners("import torch\ntorch.load('x', weights_only=True)") == {"torch.load"}

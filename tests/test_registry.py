@@ -29,8 +29,8 @@ def test_law_a_transformer_has_a_registered_attention_in_the_places_that_it_is_m
     for layer in model.encoder.layers:
         assert type(layer.self_attention.attention) is RelativeAttention
     model = Transformer(TransformerConfig(**SHAPE, attention="grouped"))
-    found = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    assert [type(module) for module in found] == [GroupedQueryAttention] * 6
+    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    assert [type(module) for module in attentions] == [GroupedQueryAttention] * 6
 
 
 def test_law_a_line_in_the_registry_makes_a_part_known_to_configs_models_and_the_command_line(monkeypatch):

@@ -58,8 +58,8 @@ def test_law_padding_changes_nothing(kind, parts):
 
 
 def batch(pairs: list[Pair]) -> Batch:
-    (found,) = make_batches(pairs, batch_tokens=99)
-    return found
+    (made,) = make_batches(pairs, batch_tokens=99)
+    return made
 
 
 @both_parts
@@ -68,12 +68,12 @@ def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
     decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
     texts = batch([([], [1, 5, 6, 7, 2]), ([], [1, 8, 9, 2])])
     tagged = batch([([5, 3, 7], [1, 5, 6, 7]), ([8, 3], [1, 8, 9])])
-    for model, logits, given in (
+    for model, logits, labeled in (
         (decoder, decoder(texts.tgt[:, :-1]), texts),
         (encoder, encoder(tagged.src), tagged),
     ):
-        expected = label_smoothed_cross_entropy(logits, given.labels, smoothing=smoothing, pad_id=0)
-        torch.testing.assert_close(model.loss(given, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
+        expected = label_smoothed_cross_entropy(logits, labeled.labels, smoothing=smoothing, pad_id=0)
+        torch.testing.assert_close(model.loss(labeled, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.message

@@ -69,8 +69,8 @@ def test_oracle_the_loss_by_hand():
     torch.testing.assert_close(next_token_loss(model, ids), torch.stack(losses).mean(), **EXACT)
     counted = torch.arange(11) >= 6
     some = [loss for loss, (_, i) in zip(losses, places, strict=True) if i >= 6]
-    found = next_token_loss(model, ids, counted.expand(2, -1))
-    torch.testing.assert_close(found, torch.stack(some).mean(), **EXACT)
+    loss = next_token_loss(model, ids, counted.expand(2, -1))
+    torch.testing.assert_close(loss, torch.stack(some).mean(), **EXACT)
 
 
 @pytest.mark.parametrize("parts", [PaperParts, GroupedParts, ALiBiParts, WindowParts])
@@ -119,7 +119,7 @@ def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sen
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text(randomized):
     model, prompt = randomized(new()), some_ids(rows=7, tokens=4)
-    found = continue_text(model.train(), prompt, extra_tokens=5)
+    continued = continue_text(model.train(), prompt, extra_tokens=5)
     assert model.training
     ids = prompt
     with evaluating(model):
@@ -128,7 +128,7 @@ def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text(r
             logits[:, [0, 1]] = -math.inf  # neither PAD nor BOS is generated
             ids = torch.cat([ids, logits.argmax(dim=-1)[:, None]], dim=1)
     assert (ids != 2).all(), "no row ends, or the loop above would not"
-    assert torch.equal(found, ids)
+    assert torch.equal(continued, ids)
 
 
 def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
@@ -141,8 +141,8 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
         return logits
 
     monkeypatch.setattr(DecoderOnlyCache, "step", step)
-    found = continue_text(model, prompt, extra_tokens=9)
-    assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
+    continued = continue_text(model, prompt, extra_tokens=9)
+    assert continued[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 
 
 @pytest.mark.message

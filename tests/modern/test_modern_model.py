@@ -62,13 +62,13 @@ def test_law_it_learns_to_reverse_by_train_and_answers_by_greedy_search_and_samp
     metrics = train(model, reversals(2000, seed=1), settings, generator=rng, validation=held_out)
     assert metrics[-1].step == 250
     assert metrics[-1].validation_loss < metrics[0].validation_loss
-    src, wanted = questions(held_out), [text[1:] for _, text in held_out]
-    for found in (
+    src, expected = questions(held_out), [text[1:] for _, text in held_out]
+    for targets in (
         greedy_search(model, src, extra_tokens=9),
         sample(model, src, generator=rng, logits_processors=[TopK(1)], extra_tokens=9),
     ):
-        answers = [[token for token in row if token != 0] for row in found.tolist()]
-        assert sum(map(list.__eq__, answers, wanted)) > 0.9 * len(wanted)
+        answers = [[token for token in row if token != 0] for row in targets.tolist()]
+        assert sum(map(list.__eq__, answers, expected)) > 0.9 * len(expected)
 
 
 def test_law_a_saved_model_is_loaded_bit_for_bit(tmp_path):

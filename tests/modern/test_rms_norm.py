@@ -21,10 +21,10 @@ def test_oracle_rms_norm_matches_pytorch(draw, randomized, assert_same, options)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_law_half_precision_is_computed_in_float32(draw, dtype):
     x = (300 * draw(TOKENS, D_MODEL)).to(dtype)  # its square overflows in float16
-    found = RMSNorm(D_MODEL).to(dtype)(x)
-    assert found.dtype == dtype
+    normed = RMSNorm(D_MODEL).to(dtype)(x)
+    assert normed.dtype == dtype
     expected = RMSNorm(D_MODEL)(x.float()).to(dtype)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(normed, expected)
 
 
 @pytest.mark.message

@@ -23,9 +23,9 @@ def test_oracle_patches_are_a_convolution_whose_stride_is_its_size(draw, randomi
     with torch.no_grad():
         theirs.weight.copy_(patches.to_token.weight.unflatten(1, (CHANNELS, SIZE, SIZE)))
         theirs.bias.copy_(patches.to_token.bias)
-    found = patches(images)
-    assert found.shape == (BATCH, ROWS * COLUMNS, D_MODEL)
-    torch.testing.assert_close(found, theirs(images).flatten(2).transpose(1, 2), **EXACT)
+    tokens = patches(images)
+    assert tokens.shape == (BATCH, ROWS * COLUMNS, D_MODEL)
+    torch.testing.assert_close(tokens, theirs(images).flatten(2).transpose(1, 2), **EXACT)
 
 
 def test_law_patches_are_read_row_by_row():
