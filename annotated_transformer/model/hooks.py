@@ -12,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 from annotated_transformer.model.plain import OwnHook
 
-_LOCK = RLock()  # an abandoned context may end while its thread begins another
+LOCK = RLock()  # of contexts: an abandoned one may end while its thread begins another
 
 
 class _Uncompiled:
@@ -26,14 +26,14 @@ class _Uncompiled:
         self.begun: AbstractContextManager[object] = nullcontext()
 
     def __enter__(self) -> None:
-        with _LOCK:
+        with LOCK:
             if self.inside == 0:
                 self.begun = torch.compiler.set_stance("force_eager")
                 self.begun.__enter__()
             self.inside += 1
 
     def __exit__(self, *error: object) -> None:
-        with _LOCK:
+        with LOCK:
             self.inside -= 1
             if self.inside == 0:
                 self.begun.__exit__(None, None, None)
@@ -60,7 +60,7 @@ def hooking(
     Other threads use the model as if it had none: see `plain.any_hook`.
     """
     hook = OwnHook(hook)
-    with _LOCK:  # PyTorch may give two hooks of a module one number
+    with LOCK:  # PyTorch may give two hooks of a module one number
         handle = register(hook)
     try:
         with calling_hooks():

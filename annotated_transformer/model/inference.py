@@ -7,20 +7,18 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import ModelConfig
-from annotated_transformer.model.hooks import calling_hooks
+from annotated_transformer.model.hooks import LOCK, calling_hooks
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.trainable import StepDecoder
 from annotated_transformer.model.transformer import Transformer
 
-_LOCK = RLock()  # an abandoned context may end while its thread begins another
 _EVALUATED: Counter[nn.Module] = Counter()  # contexts that have turned dropout off
 
 
@@ -30,7 +28,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
     If contexts overlap, as in threads, the last one to end turns dropout on again.
     """
-    with _LOCK:
+    with LOCK:
         trained = [
             module
             for module in model.modules()
@@ -43,7 +41,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         with torch.no_grad(), calling_hooks():
             yield
     finally:
-        with _LOCK:
+        with LOCK:
             for module in trained:
                 _EVALUATED[module] -= 1
                 if not _EVALUATED[module]:
