@@ -8,8 +8,9 @@ from annotated_transformer import registry
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.registry import code_name, register_attention, registered_attentions
-from tests.own_models import GroupedQueryAttention, RelativeAttention, grouped, relative
+from tests.own_models import RelativeAttention, grouped, relative
 
 SHAPE = {"vocab_size": 17, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
 
@@ -103,4 +104,4 @@ def test_message_a_config_with_a_name_that_nobody_registered():
 
 
 def test_law_the_name_of_code_is_its_module_and_its_own():
-    assert code_name(GroupedQueryAttention.attend) == "tests.own_models.GroupedQueryAttention.attend"
+    assert code_name(RelativeAttention.forward) == "tests.own_models.RelativeAttention.forward"
