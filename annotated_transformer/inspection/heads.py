@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.inspection.layers import observe_layers
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.hooks import hooking
+from annotated_transformer.model.inference import hooking
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention, attention_weights
-from annotated_transformer.model.hooks import hooking
+from annotated_transformer.model.inference import hooking
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 

@@ -12,8 +12,7 @@ from annotated_transformer.inspection.observation import watching
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.decoder import Decoder
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.hooks import collecting, hooking
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.inference import collecting, evaluating, hooking
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel
 

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.hooks import collecting
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import collecting, evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 

@@ -4,20 +4,24 @@ Every decoding method begins targets with BOS, and generates neither PAD nor BOS
 """
 
 import math
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from annotated_transformer.config import ModelConfig
-from annotated_transformer.model.hooks import LOCK, calling_hooks
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
+from annotated_transformer.model.plain import OwnHook
 from annotated_transformer.model.trainable import StepDecoder
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.uncompiled import LOCK, UNCOMPILED
 
 _EVALUATED: Counter[nn.Module] = Counter()  # contexts that have turned dropout off
 
@@ -47,6 +51,46 @@ def evaluating(model: nn.Module) -> Iterator[None]:
                 if not _EVALUATED[module]:
                     del _EVALUATED[module]
                     module.training = True
+
+
+def calling_hooks() -> AbstractContextManager[object]:
+    """Run compiled modules as they are written: compiled code ignores hooks that were added later."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()  # nothing was compiled, and the import would take seconds
+    if torch.compiler.is_compiling():
+        return nullcontext()  # of a caller, with the hooks that it registers
+    return UNCOMPILED
+
+
+@contextmanager
+def hooking(
+    register: Callable[..., RemovableHandle], hook: Callable[..., Any]
+) -> Iterator[None]:
+    """Register a hook inside the `with` block that runs in this thread alone.
+
+    Other threads use the model as if it had none: see `plain.any_hook`.
+    """
+    hook = OwnHook(hook)
+    with LOCK:  # PyTorch may give two hooks of a module one number
+        handle = register(hook)
+    try:
+        with calling_hooks():
+            yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def collecting(modules: Iterable[nn.Module]) -> Iterator[list[Any]]:
+    """Collect what modules return to this thread, in the order of their calls."""
+    outputs: list[Any] = []
+    with ExitStack() as hooks:
+        for module in modules:
+            keep = hooking(
+                module.register_forward_hook, lambda _, args, out: outputs.append(out)
+            )
+            hooks.enter_context(keep)
+        yield outputs
 
 
 def encode_sources(

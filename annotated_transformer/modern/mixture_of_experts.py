@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.hooks import collecting
+from annotated_transformer.model.inference import collecting
 
 
 class Routing(NamedTuple):

@@ -21,8 +21,7 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import attention_maps
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.hooks import hooking
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.hooks import collecting, hooking
+from annotated_transformer.model.inference import collecting, hooking
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.hooks import collecting, hooking
+from annotated_transformer.model.inference import collecting, hooking
 
 Change = Callable[[Tensor], Tensor]
 
