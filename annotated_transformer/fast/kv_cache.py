@@ -11,6 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoder, KeyValueBuffer
 from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
+from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources

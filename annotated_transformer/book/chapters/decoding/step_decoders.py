@@ -89,7 +89,7 @@ class FirstKeyOnly(KeyValueCache):
 
 
 def _read_by(cache: KeyValueCache, choose: Callable[[Tensor, int], Tensor]) -> None:
-    """Let each layer read, without a mask, what `choose` takes of its keys and values; `new` ones are last."""
+    """Let each layer read what `choose` takes of its keys and values, the last `new` of which are new."""
 
     def read(pairs_so_far: AttentionCache, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = pairs_so_far(key, value)
