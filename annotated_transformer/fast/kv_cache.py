@@ -11,6 +11,7 @@ from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoder, KeyValueBuffer
 from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
+from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
@@ -74,7 +75,7 @@ def _results(model: Transformer) -> Results:
     src, tgt = example_ids(model.config)
     with torch.inference_mode():
         cache = FastKeyValueCache(model, src)
-        return [(model(src, tgt), torch.stack([cache.step(tokens) for tokens in tgt.unbind(1)], dim=1))]
+        return [(model(src, tgt), torch.stack([*map(cache.step, tgt.unbind(1))], dim=1))]
 
 
 refuse_other_steps = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=copies)

@@ -100,10 +100,8 @@ def test_message_a_text_that_the_cache_cannot_continue():
         NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"
     ):
         continue_text(model, prompts, extra_tokens=5)
-    with pytest.raises(
-        NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; remove"
-    ):
-        model.register_forward_hook(lambda *_: None)
+    model.register_forward_hook(lambda *_: None)
+    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; rem"):
         continue_text(model, prompts, extra_tokens=5)
 
 
