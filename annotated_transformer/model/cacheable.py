@@ -1,7 +1,7 @@
 """A stack whose attentions remember keys and values, so that it is called with the newest tokens alone."""
 
 import copy
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -89,7 +89,7 @@ def with_cache(
         module.__dict__["_modules"] = parts  # or the model itself would change
         return module
 
-    return copied(stack), caches
+    return cast(T, copied(stack)), caches
 
 
 def refuse_uncacheable(root: str, stack: nn.Module, cache: str, way_out: str) -> None:

@@ -47,7 +47,11 @@ class SamePosition(KeyValueCache):
         """Embed each token as the first one."""
         super().__init__(model, src)
         self.model = copy(model)
-        self.model.embed = lambda ids, start: model.embed(ids)  # type: ignore[method-assign, assignment]
+        self.model.embed = self.embed_as_first  # type: ignore[method-assign]
+
+    def embed_as_first(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Ignore how many tokens precede."""
+        return Transformer.embed(self.model, ids)
 
 
 class Stale(KeyValueCache):
