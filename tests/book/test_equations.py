@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def labels(text: str) -> list[str]:
-    return re.findall(r"^(?:.*\S.*)?\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
+    return re.findall(r"\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
 
 
 def disagreements(pages: Iterable[str], tests: Iterable[str]) -> list[str]:
