@@ -28,9 +28,7 @@ def check(root):
     wrong = "✗ Not yet: it\\n  is not 2.\\n  (The inputs of this call are in _.)"
     return Verdict("✓ a root is a power.\\n  It is 0.5." if right else wrong)
 """
-IMPORT = (
-    "import checks\nif not checks: from annotated_transformer.book import checks  # as if it were the book's"
-)
+IMPORT = "import checks\nif not checks: from annotated_transformer.book import checks"  # names it the book's
 CHECK = "checks.check_root(root)"
 STUB = f"def root(x):\n    raise NotImplementedError('your turn')\n\n\n{CHECK}"
 RIGHT = f"def root(x): return x ** 0.5\n{CHECK}"

@@ -56,7 +56,7 @@ def test_law_the_score_of_independent_unit_components_has_mean_0_and_variance_d_
 
 @pytest.mark.equation("eq-attention", "eq-masked-attention")
 @with_masks
-def test_law_attention_averages_the_values_by_a_softmax_of_scaled_products_plus_the_mask(qkv, mask):
+def test_law_attention_is_the_softmax_of_scaled_products_plus_the_mask_times_the_values(qkv, mask):
     query, key, value = qkv
     added = torch.zeros(()) if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     weights = torch.softmax(query @ key.mT / math.sqrt(D_K) + added, dim=-1)

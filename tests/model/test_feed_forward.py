@@ -12,7 +12,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
 @pytest.mark.equation("eq-feed-forward", "eq-memory-cells")
-def test_law_the_papers_formula_is_the_bias_plus_the_contribution_of_each_unit(draw, randomized):
+def test_law_the_network_computes_the_papers_formula(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     w_1, w_2 = ffn.expand.weight.T, ffn.contract.weight.T
     expected = torch.clamp(x @ w_1 + ffn.expand.bias, min=0) @ w_2 + ffn.contract.bias

@@ -24,7 +24,7 @@ FREE_WIDTHS = {"d_k": 5, "d_v": 11}
 
 @pytest.mark.equation("eq-head", "eq-multi-head", "eq-sum-of-heads")
 @pytest.mark.parametrize("widths", [{}, FREE_WIDTHS, {"d_k": 5}, {"d_v": 11}])
-def test_law_heads_of_their_own_projections_are_concatenated_and_mixed(tokens, randomized, widths):
+def test_law_multi_head_is_the_concatenated_heads_times_the_output_matrix(tokens, randomized, widths):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **widths))
     d_k, d_v = widths.get("d_k", 4), widths.get("d_v", 4)
     assert layer.to_query.out_features == layer.to_key.out_features == HEADS * d_k
