@@ -117,6 +117,7 @@ def test_oracle_attention_matches_pytorch(qkv, mask, ours, assert_same):
     assert_same(lambda q, k, v: ours(q, k, v, mask), math_only, qkv)
 
 
+@pytest.mark.equation("eq-additive")
 @pytest.mark.parametrize("mask", [None, some_mask(QUERIES, KEYS)], ids=["no mask", "mask"])
 def test_oracle_additive_attention_matches_a_loop_over_pairs(draw, randomized, assert_same, mask):
     ours = randomized(AdditiveAttention(D_K, 17, hidden=19))

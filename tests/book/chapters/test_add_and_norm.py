@@ -26,21 +26,11 @@ def encoder(request):
     return model.encoder
 
 
-def tokens() -> torch.Tensor:
-    rng = torch.Generator().manual_seed(1)
-    return torch.randn(BATCH, TOKENS, D_MODEL, generator=rng, dtype=torch.float64)
-
-
-def test_law_the_parts_sum_to_the_output_and_none_is_empty(encoder):
-    x = tokens()
+def test_law_the_parts_sum_to_the_output_and_their_shares_to_one(encoder):
+    x = torch.randn(BATCH, TOKENS, D_MODEL, dtype=torch.float64)
     parts = split_stream(encoder, x)
     assert parts.shape == (1 + 2 * LAYERS + 1, BATCH, TOKENS, D_MODEL)
     torch.testing.assert_close(parts.sum(dim=0), encoder(x), rtol=1e-12, atol=1e-12)
     assert (parts.flatten(1).norm(dim=1) > 0).all()
-
-
-def test_law_shares_sum_to_one_and_follow_the_direction_of_the_sum():
-    parts = torch.tensor([[[3.0, 0.0]], [[1.0, 0.0]], [[0.0, 0.0]]])
-    assert shares(parts).tolist() == [0.75, 0.25, 0.0]
-    rng = torch.Generator().manual_seed(0)
-    torch.testing.assert_close(shares(torch.randn(4, 3, 5, generator=rng)).sum(), torch.tensor(1.0))
+    torch.testing.assert_close(shares(parts).sum().item(), 1.0)
+    assert shares(torch.tensor([[[3.0, 0.0]], [[1.0, 2.0]], [[0.0, -2.0]]])).tolist() == [0.75, 0.25, 0.0]

@@ -1,4 +1,4 @@
-"""What is measured inside models: weights on a diagonal, losses, patches, and the logit lens."""
+"""What is measured inside models: weights on a diagonal, losses, and patches."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,6 @@ from annotated_transformer.book.chapters.looking_inside.induction import (
     diagonal_weight,
     repetitions,
 )
-from annotated_transformer.book.chapters.looking_inside.lens import logit_lens
 from annotated_transformer.book.chapters.looking_inside.patching import (
     first_word_contrast,
     patched_outputs,
@@ -96,17 +95,3 @@ def test_oracle_the_contrast_is_that_of_the_whole_model(stirred: Callable[..., T
         found = first_word_contrast(model, model.encoder(model.embed(CLEAN)), WORDS)
     torch.testing.assert_close(found[0], logits[9] - logits[10], rtol=0, atol=1e-12)
     assert abs(found[0]) > 1e-3
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_law_the_lens_ends_at_the_models_own_logits(stirred: Callable[..., Transformer], norm: str):
-    model = stirred(norm=norm)
-    src, tgt = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([[1, 7, 8], [1, 9, 0]])
-    found = logit_lens(model, src, tgt)
-    model.eval()
-    with torch.no_grad():
-        torch.testing.assert_close(found[-1], model(src, tgt), rtol=0, atol=1e-12)
-        start = model.logits(model.decoder.final_norm(model.embed(tgt)))
-    torch.testing.assert_close(found[0], start, rtol=0, atol=1e-12)
-    assert found.shape == (3, 2, 3, model.config.vocab_size)
-    assert (found[1] - found[-1]).abs().max() > 0.01

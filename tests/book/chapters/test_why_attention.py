@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.book.chapters.why_attention.copy_task import AverageCopier, VectorCopier
-from annotated_transformer.book.chapters.why_attention.distance import gradient_by_distance, graph_depth
+from annotated_transformer.book.chapters.why_attention.distance import gradient_by_distance
 
 BATCH, TOKENS, VOCAB, SIZE, D_MODEL, WIDTH = 2, 5, 7, 3, 3, 7
 
@@ -81,12 +81,3 @@ def test_oracle_the_gradient_of_a_recurrent_network_is_a_product_over_its_steps(
     )
     torch.testing.assert_close(product, jacobian, rtol=1e-12, atol=1e-12)
     assert product.abs().max() > 0
-
-
-def test_oracle_the_depth_is_the_length_of_the_longest_path():
-    x = draw(3).requires_grad_()
-    deep = x
-    for _ in range(4):
-        deep = deep.tanh()
-    assert graph_depth(x.exp()) == 2  # the input counts as one
-    assert graph_depth(deep + x) == graph_depth(x + deep) == 6
