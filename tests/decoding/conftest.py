@@ -13,10 +13,9 @@ class Scripted:
     """A step decoder whose scores are a function of the target so far, regardless of the source."""
 
     def __init__(self, scores: Callable[[list[int]], list[float]], src: Tensor) -> None:
-        self.scores, self.tgt, self.steps = scores, [[] for _ in src], 0
+        self.scores, self.tgt = scores, [[] for _ in src]
 
     def step(self, tokens: Tensor) -> Tensor:
-        self.steps += 1
         self.tgt = [[*tgt, token] for tgt, token in zip(self.tgt, tokens.tolist(), strict=True)]
         return torch.tensor([self.scores(tgt[1:]) for tgt in self.tgt], dtype=torch.float64)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -21,10 +22,14 @@ TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child", "Men are runn
 
 
 class Ours:
-    """An engine that searches with our own search, and remembers what it was asked for."""
+    """An engine that searches with our own search, and remembers what it was asked for.
 
-    def __init__(self, model: Transformer) -> None:
+    It may know from what it was exported.
+    """
+
+    def __init__(self, model: Transformer, vocabulary: Any = None, languages: Any = None) -> None:
         self.model, self.vocab_size = model, model.config.vocab_size
+        self.vocabulary, self.languages = vocabulary, languages
         self.asked: list[tuple[list[list[int]], list[int], int]] = []
 
     def search(self, sources: list[list[int]], *, limits: list[int], beam_size: int) -> list[list[Candidate]]:
@@ -33,19 +38,9 @@ class Ours:
         for ids in sources:
             best = beam_search(self.model, torch.tensor([ids]), beam_size=beam_size, nbest=beam_size)
             rows = zip(best.ids.tolist(), best.log_probs.tolist(), strict=True)
-            own = [Candidate([id_ for id_ in row if id_ != 0], log_prob) for row, log_prob in rows]
-            found.append(own[::-1])  # in any order
+            candidates = [Candidate([id_ for id_ in row if id_ != 0], log_prob) for row, log_prob in rows]
+            found.append(candidates[::-1])  # in any order
         return found
-
-
-class Told(Ours):
-    """An engine that knows from what it was exported."""
-
-    def __init__(
-        self, model: Transformer, vocabulary: list[str] | None, languages: tuple[str, str] | None
-    ) -> None:
-        super().__init__(model)
-        self.vocabulary, self.languages = vocabulary, languages
 
 
 class Scripted:
@@ -161,32 +156,27 @@ def test_message_an_engine_of_another_vocabulary(translator: Translator):
 
 
 def test_law_an_engine_of_the_same_tokens_and_languages_or_of_unknown_ones_is_taken(translator):
-    model, tokenizer, own = translator.model, translator.tokenizer, translator.tokenizer.vocabulary()
-    for vocabulary, languages in ((own, ("en", "de")), (own, None), (None, None), (None, ("en", "de"))):
-        engine = Told(model, vocabulary, languages)
-        for known in (("en", "de"), None):
-            assert Translator(model, tokenizer, engine=engine, languages=known).translate(["A child"])
+    model, tokenizer = translator.model, translator.tokenizer
+    for vocabulary in (tokenizer.vocabulary(), None):
+        for languages in (("en", "de"), None):
+            engine = Ours(model, vocabulary, languages)
+            for known in (("en", "de"), None):
+                assert Translator(model, tokenizer, engine=engine, languages=known).translate(["A child"])
 
 
 @pytest.mark.message
-def test_message_an_engine_of_another_tokenizer_or_direction(translator):
-    own = translator.tokenizer.vocabulary()
-    other = [*own[:-1], "Xyz"]
-    last = len(own) - 1
-    for vocabulary, words in (
-        (
-            other,
-            rf"token {last} is 'Xyz' there, and '{own[-1]}' in this one; give the engine the folder that",
-        ),
-        (own[:-1], f"token {last} is None there"),
-        ([*own, "more"], f"token {last + 1} is 'more' there, and None in this one"),
-    ):
-        engine = Told(translator.model, vocabulary, None)
-        with pytest.raises(ValueError, match=f"^the engine was exported with another tokenizer: {words}"):
-            Translator(translator.model, translator.tokenizer, engine=engine)
-    engine = Told(translator.model, own, ("de", "en"))
-    words = (
-        "^the engine translates from de into en, and this model from en into de; give the engine the folder"
-    )
-    with pytest.raises(ValueError, match=words):
+@pytest.mark.parametrize(
+    ("change", "languages", "sentence"),
+    [
+        (lambda names: [*names[:-1], "Xyz"], None, "token {0} is 'Xyz' there, and '.+' in this one; give "),
+        (lambda names: names[:-1], None, "token {0} is None there"),
+        (lambda names: [*names, "more"], None, "token {1} is 'more' there, and None in this one"),
+        (list, ("de", "en"), "translates from de into en, and this model from en into de; give the "),
+    ],
+)
+def test_message_an_engine_of_another_tokenizer_or_direction(translator, change, languages, sentence):
+    names = translator.tokenizer.vocabulary()
+    engine = Ours(translator.model, change(names), languages)
+    start = "^the engine " if languages else "^the engine was exported with another tokenizer: "
+    with pytest.raises(ValueError, match=start + sentence.format(len(names) - 1, len(names))):
         Translator(translator.model, translator.tokenizer, engine=engine, languages=("en", "de"))

@@ -31,9 +31,8 @@ def test_oracle_the_target_is_the_most_likely_of_all(stirred: Callable[..., Tran
         log_probs: list[float] = []
         for _, same_length in itertools.groupby(targets, key=len):
             tgt = torch.tensor(list(same_length))
-            logits = model(
-                src.expand(len(tgt), -1), torch.cat((torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]), 1)
-            )
+            read = torch.cat((torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]), 1)
+            logits = model(src.expand(len(tgt), -1), read)
             logits[:, :, [PAD_ID, BOS_ID]] = -math.inf
             log_probs += logits.log_softmax(dim=-1).gather(2, tgt[:, :, None]).sum(dim=(1, 2)).tolist()
         best = max(range(len(targets)), key=log_probs.__getitem__)
@@ -66,28 +65,19 @@ def test_message_more_than_one_source(model: Transformer):
         exact_search(model, torch.tensor([[A, EOS_ID], [B, EOS_ID]]))
 
 
+def scores_of(tokens: dict[int, float]) -> list[float]:
+    return [tokens.get(token, IMPOSSIBLE) for token in range(11)]
+
+
 @pytest.mark.message
 def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable[..., MakeDecoder]):
-    def scores(tgt: list[int]) -> list[float]:
-        row = [IMPOSSIBLE] * model.config.vocab_size
-        row[3] = row[4] = row[5] = 0.0  # three equally likely tokens, and the end is unlikely
-        row[EOS_ID] = -9.0
-        return row
-
+    row = scores_of({3: 0.0, 4: 0.0, 5: 0.0, EOS_ID: -9.0})  # three equally likely, and the end is unlikely
     with pytest.raises(ValueError, match=r"3 prefixes of 1 tokens are more likely .* most_prefixes=2; give"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(scores))
+        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(lambda tgt: row))
 
 
 @pytest.mark.message
 def test_message_exact_search_with_damaged_weights(model: Transformer, script: Callable[..., MakeDecoder]):
-    calls = 0
-
-    def scores(tgt: list[int]) -> list[float]:
-        nonlocal calls
-        calls += 1
-        row = [IMPOSSIBLE] * model.config.vocab_size
-        row[EOS_ID] = 0.0 if calls == 1 else math.nan  # the beam gets numbers, the exact search NaN
-        return row
-
+    rows = iter([scores_of({EOS_ID: 0.0}), scores_of({EOS_ID: math.nan})])  # for the beam, for the exact search
     with pytest.raises(FloatingPointError, match="the model's logits are NaN"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(scores))
+        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(lambda tgt: next(rows)))

@@ -64,15 +64,8 @@ def test_law_top_k_keeps_the_k_most_likely(k: int, left: set[int] | None):
 
 
 @pytest.mark.parametrize(
-    ("p", "left"),
-    [
-        (1e-20, {3}),  # 1 - p rounds to 1
-        (0.49, {3}),
-        (0.51, {3, 5}),
-        (0.81, {3, 4, 5}),
-        (0.96, {2, 3, 4, 5}),
-        (1.0, {2, 3, 4, 5}),
-    ],
+    ("p", "left"),  # 1 - 1e-20 rounds to 1
+    [(1e-20, {3}), (0.49, {3}), (0.51, {3, 5}), (0.81, {3, 4, 5}), (0.96, {2, 3, 4, 5}), (1.0, {2, 3, 4, 5})],
 )
 def test_law_top_p_keeps_the_fewest_that_sum_to_p(p: float, left: set[int]):
     found = TopP(p)(logits())
@@ -140,11 +133,7 @@ def test_message_there_is_nothing_to_draw(stirred, sources: list[list[int]], val
 @pytest.mark.parametrize(
     ("kind", "values", "sentence"),
     [
-        (
-            Temperature,
-            (0.0, -1.0, math.nan, math.inf),
-            "tau={} is not a temperature, .* positive number; as tau",
-        ),
+        (Temperature, (0.0, -1.0, math.nan, math.inf), "tau={} is not a temperature, .* positive number; as"),
         (Temperature, (1e-310, 1e-38, 1e39, 1e300), "tau={} is too extreme; give a temp"),
         (TopK, (0, -2, 2.5), "k={} keeps no token; for top-k, give a positive whole number"),
         (TopP, (0.0, -0.1, 1.1, math.nan), r"p={} is not in \(0, 1\], as top-p needs it; 1 keeps every"),
