@@ -9,17 +9,11 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.decoder_only import EncoderOnly
 
 SIZES = {"vocab_size": 13, "max_length": 17, "num_layers": 2, "d_model": 12, "d_ff": 10, "num_heads": 3}
-OTHER = {
-    "norm": "pre",
-    "activation": "gelu",
-    "positions": "learned",
-    "attention": "fused",
-    "d_k": 5,
-    "d_v": 7,
-}
+OTHER = {"norm": "pre", "activation": "gelu", "positions": "learned", "attention": "fused"}
+OTHER |= {"d_k": 5, "d_v": 7, "attention_bias": True}
 
 
-@pytest.mark.parametrize("options", [{}, OTHER | {"attention_bias": True}], ids=["defaults", "others"])
+@pytest.mark.parametrize("options", [{}, OTHER], ids=["defaults", "others"])
 def test_oracle_an_encoder_only_model_is_the_encoder_of_a_transformer(options):
     config = TransformerConfig(**SIZES, **options)
     torch.manual_seed(0)

@@ -6,7 +6,6 @@ from torch.nn import functional as F
 
 from annotated_transformer.model.attention import FusedAttention, attention_weights
 from annotated_transformer.model.masks import causal_mask
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryHalves, RotaryPositions
 
@@ -48,15 +47,6 @@ def test_law_queries_and_keys_are_rotated_and_values_are_not(draw):
     torch.testing.assert_close(found[:, :, 0], value[:, :, 0], **EXACT)  # it attends to itself alone
     plain = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     assert (found - plain).abs().max() > 0.1
-
-
-def test_law_the_last_queries_alone_get_what_they_get_with_the_others(draw):
-    layer = MultiHeadAttention(30, HEADS, attention=RotaryAttention(RotaryPositions(10))).double()
-    x = draw(BATCH, TOKENS, 30)
-    whole = layer(x, x, x, causal_mask(TOKENS))
-    torch.testing.assert_close(layer(x[:, -1:], x, x)[:, 0], whole[:, -1], **EXACT)
-    moved = x.roll(1, dims=1)
-    assert (layer(moved, moved, moved).roll(-1, dims=1) - layer(x, x, x)).abs().max() > 1e-3
 
 
 def test_law_half_precision_has_the_angles_of_float32():
