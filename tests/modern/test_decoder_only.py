@@ -66,16 +66,8 @@ def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
 @pytest.mark.parametrize(
     ("kind", "pair", "sentence"),
     [
-        (
-            DecoderOnly,
-            ([5, 2], [1, 6, 2]),
-            "sources of 2 tokens, and a decoder-only model reads one text",
-        ),
-        (
-            EncoderOnly,
-            ([5, 2], [1, 6, 7, 8]),
-            r"tokens of shape \(1, 2\) and labels of \(1, 3\); give as",
-        ),
+        (DecoderOnly, ([5, 2], [1, 6, 2]), "sources of 2 tokens, and a decoder-only model reads one text"),
+        (EncoderOnly, ([5, 2], [1, 6, 7, 8]), r"tokens of shape \(1, 2\) and labels of \(1, 3\); give as"),
     ],
 )
 def test_message_a_batch_of_another_kind(kind, pair, sentence):
