@@ -142,9 +142,8 @@ def test_oracle_additive_attention_matches_a_loop_over_pairs(draw, randomized, a
 @pytest.mark.parametrize(("asking", "read"), [(2, 1), (1, 2)])
 def test_message_query_and_key_have_different_batch_sizes(inner, asking, read):
     query, memory = torch.zeros(asking, QUERIES, D_MODEL), torch.zeros(read, KEYS, D_MODEL)
-    with pytest.raises(
-        ValueError, match=f"query holds {asking} sentences and key {read}; give equal batches"
-    ):
+    sentence = f"query holds {asking} sentences and key {read}; give equal batches"
+    with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(D_MODEL, HEADS, attention=inner)(query, memory, memory)
 
 
