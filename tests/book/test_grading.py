@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -66,7 +65,7 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
     monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
     monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
     monkeypatch.setattr(grading, "cells_for", lambda sources, places: [*range(max(places) + 1)])
-    monkeypatch.setattr(grading, "GRACE", 2.0)
+    monkeypatch.setattr(grading, "GRACE", 1.0)
     cells = [
         "import os, sys, time\nfound = {*os.listdir()} - {'__pycache__'}",
         "assert found == {'checks.py', 'mine.ipynb', 'results.txt'}",
@@ -88,7 +87,7 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
         "root = 3",
     ]
     spec = {"language": "Python", "name": "no-such-kernel"}
-    stopped, right = graded(tmp_path, *cells, ids=("3.1", "3.2"), seconds=3.0, kernelspec=spec)
+    stopped, right = graded(tmp_path, *cells, ids=("3.1", "3.2"), seconds=2.0, kernelspec=spec)
     assert stopped == ("3.1", "no", "your code stopped with ValueError:")  # and no cell before it
     assert right == ("3.2", "yes", PRAISE)
     assert (tmp_path / "results.txt").read_text() == "mine"
@@ -101,7 +100,7 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.2": (code(STUB.replace("\n\n\n", "\n"), "1.2"), "empty", ""),
         "1.3": (code(STUB.replace("your turn", "later"), "1.3"), "no", "your code stopped with NotImpl"),
         "1.4": (code("def root(x: return", "1.4"), "no", "your code stopped with SyntaxError: "),
-        "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 4 s"),
+        "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 3 s"),
         "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
         "1.8": (code("# 1.8", kind="markdown"), "not graded", "no cell calls checks.check_1_8(root); copy"),
@@ -117,7 +116,7 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         ),
     }
     cells = [cell for cell, *_ in rows.values()]
-    found = graded(tmp_path, *cells, ids=rows, seconds=4.0, exercises=[*rows, "1.99"])
+    found = graded(tmp_path, *cells, ids=rows, seconds=3.0, exercises=[*rows, "1.99"])
     assert found.pop() == ("1.99", "not graded", "the installed version of the book has no such exercise")
     assert [row[:2] for row in found] == [(id, state) for id, (_, state, _) in rows.items()]
     for (id, _, said), (_, _, message) in zip(found, rows.values(), strict=True):
@@ -168,7 +167,7 @@ def test_law_what_judges_an_answer_and_what_it_needs_does_not_come_from_the_note
 
 
 def test_law_a_cell_that_cannot_be_interrupted_is_stopped_with_all_that_it_started(tmp_path, monkeypatch):
-    monkeypatch.setattr(grading, "GRACE", 2.0)
+    monkeypatch.setattr(grading, "GRACE", 1.0)
     pids = tmp_path.parent / f"{tmp_path.name}.pids"
     cell = f"""import os, signal, subprocess, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -177,12 +176,12 @@ open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')
 while True: pass"""
     said = "cell 2 did not end, even when interrupted: import os, signal, subprocess, sys …"
     answers = code(RIGHT, "3.2"), code(RIGHT.replace("0.5", "2"), "3.3")
-    rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=3.0)
+    rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=2.0)
     assert rows == [("3.2", "yes", PRAISE), ("3.3", "no", f"it is not 2. ({said})")]
     psutil = import_module("psutil")  # which has no types
-    time.sleep(1)
-    left = [psutil.Process(pid) for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
-    assert all(process.status() == psutil.STATUS_ZOMBIE for process in left)
+    processes = [psutil.Process(pid) for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(processes, timeout=1)
+    assert all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
 
 
 @pytest.fixture(scope="module")
