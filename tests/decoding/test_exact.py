@@ -78,6 +78,6 @@ def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable
 
 @pytest.mark.message
 def test_message_exact_search_with_damaged_weights(model: Transformer, script: Callable[..., MakeDecoder]):
-    rows = iter([scores_of({EOS_ID: 0.0}), scores_of({EOS_ID: math.nan})])  # for the beam, for the exact search
+    rows = iter([scores_of({EOS_ID: 0.0}), scores_of({EOS_ID: math.nan})])  # for the beam, then exact
     with pytest.raises(FloatingPointError, match="the model's logits are NaN"):
         exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(lambda tgt: next(rows)))

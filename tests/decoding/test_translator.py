@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
@@ -21,30 +20,10 @@ from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+from annotated_transformer.text.tokenizer import EOS_ID
+from tests.decoding.conftest import TEXTS
 
 pytestmark = pytest.mark.usefixtures("unchecked")
-TEXTS = [
-    "A man is sleeping in the park.",
-    "Two dogs.",
-    "A child",
-    "Two dogs.",
-    "Men are running, and dogs, too.",
-]
-
-
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    tokenizer = Tokenizer.train(TEXTS, vocab_size=271)
-    torch.manual_seed(0)
-    model = Transformer(
-        dataclasses.replace(TINY, num_layers=1, d_model=20, max_length=29, vocab_size=tokenizer.vocab_size)
-    )
-    with torch.no_grad():
-        for module in model.modules():
-            if isinstance(module, torch.nn.Linear):
-                module.weight *= 4  # an untrained model repeats its input: the residual dominates
-    return Translator(model.double().eval(), tokenizer)
 
 
 def test_law_translations_have_the_order_of_the_texts(translator: Translator):
