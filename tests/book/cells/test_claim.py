@@ -29,25 +29,36 @@ def strict(monkeypatch):
 
 
 @pytest.fixture
-def said(monkeypatch):
+def lines(monkeypatch):
     """Return a list that collects the Markdown that claims and checks display, and has its metadata."""
 
-    class Said(list):
+    class Displayed(list):
         def display(self, page, *, metadata):
             self.append(page._repr_markdown_())
             self.claim = metadata.get("claim")
 
-    found = Said()
+    lines = Displayed()
     for name in ("check", "claim"):
-        monkeypatch.setattr(sys.modules[f"annotated_transformer.book.cells.{name}"], "display", found.display)
-    return found
+        monkeypatch.setattr(sys.modules[f"annotated_transformer.book.cells.{name}"], "display", lines.display)
+    return lines
 
 
 @pytest.fixture
-def copy(said, monkeypatch):
-    """Return `said` in a reader's copy, where what does not hold is displayed."""
+def copy(lines, monkeypatch):
+    """Return `lines` in a reader's copy, where what does not hold is displayed."""
     monkeypatch.delenv(STRICT)
-    return said
+    return lines
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """Return the state of a kernel that has just started."""
+    state = SimpleNamespace(execution_count=1, user_ns={"In": ["one"]})
+    for function, remembered in ((check, "_refuted"), (tally, "_results")):
+        module = sys.modules[function.__module__]
+        monkeypatch.setattr(module, "get_ipython", lambda: state)
+        monkeypatch.setattr(module, remembered, type(getattr(module, remembered))())
+    return state
 
 
 @pytest.mark.parametrize(
@@ -67,28 +78,23 @@ def copy(said, monkeypatch):
         (lambda: True, {}, ""),
     ],
 )
-def test_law_a_claim_that_holds_is_one_line_with_value_and_bound(said, value, bound, line):
+def test_law_a_claim_that_holds_is_one_line_with_value_and_bound(lines, value, bound, line):
     claim("keys read", value, **bound)
-    assert len(said) == 1
-    assert said[0].startswith(f"✓ keys read{line}")
-    assert line or said[0] == "✓ keys read"
+    assert len(lines) == 1
+    assert lines[0].startswith(f"✓ keys read{line}")
+    assert line or lines[0] == "✓ keys read"
 
 
-def test_law_a_claim_says_what_others_compare_on_other_processors(said):
+def test_law_a_claim_says_what_others_compare_on_other_processors(lines):
     claim("keys", torch.tensor([1.0625, -3.0]), below=1.5)
-    assert said.claim == {"name": "keys", "value": [1.0625, -3.0], "bound": {"below": 1.5}}
+    assert lines.claim == {"name": "keys", "value": [1.0625, -3.0], "bound": {"below": 1.5}}
     claim("gap", -2e-7, below=1e-6, moves=True)
-    assert said.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "moves": True}
+    assert lines.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "moves": True}
     claim("ids", (4, 2), equals=(4, 2))
-    assert said.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}}
+    assert lines.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}}
 
 
-def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeypatch):
-    shell = SimpleNamespace(execution_count=1, user_ns={"In": ["one"]})
-    module, total = sys.modules[check.__module__], sys.modules[tally.__module__]
-    for place, names in ((module, "_refuted"), (total, "_results")):
-        monkeypatch.setattr(place, "get_ipython", lambda: shell)
-        monkeypatch.setattr(place, names, type(getattr(place, names))())
+def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, shell):
     for seed in range(3):
         check(seed > 2, "the rows are equal")
     check(False, "the columns are equal")
@@ -103,18 +109,15 @@ def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeyp
     assert str(tally()) == "✓ 1 of 2 claims and checks hold in this kernel. ✗ 1: the rows are equal."
 
 
-def test_law_what_is_said_of_the_books_example_is_neither_true_nor_false_of_another(said, monkeypatch):
+def test_law_a_claim_of_the_books_example_is_neither_true_nor_false_of_another(lines, monkeypatch, shell):
     claim("weight on “woman”", 0.8, above=0.7, example="woman" in ["the", "woman"])
     with pytest.raises(AssertionError, match=r"^this does not hold: x: said of the book's example only$"):
         claim("x", 1, equals=1, example=False)
     monkeypatch.delenv(STRICT)
-    shell = SimpleNamespace(execution_count=1, user_ns={"In": ["one"]})
-    monkeypatch.setattr(sys.modules[tally.__module__], "get_ipython", lambda: shell)
-    monkeypatch.setattr(sys.modules[tally.__module__], "_results", {})
     claim("weight on “woman”", float("nan"), above=0.7, example="woman" in ["the", "man"])
     check(False, "all words", example=False)
     check(True, "the rows are equal")
-    assert said[1:] == [
+    assert lines[1:] == [
         "– weight on “woman”: said of the book's example only.",
         "– all words: said of the book's example only.",
     ]
@@ -152,17 +155,17 @@ def test_law_what_is_said_of_the_books_example_is_neither_true_nor_false_of_anot
         (False, {}, "not here"),
     ],
 )
-def test_law_a_false_claim_raises_and_is_one_line_in_a_readers_copy(said, monkeypatch, value, bound, line):
+def test_law_a_false_claim_raises_and_is_one_line_in_a_readers_copy(lines, monkeypatch, value, bound, line):
     with pytest.raises(AssertionError, match=r"^this does not hold: x: "):
         claim("x", value, **bound)
-    assert said == []
+    assert lines == []
     monkeypatch.delenv(STRICT)
     claim("x", value, **bound)
-    assert len(said) == 1
-    assert said[0].startswith(f"✗ x: {line}")
-    assert said[0].endswith(". You changed something above, or found something.")
-    assert said.claim["name"] == "x"
-    json.dumps(said.claim, allow_nan=False)  # as Jupyter sends it
+    assert len(lines) == 1
+    assert lines[0].startswith(f"✗ x: {line}")
+    assert lines[0].endswith(". You changed something above, or found something.")
+    assert lines.claim["name"] == "x"
+    json.dumps(lines.claim, allow_nan=False)  # as Jupyter sends it
 
 
 def test_law_a_readers_copy_says_that_a_claim_has_no_values(copy):
@@ -184,7 +187,7 @@ def test_law_a_check_says_nothing_where_it_holds_and_one_line_in_a_readers_copy_
     ]
 
 
-def test_law_a_missing_entry_is_an_error_and_one_line_in_a_readers_copy(said, monkeypatch):
+def test_law_a_missing_entry_is_an_error_and_one_line_in_a_readers_copy(lines, monkeypatch):
     errors = {"a single head": 0.5}
     with pytest.raises(KeyError, match=r"^'one head'$"):
         claim("error", lambda: errors["one head"], below=0.6)
@@ -192,7 +195,7 @@ def test_law_a_missing_entry_is_an_error_and_one_line_in_a_readers_copy(said, mo
     claim("error", lambda: errors["one head"], below=0.6)
     check(lambda: errors["one head"] < 1, "below 1")
     end = ": there is no entry 'one head' here. You changed something above, or found something."
-    assert said == [f"✗ error{end}", f"✗ below 1{end}"]
+    assert lines == [f"✗ error{end}", f"✗ below 1{end}"]
 
 
 @pytest.mark.message
