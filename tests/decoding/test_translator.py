@@ -78,36 +78,29 @@ def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path
     assert Translator.from_pretrained("de-en").languages == ("de", "en")
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_law_explain_describes_the_translation_that_translate_returns(translator: Translator, beam_size: int):
-    explained = translator.explain(TEXTS, batch_size=2, beam_size=beam_size)
-    assert [one.text for one in explained] == translator.translate(TEXTS, beam_size=beam_size)
-    for text, one in zip(TEXTS, explained, strict=True):
-        assert "".join(one.source_tokens) == f" {text}<eos>"
+@pytest.mark.parametrize(("beam_size", "penalty"), [(1, {}), (3, {}), (3, {"length_penalty": PlainLength()})])
+def test_law_explain_and_nbest_describe_what_beam_search_finds(translator: Translator, beam_size, penalty):
+    settings = {"beam_size": beam_size, **penalty}
+    explained = translator.explain(TEXTS, batch_size=2, **settings)
+    nbest = translator.nbest(TEXTS, min(beam_size, 2), batch_size=2, **settings)
+    translations = translator.translate(TEXTS, **settings)
+    assert [one.text for one in explained] == [row[0].text for row in nbest] == translations
+    assert len({one.text for row in nbest for one in row}) > (4 if beam_size > 1 else 3)
+    for text, one, row in zip(TEXTS, explained, nbest, strict=True):
         src = torch.tensor(translator.tokenizer.encode_source([text]))
-        (ids,) = beam_search(translator.model, src, beam_size=beam_size).ids.tolist()
-        assert one.target_tokens == translator.tokenizer.tokens(ids)
+        best = beam_search(translator.model, src, nbest=min(beam_size, 2), **settings)
+        assert "".join(one.source_tokens) == f" {text}<eos>"
+        assert one.target_tokens == translator.tokenizer.tokens([id_ for id_ in best.ids[0].tolist() if id_])
         shape = len(one.target_tokens), len(one.source_tokens)
         assert one.attention.shape == (1, 4, *shape)
         torch.testing.assert_close(one.attention.sum(dim=-1), one.attention.new_ones(1, 4, shape[0]))
-        assert one.log_prob < 0
-    alone = translator.explain(TEXTS[:1], beam_size=beam_size)[0]
-    assert alone.log_prob == pytest.approx(explained[0].log_prob, abs=1e-10)
+        assert one.log_prob == pytest.approx(best.log_probs[0].item(), abs=1e-10)
+        assert [each.text for each in row] == translator.tokenizer.decode(best.ids.tolist())
+        for name in ("log_probs", "penalized_log_probs"):
+            found = [getattr(each, name.removesuffix("s")) for each in row]
+            assert found == pytest.approx(getattr(best, name).tolist(), abs=1e-10)
+    alone = translator.explain(TEXTS[:1], **settings)[0]
     torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
-
-
-def test_law_the_nbest_are_those_of_beam_search(translator: Translator):
-    penalty = PlainLength()
-    found = translator.nbest(TEXTS, 2, batch_size=2, beam_size=3, length_penalty=penalty)
-    assert [one.text for one, _ in found] == translator.translate(TEXTS, beam_size=3, length_penalty=penalty)
-    assert len({one.text for row in found for one in row}) > 4
-    for text, row in zip(TEXTS, found, strict=True):
-        src = torch.tensor(translator.tokenizer.encode_source([text]))
-        best = beam_search(translator.model, src, beam_size=3, nbest=2, length_penalty=penalty)
-        assert [one.text for one in row] == translator.tokenizer.decode(best.ids.tolist())
-        for n, one in enumerate(row):
-            assert one.log_prob == pytest.approx(best.log_probs[n].item(), abs=1e-10)
-            assert one.penalized_log_prob == pytest.approx(best.penalized_log_probs[n].item(), abs=1e-10)
 
 
 def test_law_without_a_beam_size_nbest_takes_one_that_is_large_enough(translator: Translator):
