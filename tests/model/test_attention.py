@@ -83,12 +83,6 @@ def test_law_a_fully_masked_query_passes_anomaly_detection(qkv):
     inputs = [x.requires_grad_() for x in qkv]
     with torch.autograd.detect_anomaly(check_nan=True):
         attention(*inputs, blind_mask()).sum().backward()
-    plain = (qkv[0] @ qkv[1].mT).masked_fill(~blind_mask(), -math.inf).softmax(dim=-1)
-    with (
-        pytest.raises(RuntimeError, match="SoftmaxBackward0' returned nan"),  # so the check can fail
-        torch.autograd.detect_anomaly(check_nan=True),
-    ):
-        plain.masked_fill(~blind_mask(), 0.0).sum().backward()
 
 
 def test_law_a_hook_can_observe_the_weights_and_no_module_stores_them(tokens, randomized):

@@ -77,7 +77,6 @@ def test_law_sinusoids_have_no_parameters_and_are_not_saved():
 
 
 def test_law_learned_positions_are_one_table_that_starts_at_the_embeddings_scale():
-    torch.manual_seed(0)
     positions = LearnedPositions(64, 1000)
     assert [parameter.shape for parameter in positions.parameters()] == [(1000, 64)]
     assert positions.table.std().item() == pytest.approx(64**-0.5, rel=0.03)

@@ -118,7 +118,6 @@ def test_law_dropout_is_applied_exactly_where_the_paper_applies_it(ids):
 
 
 def test_law_half_precision_and_autocast_stay_finite_under_masks(padded_ids):
-    torch.manual_seed(0)
     model = Transformer(SMALL)
     exact = model(*padded_ids)
     with torch.autocast("cpu", dtype=torch.bfloat16):

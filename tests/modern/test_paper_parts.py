@@ -16,7 +16,6 @@ OTHER |= {"d_k": 5, "d_v": 7, "attention_bias": True}
 @pytest.mark.parametrize("options", [{}, OTHER], ids=["defaults", "others"])
 def test_oracle_an_encoder_only_model_is_the_encoder_of_a_transformer(options):
     config = TransformerConfig(**SIZES, **options)
-    torch.manual_seed(0)
     model, single = Transformer(config).eval(), EncoderOnly(config).eval()
     assert list(differences(single.encoder, model.encoder)) == []
     single.load_state_dict(model.state_dict(), strict=False)
