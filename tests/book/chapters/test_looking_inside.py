@@ -1,17 +1,11 @@
-"""What is measured inside models: weights on a diagonal, losses, and patches."""
+"""What is measured inside models: weights on a diagonal, and patches."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from annotated_transformer.book.chapters.looking_inside.induction import (
-    TOKENS,
-    AttentionOnly,
-    continuation_loss,
-    diagonal_weight,
-    repetitions,
-)
+from annotated_transformer.book.chapters.looking_inside.induction import diagonal_weight
 from annotated_transformer.book.chapters.looking_inside.patching import (
     first_word_contrast,
     patched_outputs,
@@ -33,18 +27,6 @@ def test_oracle_the_weight_on_a_diagonal_is_a_sum_over_cells():
         ]
         wanted.append(sum(cells) / len(cells))
     assert diagonal_weight(weights, offset).tolist() == pytest.approx(wanted, abs=1e-6)
-
-
-def test_oracle_the_loss_counts_predictable_symbols_only():
-    model = AttentionOnly(num_layers=1).requires_grad_(False)
-    drawn = repetitions(7, [3, 6], torch.Generator().manual_seed(0))
-    log_probs = model(drawn.ids[:, :-1]).log_softmax(dim=-1)
-    losses = [
-        -log_probs[row, place - 1, drawn.ids[row, place]].item()
-        for row in range(7)
-        for place in range(int(drawn.period[row]), TOKENS)
-    ]
-    assert continuation_loss(model, drawn).item() == pytest.approx(sum(losses) / len(losses), abs=1e-6)
 
 
 CLEAN, OTHER = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[4, 8, 6, 7, 2]])
