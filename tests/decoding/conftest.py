@@ -1,7 +1,9 @@
-"""A scripted decoder, and a translator whose translations differ."""
+"""All targets with their probabilities, a scripted decoder, and a translator whose translations differ."""
 
 import dataclasses
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -10,7 +12,8 @@ from torch import Tensor
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 TEXTS = [
     "A man is sleeping in the park.",
@@ -19,6 +22,25 @@ TEXTS = [
     "Two dogs.",
     "Men are running, and dogs, too.",
 ]
+
+
+def all_targets(symbols: list[int], length: int) -> Iterator[list[int]]:
+    """Yield every target: those that end with EOS, and those truncated at `length`."""
+    others = [symbol for symbol in symbols if symbol != EOS_ID]
+    for n in range(length):
+        yield from ([*target, EOS_ID] for target in itertools.product(others, repeat=n))
+    yield from (list(target) for target in itertools.product(others, repeat=length))
+
+
+@torch.no_grad()
+def log_probs(model: Transformer, source: list[int], targets: list[list[int]]) -> torch.Tensor:
+    """Return the log-probability of each target, from one forward pass of the whole model."""
+    tgt = pad(targets)
+    read = torch.cat([torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]], dim=1)
+    scores = model.eval()(torch.tensor([source]).expand(len(tgt), -1), read)
+    scores[..., [PAD_ID, BOS_ID]] = -math.inf
+    each = scores.log_softmax(dim=-1).gather(2, tgt[:, :, None])[:, :, 0]
+    return each.masked_fill(tgt == PAD_ID, 0.0).sum(dim=1)
 
 
 class Scripted:

@@ -78,7 +78,7 @@ def copied() -> Callable[..., list[Pair]]:
         theirs.double()
         for parameter in theirs.parameters():
             parameter.zero_()
-        pairs = [pair for pair in parameter_pairs(ours, theirs) if pair[1][0] is not None]
+        pairs: list[Pair] = [pair for pair in parameter_pairs(ours, theirs) if pair[1][0] is not None]
         for their_parameter, our_parameters in pairs:
             their_parameter.copy_(torch.cat(our_parameters))
         assert sum(p.numel() for p in ours.parameters()) == sum(t.numel() for t, _ in pairs)
