@@ -80,9 +80,7 @@ def copy_pairs() -> Callable[..., list[Pair]]:
     def make(count: int, *, seed: int = 0) -> list[Pair]:
         rng = torch.Generator().manual_seed(seed)
         lengths = torch.randint(1, 8, (count,), generator=rng).tolist()
-        words = [
-            torch.randint(4, TRAINED.vocab_size, (length,), generator=rng).tolist() for length in lengths
-        ]
+        words = [torch.randint(4, TRAINED.vocab_size, (n,), generator=rng).tolist() for n in lengths]
         return [([*ids, EOS_ID], [BOS_ID, *ids, EOS_ID]) for ids in words]
 
     return make

@@ -1,6 +1,6 @@
 """Models and attentions that are not in the package, as a user may write them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -135,6 +135,4 @@ def classes(count: int, *, seed: int = 0) -> list[Pair]:
 
 def make(kind: type[Stack], seed: int = 0, **changes: object) -> Stack:
     torch.manual_seed(seed)
-    names = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "dropout")
-    shape = {name: getattr(SHAPE, name) for name in names}
-    return kind(kind.config_type(**{**shape, **changes}))
+    return kind(kind.config_type(**{**asdict(SHAPE), **changes}))

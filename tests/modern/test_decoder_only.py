@@ -77,21 +77,16 @@ def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
 
 
 @pytest.mark.message
-def test_message_a_decoder_only_model_reads_one_text():
-    sentence = (
-        r"^the batch has sources of 2 tokens, and a decoder-only model reads one text; give .* of the t"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        new(DecoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 2])]), smoothing=0.0)
-
-
-@pytest.mark.message
-def test_message_an_encoder_only_model_needs_a_label_for_each_token():
-    sentence = (
-        r"^the batch has tokens of shape \(1, 2\) and labels of \(1, 3\); give as many labels as tokens, a"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        new(EncoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 7, 8])]), smoothing=0.0)
+@pytest.mark.parametrize(
+    ("kind", "pair", "sentence"),
+    [
+        (DecoderOnly, ([5, 2], [1, 6, 2]), "sources of 2 tokens, and a decoder-only model reads one text"),
+        (EncoderOnly, ([5, 2], [1, 6, 7, 8]), r"tokens of shape \(1, 2\) and labels of \(1, 3\); give as"),
+    ],
+)
+def test_message_a_batch_of_another_kind(kind, pair, sentence):
+    with pytest.raises(ValueError, match=f"^the batch has {sentence}"):
+        new(kind, PaperParts).loss(batch([pair]), smoothing=0.0)
 
 
 @pytest.mark.message

@@ -39,7 +39,6 @@ def test_law_patches_are_read_row_by_row():
 
 
 def test_law_only_positions_tell_where_a_patch_is():
-    torch.manual_seed(0)
     images = torch.randn(BATCH, 1, 8, 8)
     swapped = images.roll(4, dims=2)  # the upper patches below the lower ones
     options = {"patch_size": 4, "channels": 1, "num_classes": 5}
