@@ -1,4 +1,4 @@
-"""Helpers of the quality benchmarks: parts of corpora, records of training runs, scores of their models."""
+"""What the benchmarks of quality share: records of training runs, and scores of their models."""
 
 import dataclasses
 import json
@@ -6,16 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer import Corpus, Translator
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 from annotated_transformer.checkpointing.training_state_file import read_progress
-from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.evaluation.bleu import BleuScore
-from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.evaluation import BleuScore
 from annotated_transformer.text.sentence_pairs import SentencePair
-from annotated_transformer.training.recipe import Recipe
+from annotated_transformer.training import Recipe
 
 Measure = Callable[[list[str], list[str]], BleuScore]  # takes translations and references
+
+
+def sides(pairs: list[SentencePair]) -> tuple[list[str], list[str]]:
+    """Return the sources and the targets of pairs."""
+    return [source for source, _ in pairs], [target for _, target in pairs]
 
 
 def first_pairs(corpus: Corpus, pairs: dict[str, int]) -> Corpus:
@@ -55,7 +59,7 @@ def beam_scores(
     """Return the `score` of each measure and split for beams of 1 and 5; print each one when computed."""
     scores: dict[str, dict[str, dict[str, object]]] = {name: {} for name in measures}
     for split, pairs in splits.items():
-        texts, references = map(list, zip(*pairs, strict=True))
+        texts, references = sides(pairs)
         for beam_size in (1, 5):
             translations = translator.translate(texts, beam_size=beam_size, split=False, **options)
             for name, measure in measures.items():
