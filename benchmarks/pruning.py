@@ -62,7 +62,7 @@ def end_weights(translator: Translator, batches: list[Batch]) -> dict[Kind, Tens
 
 
 def measure(translator: Translator, held_out: list[SentencePair], test: list[SentencePair]) -> dict[str, Any]:
-    """Return what the result file has for one model."""
+    """Return the results of one model."""
     model = translator.model
     batches, even, odd = (
         make_batches(encode_pairs(translator.tokenizer, held_out[part]), batch_tokens=4096)
