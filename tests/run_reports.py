@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors.torch import save
 
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training import EpochMetrics
 
 REPORTS = [
     EpochMetrics(

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import torch
 
+from annotated_transformer import TINY, Corpus
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.config import TINY
-from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.published_corpora import TATOEBA
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training import Recipe, TrainingConfig

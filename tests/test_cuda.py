@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from annotated_transformer import TrainingConfig, Translator
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding import beam_search
 from annotated_transformer.model.plain import NotPlain
-from annotated_transformer.text.batching import make_batches, pad
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.text import make_batches, pad
+from annotated_transformer.training import train_from_recipe
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.trainer import training_loss
 from tests.torchrun import torchrun
 from tests.toy_recipe import RECIPE, corpus, for_steps, weights

@@ -6,11 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer import registry
-from annotated_transformer.config import Attention, TransformerConfig
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.registry import BUILT_IN, code_name, register_attention, registered_attentions
+from annotated_transformer import Transformer, TransformerConfig, register_attention, registry
+from annotated_transformer.config import Attention
+from annotated_transformer.model import MultiHeadAttention
+from annotated_transformer.registry import BUILT_IN, code_name, registered_attentions
 from tests.own_models import GroupedQueryAttention, RelativeAttention, grouped, relative
 
 SHAPE = {"vocab_size": 17, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer import Translator
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding import KeyValueCache, NoCache
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from benchmarks.model_card import model_card
 from benchmarks.shipped_model import describe_file

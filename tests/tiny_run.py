@@ -8,12 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer import TrainingConfig, Transformer, train
 from annotated_transformer.text.batching import Pair
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import EpochMetrics
-from annotated_transformer.training.trainer import train
+from annotated_transformer.training import EpochMetrics, RunDirectory
 
 STEPS = 17  # the 23 pairs make 4 batches: four full epochs and a partial one
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
