@@ -24,14 +24,14 @@ def test_law_a_transformer_has_a_registered_attention_in_the_places_that_it_is_m
     register_attention("relative")(relative)
     register_attention("grouped")(grouped)
     model = Transformer(TransformerConfig(**SHAPE, attention="relative"))
-    for layer in model.decoder.layers:
+    for layer in (*model.encoder.layers, *model.decoder.layers):
         assert type(layer.self_attention.attention) is RelativeAttention
-        assert type(layer.cross_attention.attention) is not RelativeAttention
-    for layer in model.encoder.layers:
-        assert type(layer.self_attention.attention) is RelativeAttention
-    model = Transformer(TransformerConfig(**SHAPE, attention="grouped"))
-    found = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
-    assert [type(module) for module in found] == [GroupedQueryAttention] * 6
+    assert all(
+        type(layer.cross_attention.attention) is not RelativeAttention for layer in model.decoder.layers
+    )
+    modules = Transformer(TransformerConfig(**SHAPE, attention="grouped")).modules()
+    kinds = [type(module) for module in modules if isinstance(module, MultiHeadAttention)]
+    assert kinds == [GroupedQueryAttention] * 6
 
 
 def test_law_each_attention_is_made_for_its_place():
