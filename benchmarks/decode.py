@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -53,8 +54,7 @@ class Work:
         number, vocab_size = self.batch_size * self.batches, self.shape.vocab_size
         pairs = multi30k_like(number, vocab_size=vocab_size, longest=self.steps, seed=self.seed)
         src = [src for src, _ in pairs]
-        rows = range(0, len(src), self.batch_size)
-        return [pad(src[i : i + self.batch_size]) for i in rows]
+        return [pad(src[i : i + self.batch_size]) for i in range(0, number, self.batch_size)]
 
 
 def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
@@ -64,11 +64,7 @@ def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
 
     def do_round() -> int:
         for src in batches:
-            target = decode(src)
-            if target.shape != (len(src), work.steps):
-                raise RuntimeError(
-                    f"decoded shape {tuple(target.shape)}, expected ({len(src)}, {work.steps})"
-                )
+            assert decode(src).shape == (len(src), work.steps)
         return work.batches * work.batch_size
 
     return do_round
@@ -87,22 +83,12 @@ def ours(work: Work, decoder: MakeDecoder | None = None, *, dtype: str = "float3
     return lambda src: generate(model, src, choose, decoder)
 
 
-class Forced:
-    """CTranslate2's translator, which generates `steps` tokens."""
-
-    def __init__(self, translator: Any, steps: int) -> None:
-        self.translator, self.steps = translator, steps
-
-    def translate_batch(self, sources: list[list[str]], **options: Any) -> Any:
-        """Return the results of the search."""
-        return self.translator.translate_batch(sources, min_decoding_length=self.steps, **options)
-
-
 def ctranslate2(work: Work, dtype: str) -> Decode:
     """Return what a `Translator` with CTranslate2 as its engine searches by: our model, in C++."""
     config = dataclasses.replace(work.shape, max_length=work.steps)
     engine = CTranslate2Engine.from_model(Transformer(config).eval(), dtype=dtype)
-    engine.translator = Forced(engine.translator, work.steps)
+    forced = partial(engine.translator.translate_batch, min_decoding_length=work.steps)
+    engine.translator = SimpleNamespace(translate_batch=forced)
     return lambda src: engine_search(engine, config, src, beam_size=1).ids
 
 

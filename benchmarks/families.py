@@ -98,7 +98,13 @@ def describe(family: str) -> dict[str, Any]:
         "norm_of_queries": any("q_norm" in name for name in parameters),
         "positions": positions_of(model),
         "gated": any("gate_proj" in name or "gate_up_proj" in name for name in parameters),
-        "biases": sorted({_part(name) for name in parameters if name.endswith("bias")}),
+        "biases": sorted(
+            {
+                "queries, keys, values" if re.search("[qkv]_proj", name) else "others"
+                for name in parameters
+                if name.endswith("bias")
+            }
+        ),
         "layers": next(getattr(config, name) for name in LAYERS if hasattr(config, name)),
         "heads": heads,
         "d_k": getattr(config, "head_dim", None),
@@ -109,15 +115,6 @@ def describe(family: str) -> dict[str, Any]:
         "experts": experts,
         "active": getattr(config, "num_experts_per_tok", None) if experts else None,
     }
-
-
-def _part(name: str) -> str:
-    """Return the kind of part that a bias belongs to."""
-    if NORM.search(name):
-        return "norms"
-    if re.search(r"attn|attention", name):
-        return "attention output" if re.search(r"o_proj|c_proj|dense", name) else "queries, keys, values"
-    return "feed-forward"
 
 
 def _share(kinds: list[str] | None) -> str | None:

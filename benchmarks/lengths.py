@@ -77,26 +77,17 @@ def prepare_loop(way: str, words: int) -> Round:
     return repeated(lambda: compute(x), max(1, calls(words)), words)
 
 
-def dot_product_lookup() -> LearnedLookup:
-    """Return a lookup with dot products."""
-    return LearnedLookup(LOOP_WIDTH, LOOP_WIDTH, d_k=LOOP_WIDTH, d_v=LOOP_WIDTH)
-
-
-def additive_lookup() -> LearnedLookup:
-    """Return a lookup with additive scores, which have the two matrices for queries and keys in them."""
-    lookup = dot_product_lookup()
-    lookup.attention = AdditiveAttention(LOOP_WIDTH, LOOP_WIDTH, LOOP_WIDTH)
-    lookup.to_query = lookup.to_key = nn.Identity()  # type: ignore[assignment]
-    return lookup
-
-
-SCORES = {"ours, dot product": dot_product_lookup, "additive score": additive_lookup}
+SCORES = ("ours, dot product", "additive score")
 
 
 def prepare_lookup(score: str, words: int) -> Round:
     """Return a round that looks up each word of a sentence in the sentence."""
     torch.manual_seed(0)
-    lookup = SCORES[score]().requires_grad_(False)
+    lookup = LearnedLookup(LOOP_WIDTH, LOOP_WIDTH, d_k=LOOP_WIDTH, d_v=LOOP_WIDTH)
+    if score == "additive score":  # which has the two matrices for queries and keys in it
+        lookup.attention = AdditiveAttention(LOOP_WIDTH, LOOP_WIDTH, LOOP_WIDTH)
+        lookup.to_query = lookup.to_key = nn.Identity()  # type: ignore[assignment]
+    lookup.requires_grad_(False)
     x = torch.randn(1, words, LOOP_WIDTH)
     return repeated(lambda: lookup(x, x), max(1, LOOKUPS // words), words)
 
