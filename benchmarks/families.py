@@ -129,8 +129,6 @@ def main() -> None:
     """Look at all families, and write the result."""
     begin(__doc__)
     rows = {title: {"class": family, **describe(family)} for family, title in FAMILIES.items()}
-    for title, row in rows.items():
-        print(title, row)
     write_result("families", {"rows": rows})
 
 

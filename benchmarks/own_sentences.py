@@ -22,14 +22,13 @@ from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.evaluation import sacrebleu_13a
 from annotated_transformer.training import Recipe, train_from_recipe
 from benchmarks import record
-from benchmarks.quality import beam_scores, describe_training, first_pairs
+from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import begin, describe_code, write_result
 
 TEXTS = 1000  # test sentences
 SHAPE = dataclasses.replace(TINY, vocab_size=2000, norm="pre", dropout=0.3)
 SMALL, POST = dataclasses.replace(SHAPE, vocab_size=1000), dataclasses.replace(SHAPE, norm="post")
 LARGE = dataclasses.replace(SHAPE, vocab_size=4000)
-FINE_TUNED = "_fine_tuned"
 CASES = {  # corpus, pairs, and what is special; updates, and shape (None: that of the shipped model)
     "tatoeba_1000": (500, SMALL),
     "tatoeba_5000": (1_000, SHAPE),
@@ -43,19 +42,14 @@ CASES = {  # corpus, pairs, and what is special; updates, and shape (None: that 
 }
 
 
-def recipe_of(name: str) -> Recipe:
+def recipe_of(name: str, shipped: Translator) -> Recipe:
     """Return the recipe that the `train` command uses with these options and `--average 5`."""
     steps, shape = CASES[name]
     max_lr = 3e-3
     if shape is None:
-        shape, max_lr = dataclasses.replace(shipped().model.config, dropout=0.3), 1e-3
+        shape, max_lr = dataclasses.replace(shipped.model.config, dropout=0.3), 1e-3
     training = TrainingConfig(steps=steps, batch_tokens=2048, warmup_steps=200, max_lr=max_lr, fast=True)
     return Recipe(shape=shape, training=training, average=5)
-
-
-def shipped() -> Translator:
-    """Return the model to fine-tune."""
-    return Translator.from_pretrained("en-de")
 
 
 def main() -> None:
@@ -63,6 +57,7 @@ def main() -> None:
     options = begin(__doc__, "data", "out")
     done = (record.RESULTS / "own_sentences.json").exists()
     results: dict[str, Any] = read_result("own_sentences") if done else {}
+    shipped = Translator.from_pretrained("en-de")
     corpora = {name: load_corpus(name, folder=options.data) for name in ("tatoeba", "multi30k")}
     tests = {
         "tatoeba": {"test": corpora["tatoeba"].splits["test"][:TEXTS]},
@@ -70,8 +65,11 @@ def main() -> None:
     }
     for name in [name for name in CASES if name not in results]:
         corpus_name, pairs, *_ = name.split("_")
-        corpus, folder = first_pairs(corpora[corpus_name], {"train": int(pairs)}), options.out / name
-        recipe, start = recipe_of(name), pretrained_folder("en-de") if name.endswith(FINE_TUNED) else None
+        whole, folder = corpora[corpus_name].splits, options.out / name
+        first = whole | {"train": whole["train"][: int(pairs)]}
+        corpus = dataclasses.replace(corpora[corpus_name], splits=first)
+        recipe = recipe_of(name, shipped)
+        start = None if CASES[name][1] else pretrained_folder("en-de")
         begun = time.process_time()
         train_from_recipe(recipe, corpus, folder, seed=0, start=start, log=partial(print, name))
         minutes = round((time.process_time() - begun) / 60, 1)
@@ -81,7 +79,7 @@ def main() -> None:
         results[name] = {**describe_code(), "training": training, "scores": scores["cased 13a"]}
         write_result("own_sentences", results)
     if UNTOUCHED not in results:
-        untouched = beam_scores(shipped(), tests["multi30k"], {"cased 13a": sacrebleu_13a})
+        untouched = beam_scores(shipped, tests["multi30k"], {"cased 13a": sacrebleu_13a})
         results[UNTOUCHED] = {**describe_code(), "scores": untouched["cased 13a"]}
         write_result("own_sentences", results)
 

@@ -98,10 +98,10 @@ def measure(translator: Translator, held_out: list[SentencePair], test: list[Sen
         drawn = torch.randperm(len(heads), generator=torch.Generator().manual_seed(seed))
         orders[f"random, seed {seed}"] = drawn.tolist()
     counts = range(0, len(heads) + 1, STEP)
-    pruned: dict[str, list[float]] = {}
-    for name, order in orders.items():
-        pruned[name] = [bleu(translator, test, [heads[i] for i in order[:count]])["all"] for count in counts]
-        print(name, pruned[name], flush=True)
+    pruned = {
+        name: [bleu(translator, test, [heads[i] for i in order[:count]])["all"] for count in counts]
+        for name, order in orders.items()
+    }
     return {
         "pairs": {"val": len(held_out), "test": len(test)},
         "whole": whole,

@@ -98,16 +98,12 @@ def describe_machine() -> dict[str, object]:
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "torch": torch.__version__,
         "threads": torch.get_num_threads(),
     }
 
 
 def describe_processor() -> dict[str, object]:
-    """Return the processor's name, family, and model; virtual machines often hide all but the numbers.
-
-    Family and model are available only on Linux on x86; elsewhere they are None.
-    """
+    """Return the processor's name, family, and model; the last two are None but on Linux on x86."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}

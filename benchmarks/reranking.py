@@ -74,7 +74,6 @@ def main() -> None:
     options = begin(__doc__, "data")
     pairs = load_corpus("tatoeba", folder=options.data).splits["test"][:SENTENCES]
     results = measure(Translator.from_pretrained("en-de"), Translator.from_pretrained("de-en"), pairs)
-    print(results)
     write_result("reranking", results)
 
 

@@ -24,7 +24,6 @@ from benchmarks.record import begin, write_result
 SAMPLES = 1000
 LENGTHS = ((1, 4), (5, 8), (9, 12), (13, 10_000))  # words of the source
 BEAMS = (1, 5)
-
 Scores = dict[str, dict[str, float | None]]  # by metric
 
 

@@ -25,7 +25,7 @@ from annotated_transformer.evaluation import sacrebleu_13a
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training import Recipe, train_from_recipe
 from benchmarks.model_card import write_card
-from benchmarks.quality import beam_scores, describe_training, score, sides
+from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import begin, with_origin, write_result
 
 SHAPE = dataclasses.replace(TINY, vocab_size=6000, d_model=160, d_ff=512, num_heads=5, dropout=0.1)
@@ -100,13 +100,11 @@ def describe(corpus: Corpus) -> dict[str, object]:
 def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
     """Return the BLEU on each held-out split, and on test sentences joined into longer texts."""
     held_out = {split: corpus.splits[split] for split in ("val", "test")}
-    (scores,) = beam_scores(translator, held_out, {"cased 13a": sacrebleu_13a}).values()
-    joined = {}
-    for number in (2, 4):
-        texts, references = sides(join(held_out["test"], number))
-        translations = translator.translate(texts, beam_size=5, split=False)
-        joined[str(number)] = score(translations, references, sacrebleu_13a)
-    return {"scores": scores, "joined": joined}
+    joined = {str(number): join(held_out["test"], number) for number in (2, 4)}
+    scores, of_joined = (
+        beam_scores(translator, splits, {"13a": sacrebleu_13a})["13a"] for splits in (held_out, joined)
+    )
+    return {"scores": scores, "joined": {number: of_joined[f"{number}, beam 5"] for number in joined}}
 
 
 def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:

@@ -40,8 +40,7 @@ def learned(way: str, pairs: list[SentencePair], *, seed: int) -> Translator:
     """Train in one of the three ways."""
     torch.manual_seed(seed)
     model, tokenizer, training = begun(way, pairs)
-    order = torch.Generator().manual_seed(seed)
-    train(model, encode_pairs(tokenizer, pairs), training, generator=order)
+    train(model, encode_pairs(tokenizer, pairs), training, generator=torch.Generator().manual_seed(seed))
     return Translator(model, tokenizer)
 
 
