@@ -19,20 +19,18 @@ Row = Correction | Statement
 
 
 def anchors(notebook: str, source: str) -> set[str]:
-    cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
-        for cell in cells
+        for cell in json.loads(notebook)["cells"]
         for output in cell.get("outputs", [])
         for text in output.get("data", {}).values()
         if isinstance(text, str | list)
     )
-    found = set(re.findall(r'id="(figure-[a-z0-9-]+)"', printed))
+    figures = re.findall(r'id="(figure-[a-z0-9-]+)"', printed)
     options = re.findall(r"^:claims: \[(.*)\]$", source, re.MULTILINE)
-    found |= {f"claim-{name}" for option in options for name in option.split(", ")}
-    for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
-        found |= set(re.findall(pattern, source, re.MULTILINE))
-    return found
+    claims = [f"claim-{name}" for option in options for name in option.split(", ")]
+    labels = r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"
+    return {*figures, *claims}.union(*(re.findall(label, source, re.MULTILINE) for label in labels))
 
 
 def asked(source: str) -> list[str]:
@@ -51,13 +49,13 @@ OFFERED = {
 
 def faults(row: Row) -> list[str]:
     """Return the errors in a row's links."""
-    found = []
+    errors = []
     for target in row.shown:
         if target.chapter not in CHAPTERS:
-            found.append(f"there is no chapter {target.chapter}")
+            errors.append(f"there is no chapter {target.chapter}")
         elif target.anchor not in OFFERED[target.chapter]:
-            found.append(f"chapter {target.chapter} has no {target.anchor}")
-    return found or ["shown nowhere"] * (not row.shown)
+            errors.append(f"chapter {target.chapter} has no {target.anchor}")
+    return errors or ["shown nowhere"] * (not row.shown)
 
 
 def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:

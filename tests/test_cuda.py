@@ -122,7 +122,7 @@ def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
 
 @pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_law_commands_use_the_gpu_and_log_it(device: str, capsys: pytest.CaptureFixture[str]):
-    options = {"cuda": [], "cpu": ["--device", "cpu"]}[device]
+    options = ["--device", "cpu"] if device == "cpu" else []
     name = f"cuda:0 ({torch.cuda.get_device_name(0)})" if device == "cuda" else "cpu"
     assert command_line.main(["translate", *options, "The weather is nice today."]) == 0
     out, err = capsys.readouterr()
