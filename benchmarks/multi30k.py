@@ -140,7 +140,7 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
     recase = Recaser((target for _, target in plain.splits["train"]), "de")
     measures = {
         "multi30k": multi30k_bleu_of_prepared,
-        "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
+        "cased 13a": lambda texts, references: sacrebleu_13a([*map(recase, texts)], references),
     }
     held_out = {  # lowercased, tokenized sources and original references
         split: [(moses_lowercase(source, "en"), target) for source, target in plain.splits[split]]

@@ -55,8 +55,8 @@ def recipe_of(name: str, shipped: Translator) -> Recipe:
 def main() -> None:
     """Train, score, and write the result."""
     options = begin(__doc__, "data", "out")
-    done = (record.RESULTS / "own_sentences.json").exists()
-    results: dict[str, Any] = read_result("own_sentences") if done else {}
+    exists = (record.RESULTS / "own_sentences.json").exists()
+    results: dict[str, Any] = read_result("own_sentences") if exists else {}
     shipped = Translator.from_pretrained("en-de")
     corpora = {name: load_corpus(name, folder=options.data) for name in ("tatoeba", "multi30k")}
     tests = {

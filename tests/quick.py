@@ -27,13 +27,13 @@ def test_files(paths: Iterable[str]) -> set[Path]:
         if path.suffix == ".py" and path.parts[0] in ("annotated_transformer", "builder", "tests"):
             places = [place for place in path.with_suffix("").parts if place != "annotated_transformer"]
             folder, name = ROOT.joinpath("tests", *places[:-1]), places[-1]
-            found = {*folder.glob(f"test_{name}.py"), *folder.glob(f"test_{name}_*.py")}
-            found |= {*folder.parent.glob(f"test_{folder.name}.py")}
+            tests_of_path = {*folder.glob(f"test_{name}.py"), *folder.glob(f"test_{name}_*.py")}
+            tests_of_path |= {*folder.parent.glob(f"test_{folder.name}.py")}
             if path.parts[0] == "tests":
-                found = {ROOT / path} & {*ROOT.glob("tests/**/test_*.py")}
-            elif not found:
+                tests_of_path = {ROOT / path} & {*ROOT.glob("tests/**/test_*.py")}
+            elif not tests_of_path:
                 print(f"{path}: no test file has its name, so only `make test` tests it", file=sys.stderr)
-            files |= found
+            files |= tests_of_path
     return {file.relative_to(ROOT) for file in files}
 
 

@@ -23,9 +23,9 @@ def listed_names(part: str) -> set[str]:
 
 def run(program: str, *without: str) -> str:
     blocked = f"import sys\nsys.modules.update(dict.fromkeys({without}))\n"
-    done = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -87,8 +87,8 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
 def test_law_each_public_name_exists_and_is_listed():
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
-        found = getattr(annotated_transformer, name)
-        assert getattr(found, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
+        value = getattr(annotated_transformer, name)
+        assert getattr(value, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
 
 
 IMPORTS = f"""
@@ -110,4 +110,4 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     assert parts == {*PARTS, "extras", "lazy_names"}
     assert module - parts == {"model.attention", "model.checks"}
     assert "decoding.translator" in name
-    assert not {found for found in name if found.startswith(("training.", "plotting.", "book"))}
+    assert not {module for module in name if module.startswith(("training.", "plotting.", "book"))}

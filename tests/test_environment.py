@@ -67,5 +67,5 @@ def test_law_the_environment_holds_the_pinned_versions():
 
 
 def test_law_shapes_are_checked_only_when_requested(request: pytest.FixtureRequest):
-    asked = request.config.getoption("jaxtyping_packages", None)
-    assert hasattr(causal_mask, "__wrapped__") is bool(asked)
+    requested = request.config.getoption("jaxtyping_packages", None)
+    assert hasattr(causal_mask, "__wrapped__") is bool(requested)

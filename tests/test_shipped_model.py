@@ -42,16 +42,16 @@ def test_law_float16_gives_the_translations_of_float32(folder: Path, results: di
     model, tokenizer = checkpoint.load(folder)
     texts = list(results["examples"])
     expected = Translator(model, tokenizer).explain(texts)
-    found = Translator(model.half(), tokenizer, decoder=decoder).explain(texts)
-    assert [each.text for each in found] == [each.text for each in expected]
-    for one, other in zip(found, expected, strict=True):
+    translations = Translator(model.half(), tokenizer, decoder=decoder).explain(texts)
+    assert [each.text for each in translations] == [each.text for each in expected]
+    for one, other in zip(translations, expected, strict=True):
         assert one.log_prob == pytest.approx(other.log_prob, abs=0.02)
 
 
 def test_law_translations_equal_those_in_the_committed_results(folder: Path, results: dict):
     translator = Translator.from_folder(folder)
-    for found in (results["examples"], results["beyond"]):
-        assert translator.translate(list(found), split=False) == list(found.values())
+    for expected in (results["examples"], results["beyond"]):
+        assert translator.translate(list(expected), split=False) == list(expected.values())
 
 
 def test_law_the_tokenizer_cleans_its_input(folder: Path):

@@ -60,5 +60,5 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 def lines(folder: Path) -> list[dict[str, object]]:
     """Return the logged metrics without the throughput."""
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in found]
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in rows]
