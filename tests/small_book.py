@@ -81,8 +81,6 @@ def render(folder: Path) -> tuple[dict[str, str], str]:
     try:
         app.build()
         files = app.outdir.rglob("*.html")
-        return {
-            str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in files
-        }, app.warning.getvalue()
+        return {str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in files}, app.warning.getvalue()
     finally:
         app.cleanup()
