@@ -53,6 +53,10 @@ RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
             "TINY": SMALL, "BASE": SMALL,
         },
     ),
+    "recall": ("", lambda m: {"MEASURED": (2,), "CASES": m.CASES[-1:], **SEEDS}),
+    "copying": ("", lambda m: {"CASES": [(*case[:2], 8, (2,)) for case in m.CASES[::3]], **SEEDS}),
+    "scaling": ("--updates 2", lambda m: {"WIDTHS": (8,), "RATES": (0.01,), "HELD_OUT": 19, **SEEDS}),
+    "modern_stacks": ("--updates 1", lambda m: {"RATES": (0.01,), "PAIRS": 300, **SEEDS}),
     "startup": ("", lambda m: {"ROUNDS": 1}),
     "families": ("", lambda m: {"FAMILIES": {"GPT2": "GPT-2", "DeepseekV3": "DeepSeek-V3"}}),
     "spanish": (
@@ -64,6 +68,10 @@ RUNS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "scores": ("--data DIR", lambda m: {"SAMPLES": 5}),
     "pruning": ("--data DIR", lambda m: {"PAIRS": 2, "STEP": 30, **SEEDS}),
     "batches": ("--data DIR", lambda m: {"VOCABULARY": 301, "SHARE": 0.05, **SEEDS}),
+    "collapse": (
+        "--data DIR --out OUT",
+        lambda m: {"DEFAULT_SHAPE": SMALL, "PAIRS": (19,), "STEPS": {2: 2}, "VALIDATION": 3, **SEEDS},
+    ),
     "own_sentences": (
         "--data DIR --out OUT",
         lambda m: {"CASES": {"multi30k_19": (2, SMALL)}, "TEXTS": 2},

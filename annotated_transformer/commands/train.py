@@ -51,7 +51,7 @@ DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
 DEFAULT_TRAINING = {  # where it differs from the paper's
     "steps": None,  # the user gives a limit
     "batch_tokens": 2048,
-    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `book/results/collapse.json`
+    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
     "max_lr": 3e-3,
 }
 GROUPS = (
