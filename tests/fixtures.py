@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair
+from annotated_transformer import TrainingConfig, Transformer, TransformerConfig
+from annotated_transformer.text import Batch
+from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.loss import batch_loss
 from annotated_transformer.training.trainer import training_loss

@@ -19,20 +19,18 @@ Row = Correction | Statement
 
 
 def anchors(notebook: str, source: str) -> set[str]:
-    cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
-        for cell in cells
+        for cell in json.loads(notebook)["cells"]
         for output in cell.get("outputs", [])
         for text in output.get("data", {}).values()
         if isinstance(text, str | list)
     )
-    found = set(re.findall(r'id="(figure-[a-z0-9-]+)"', printed))
+    figures = re.findall(r'id="(figure-[a-z0-9-]+)"', printed)
     options = re.findall(r"^:claims: \[(.*)\]$", source, re.MULTILINE)
-    found |= {f"claim-{name}" for option in options for name in option.split(", ")}
-    for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
-        found |= set(re.findall(pattern, source, re.MULTILINE))
-    return found
+    claims = [f"claim-{name}" for option in options for name in option.split(", ")]
+    labels = r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"
+    return {*figures, *claims}.union(*(re.findall(label, source, re.MULTILINE) for label in labels))
 
 
 def asked(source: str) -> list[str]:
@@ -51,19 +49,19 @@ OFFERED = {
 
 def faults(row: Row) -> list[str]:
     """Return the errors in a row's links."""
-    found = []
+    errors = []
     for target in row.shown:
         if target.chapter not in CHAPTERS:
-            found.append(f"there is no chapter {target.chapter}")
+            errors.append(f"there is no chapter {target.chapter}")
         elif target.anchor not in OFFERED[target.chapter]:
-            found.append(f"chapter {target.chapter} has no {target.anchor}")
-    return found or ["shown nowhere"] * (not row.shown)
+            errors.append(f"chapter {target.chapter} has no {target.anchor}")
+    return errors or ["shown nowhere"] * (not row.shown)
 
 
 def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:
     """Return each run of `words` consecutive words; formulas do not count: there is one way to write them."""
-    said = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
-    return {tuple(said[i : i + words]) for i in range(len(said) - words + 1)}
+    all_words = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
+    return {tuple(all_words[i : i + words]) for i in range(len(all_words) - words + 1)}
 
 
 def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
@@ -71,18 +69,18 @@ def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
     lines = BeautifulSoup(page, "html.parser").select("article tbody tr, body > table tbody tr")
     if len(lines) != len(rows):
         return [f"{len(lines)} rows instead of {len(rows)}"]
-    found = []
+    errors = []
     for row, line in zip(rows, lines, strict=True):
         order = [target.chapter for target in row.shown]  # grouped by chapter, in order of first mention
-        wanted = sorted(row.shown, key=lambda target: order.index(target.chapter))
+        targets = sorted(row.shown, key=lambda target: order.index(target.chapter))
         links = [str(link["href"]) for link in line.select("td:last-child a[href]")]
-        if len(links) != len(wanted):
-            found.append(f"{row}: {len(links)} links instead of {len(wanted)}")
-        for target, link in zip(wanted, links, strict=False):
+        if len(links) != len(targets):
+            errors.append(f"{row}: {len(links)} links instead of {len(targets)}")
+        for target, link in zip(targets, links, strict=False):
             name, _, anchor = link.partition("#")
             page = f"../{page_of(ROOT, CHAPTERS[target.chapter].name, target.anchor)}.html"
             if name != page.replace("../chapters/", "") or not anchor:
-                found.append(f"{link} leads to another page than {target}")
+                errors.append(f"{link} leads to another page than {target}")
             elif f'id="{anchor}"' not in (folder / name).read_text("utf-8"):
-                found.append(f"{link} leads to nothing")
-    return found
+                errors.append(f"{link} leads to nothing")
+    return errors

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 import torch
 
+from annotated_transformer import BASE, BIG, TrainingConfig, Transformer, TransformerConfig
 from annotated_transformer.book.chapters.transformer.parameter_count import parameter_counts
-from annotated_transformer.config import BASE, BIG, TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.config import TrainingConfig
 
 # Table 3 of the paper: the changes in a row, the millions of parameters it prints, and the millions that the
 # formulas of section 3 give at V = 37,000. Heads and dropout change no count.

@@ -12,10 +12,8 @@ import torch
 from annotated_transformer import Tokenizer, TrainingConfig, Transformer, TransformerConfig, Translator
 from annotated_transformer.decoding import TopK, beam_search, greedy_search, sample
 from annotated_transformer.modern.alibi import alibi_slopes
-from annotated_transformer.text.batching import make_batches
-from annotated_transformer.text.pair_files import Table
-from annotated_transformer.training import train
-from annotated_transformer.training.config import Recipe
+from annotated_transformer.text import Table, make_batches
+from annotated_transformer.training import Recipe, train
 
 SIZES = {"vocab_size": 262, "d_model": 8, "num_heads": 2, "d_ff": 7, "num_layers": 1, "max_length": 13}
 

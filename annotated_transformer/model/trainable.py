@@ -78,7 +78,11 @@ class DecodeAgain:
         check_step(
             tokens, len(self.ids), self.ids.size(1), self.model.config.max_length
         )
-        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
+        return self.read(tokens[:, None])
+
+    def read(self, ids: Int[Tensor, "rows tokens"]) -> Float[Tensor, "rows vocab"]:
+        """Append several tokens to each target, and return the logits of the next token."""
+        self.ids = torch.cat([self.ids, ids], dim=1)
         logits: Tensor = self.model(self.ids)
         return logits[:, -1]
 

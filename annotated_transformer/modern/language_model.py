@@ -10,7 +10,6 @@ from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, grow_targets, refuse_nan
-from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
@@ -64,7 +63,7 @@ def continue_text(
 
     limit = torch.full(prompt.shape[:1], int(extra_tokens), device=prompt.device)
     with evaluating(model):
-        texts = DecoderOnlyCache(model, len(prompt))
+        texts, prompt = model.start(prompt)
         if prompt.size(1) > 1:
             texts.read(prompt[:, :-1])
         added = grow_targets(texts, prompt[:, -1:], limit, choose, config)
