@@ -114,16 +114,17 @@ class RunDirectory:
                 error.errno, f"cannot write to {self.folder} ({error.strerror}); give another folder"
             ) from error
 
-    def resume(self, first: SavedState, settings: Mapping[str, object]) -> SavedState | None:
+    def resume(self, first: SavedState, settings: Mapping[str, object], code: str) -> SavedState | None:
         """Return the last saved state, if there is one; otherwise save `first`, and return `None`.
 
-        `settings` become part of the identity. From now on, a model in the folder belongs to this run.
+        `settings` become part of the identity, and `code` is a digest of the source: if the saved state has
+        another one, there is a warning. From now on, a model in the folder belongs to this run.
 
         Raises:
             ValueError: If the saved state is damaged or belongs to another training run, or if the folder
                 holds a model that this training run did not write.
         """
-        self.identity = {**self.identity, **settings}
+        self.identity, self.code = {**self.identity, **settings}, code
         saved = from_rank_0(self._find_or_save, first)
         self.progress, self._saved = (saved or first).progress, time.monotonic()
         return saved
@@ -138,9 +139,9 @@ class RunDirectory:
                 f"away, or give another folder"
             )
         exists = (self.folder / STATE_FILE).exists()
-        saved = load_state(self.folder, self.identity, first.code) if exists else None
+        saved = load_state(self.folder, self.identity, self.code) if exists else None
         if saved is None:
-            save_state(self.folder, first, self.identity)
+            save_state(self.folder, first, self.identity, self.code)
         elif saved.progress.step:
             self.log(f"resuming at step {saved.progress.step}")
         self._lines = self._read_metrics((saved or first).progress.step)
@@ -162,7 +163,7 @@ class RunDirectory:
             OSError: If it cannot be written; the older one is still there.
         """
         if self.writes:
-            save_state(self.folder, state, self.identity)
+            save_state(self.folder, state, self.identity, self.code)
         self.progress, self._saved = state.progress, time.monotonic()
 
     def save_model(

@@ -77,12 +77,10 @@ class SavedState(NamedTuple):
     Attributes:
         tensors: Weights, Adam's moments and random generators by name.
         progress: How far the run has come.
-        code: A digest of the source that computed it, `source_digest`; empty in a state of an older version.
     """
 
     tensors: dict[str, Tensor]
     progress: Progress
-    code: str = ""
 
 
 def run_id(identity: Mapping[str, object]) -> str:
@@ -90,13 +88,11 @@ def run_id(identity: Mapping[str, object]) -> str:
     return fingerprint(sorted(identity.items()))
 
 
-def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
-    """Replace the state in `folder`; `identity` identifies its training run."""
+def save_state(folder: Path, state: SavedState, identity: Mapping[str, object], code: str) -> None:
+    """Replace the state in `folder`; `code` is a digest of the source that computes it."""
     threads = torch.get_num_threads()
     progress = asdict(state.progress)
-    record = json.dumps(
-        {"identity": dict(identity), "progress": progress, "threads": threads, "code": state.code}
-    )
+    record = json.dumps({"identity": dict(identity), "progress": progress, "threads": threads, "code": code})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
@@ -130,7 +126,7 @@ def load_state(folder: Path, identity: Mapping[str, object], code: str) -> Saved
             f"{folder} was saved at step {step}, and computes the next steps; to compute all of them by it, "
             f"give another folder"
         )
-    return SavedState(tensors, Progress(**record["progress"]), code)
+    return SavedState(tensors, Progress(**record["progress"]))
 
 
 def setting_changes(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from annotated_transformer import registry
-from annotated_transformer.checkpointing import checkpoint, own_code
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import average
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
@@ -37,19 +37,6 @@ def _registered(monkeypatch):
 
 def config_of(folder: Path) -> dict[str, object]:
     return json.loads((folder / "config.json").read_text())
-
-
-def test_law_the_digest_of_the_code_follows_a_formula_and_an_own_class(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(own_code, "PACKAGE", tmp_path)
-    (tmp_path / "model").mkdir()
-
-    def digest(formula: str = "a", own: str = "b", seed: int = 0) -> str:
-        (tmp_path / "model" / "attention.py").write_text(formula)
-        monkeypatch.setattr("inspect.getsource", lambda kind: own)
-        return own_code.source_digest(make(LanguageModel, seed))
-
-    assert digest() == digest(seed=1)
-    assert len({digest(), digest(formula="c"), digest(own="c")}) == 3
 
 
 @pytest.mark.parametrize("stored", [None, torch.float16])

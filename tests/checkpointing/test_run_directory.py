@@ -176,7 +176,7 @@ def test_message_resuming_with_another_number_of_threads(run: Run, tmp_path: Pat
 @pytest.mark.message
 def test_message_resuming_with_edited_code(run: Run, tmp_path: Path, monkeypatch):
     """An older version stored no digest: its state resumes without a word, which would be an error here."""
-    digest = "annotated_transformer.training.training_state.source_digest"
+    digest = "annotated_transformer.training.trainer.source_digest"
     for steps, code in ((2, ""), (3, "a"), (4, "a")):
         monkeypatch.setattr(digest, lambda model, code=code: code)
         run.into(tmp_path, dataclasses.replace(BRIEF, steps=steps))
