@@ -93,16 +93,14 @@ def save(
         refuse_one_language(*languages)
     state = {plain_name(name): tensor for name, tensor in model.state_dict().items()}
     dtype = next(model.parameters()).dtype
-    tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
-    if stored is not None:
-        refuse_overflow(state, stored)
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in rounded(state, stored).items()}
     contents = {
         CONFIG: json.dumps(to_fields(model), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
     }
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
     metadata |= {} if run is None else {"run": run}
-    metadata |= {} if languages is None else dict(zip(Languages._fields, languages, strict=True))
+    metadata |= {} if languages is None else Languages(*languages)._asdict()
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     write_together(folder, contents | {WEIGHTS: safetensors_bytes(tensors, metadata)})
@@ -212,15 +210,19 @@ def _read_config(folder: Path, kind: type | None) -> Any:
     return config_type(kind)(**fields)
 
 
-def refuse_overflow(state: dict[str, Tensor], dtype: torch.dtype) -> None:
-    """Refuse weights that become infinite if they are stored in a type."""
-    for name, before in state.items():
-        lost = before.isfinite() & ~before.to(dtype).isfinite()
+def rounded(state: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """Return weights in a type, if one is given, and refuse those that it would make infinite."""
+    if dtype is None:
+        return state
+    tensors = {name: tensor.to(dtype) for name, tensor in state.items()}
+    for name, tensor in tensors.items():
+        lost = state[name].isfinite() & ~tensor.isfinite()
         if lost.any():
             raise ValueError(
-                f"{name} holds {before[lost].abs().max():g}, more than {dtype} can "
+                f"{name} holds {state[name][lost].abs().max():g}, more than {dtype} can "
                 f"({torch.finfo(dtype).max:g}); store the model in torch.float32"
             )
+    return tensors
 
 
 def _refuse_missing(folder: Path) -> None:

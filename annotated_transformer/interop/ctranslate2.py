@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_overflow
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, rounded
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.exported import plain_transformer, refuse_our_folder, stored_languages
+from annotated_transformer.interop.exported import exportable, plain_transformer, stored_languages
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
@@ -50,9 +50,7 @@ def to_ctranslate2(
         ValueError: If the format cannot hold a part of the model, model and tokenizer do not belong
             together, there is no such `dtype`, or both languages are the same.
     """
-    model = plain_transformer(model, "CTranslate2")
-    check_tokenizer(model.config, tokenizer)
-    refuse_our_folder(Path(folder))
+    model = exportable(model, tokenizer, Path(folder), "CTranslate2")
     files = _files(model, tokenizer.vocabulary(), languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
@@ -102,11 +100,11 @@ class CTranslate2Engine:
         CTranslate2 has one limit for a batch. A source with a hypothesis that is longer than its own limit
         is searched again.
         """
-        found = self._search(sources, max(limits), beam_size)
+        candidates = self._search(sources, max(limits), beam_size)
         for i, (source, limit) in enumerate(zip(sources, limits, strict=True)):
-            if limit < max(limits) and any(len(ids) > limit for ids, _ in found[i]):
-                (found[i],) = self._search([source], limit, beam_size)
-        return found
+            if limit < max(limits) and any(len(ids) > limit for ids, _ in candidates[i]):
+                (candidates[i],) = self._search([source], limit, beam_size)
+        return candidates
 
     def _load(self, files: dict[str, bytes], threads: int) -> None:
         config = json.loads(files[CONFIG])
@@ -154,7 +152,7 @@ def _files(
         spec.config.add_attribute(name, tokens[id_])
     if languages is not None:
         refuse_one_language(*languages)
-        for name, language in zip(Languages._fields, languages, strict=True):
+        for name, language in Languages(*languages)._asdict().items():
             spec.config.add_attribute(f"{name}_language", language)
     spec.validate()
     spec.optimize(quantization=dtype)
@@ -168,7 +166,7 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
     if dtype != "int8":  # in which each row has a scale
-        refuse_overflow(model.state_dict(), getattr(torch, dtype))
+        rounded(model.state_dict(), getattr(torch, dtype))  # refuses overflow
     if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):
         raise ValueError(
             "CTranslate2 has no norm after the last layer of a post-norm model, and this one has "

@@ -10,18 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import check_tokenizer, refuse_overflow
+from annotated_transformer.checkpointing.checkpoint import rounded
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import (
-    plain_transformer,
-    refuse_other_widths,
-    refuse_our_folder,
-    warn_of_edited_code,
-)
-from annotated_transformer.interop.marian_loading import load_marian
-from annotated_transformer.interop.marian_settings import (
+from annotated_transformer.interop.exported import exportable, refuse_other_widths, warn_of_edited_code
+from annotated_transformer.interop.marian_models import (
     generation_settings,
+    load_marian,
     marian_settings,
     read_marian_shape,
     refuse_other_than_marian,
@@ -81,18 +76,16 @@ def to_marian(
     Raises:
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
-    folder, model = Path(folder), plain_transformer(model, "Marian")
-    check_tokenizer(model.config, tokenizer)
+    folder = Path(folder)
+    model = exportable(model, tokenizer, folder, "Marian")
     refuse_other_widths(model.config, "a Marian model")
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
-    refuse_our_folder(folder)
     files = to_fast_tokenizer(tokenizer, model.config, languages)
     state = {plain_name(name): tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     stored = DTYPES[dtype] if dtype else state["embedding.weight"].dtype
-    refuse_overflow(state, stored)
-    weights = {name: x.to(stored) for name, x in to_marian_weights(state, model.config).items()}
+    weights = to_marian_weights(rounded(state, stored), model.config)
     settings = marian_settings(model.config) | {"dtype": str(stored).removeprefix("torch.")}
     settings[OWN] = {name: getattr(model.config, name) for name in OWN_FIELDS}
     files[CONFIG] = to_bytes(settings)
