@@ -51,12 +51,8 @@ def epoch_checkpoints(folder: Path) -> list[Path]:
     epochs = folder / EPOCHS
     if os.path.lexists(epochs) and not epochs.is_dir():
         raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
-    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
+    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and checkpoint.has_file(path)]
     return sorted(folders, key=lambda path: int(path.name))
-
-
-def _holds_file(checkpoint_folder: Path) -> bool:
-    return any((checkpoint_folder / name).exists() for name in checkpoint.FILES)
 
 
 def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
@@ -78,13 +74,12 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     total = {name: tensor.double() for name, tensor in state.items()}
     for folder in others:
         other, its_tokenizer = checkpoint.load(folder)
-        one, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
-        differing = [name for name in one if theirs[name] != one[name]]
+        ours, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
+        differing = [f"{name}={theirs[name]} and not {x}" for name, x in ours.items() if theirs[name] != x]
         if differing:
             raise ValueError(
-                f"{folder} differs from {first}: "
-                f"{', '.join(f'{name}={theirs[name]} and not {one[name]}' for name in differing)}; "
-                f"average checkpoints of one training run"
+                f"{folder} differs from {first}: {', '.join(differing)}; average checkpoints of one "
+                f"training run"
             )
         for name, tensor in other.state_dict().items():
             total[name] += tensor
@@ -94,5 +89,7 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
 def _description(model: Transformer, tokenizer: Tokenizer) -> dict[str, object]:
     """Return what models must have in common to have a mean."""
-    own = {"dtype": next(model.parameters()).dtype, "tokenizer": fingerprint(tokenizer.to_json())}
-    return dataclasses.asdict(model.config) | own
+    return dataclasses.asdict(model.config) | {
+        "dtype": next(model.parameters()).dtype,
+        "tokenizer": fingerprint(tokenizer.to_json()),
+    }

@@ -225,6 +225,11 @@ def rounded(state: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str, Te
     return tensors
 
 
+def has_file(folder: Path) -> bool:
+    """Return whether a folder has any file of a model."""
+    return any((folder / name).exists() for name in FILES)
+
+
 def _refuse_missing(folder: Path) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")

@@ -260,8 +260,7 @@ def refuse_foreign_model(folder: Path) -> None:
     refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
     for name in checkpoint.FILES:
         refuse_special_file(folder / MODEL / name)
-    copy = any((folder / MODEL / name).exists() for name in checkpoint.FILES)
-    if not (holds_model(folder) or copy):
+    if not (holds_model(folder) or checkpoint.has_file(folder / MODEL)):
         return
     if not (folder / STATE_FILE).exists():
         raise ValueError(
@@ -269,12 +268,11 @@ def refuse_foreign_model(folder: Path) -> None:
             f"would overwrite it; {WAY_OUT}"
         )
     for weights in (folder / checkpoint.WEIGHTS, folder / MODEL / checkpoint.WEIGHTS):
-        if not weights.exists() or _mark(weights) == _mark(folder / STATE_FILE):
-            continue
-        raise ValueError(
-            f"{weights} is not of the training run whose {STATE_FILE} is beside it, "
-            f"which would overwrite it; {WAY_OUT}"
-        )
+        if weights.exists() and _mark(weights) != _mark(folder / STATE_FILE):
+            raise ValueError(
+                f"{weights} is not of the training run whose {STATE_FILE} is beside it, "
+                f"which would overwrite it; {WAY_OUT}"
+            )
 
 
 def _mark(path: Path) -> str | None:

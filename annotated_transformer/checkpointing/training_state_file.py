@@ -153,7 +153,7 @@ def _is_digest(value: object) -> bool:
 
 def holds_model(folder: Path) -> bool:
     """Return whether `folder` holds a model, or a part of one."""
-    return any((folder / name).exists() for name in checkpoint.FILES) or bool(epoch_checkpoints(folder))
+    return checkpoint.has_file(folder) or bool(epoch_checkpoints(folder))
 
 
 def read_progress(folder: Path) -> Progress:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from annotated_transformer.checkpointing.checkpoint import rounded
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
@@ -64,12 +63,12 @@ def to_marian(
     With greedy search, both libraries generate the same tokens, unless rounding decides between two that are
     almost equally likely. `from_marian` returns the same weights, bit for bit. In `transformers`, a
     translation ends after `max_length` tokens; ours ends 50 tokens after the length of the source, if that
-    is earlier.
+    is earlier. The files of an older export are replaced, each atomically.
 
     Args:
         model: A model of the paper's shape: post-norm, with sinusoids.
         tokenizer: Its tokenizer.
-        folder: Where to write; the files of an older export are replaced, each atomically.
+        folder: Where to write.
         languages: The codes of the languages to translate from and into.
         dtype: The type of the weights: float32, float16, or bfloat16 (default: the model's).
 
@@ -109,9 +108,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
     folder = Path(path)
-    settings = read_json(find_file(folder, CONFIG))
-    if settings.get("model_type") != "marian":
-        kind = settings.get("model_type")
+    if (kind := read_json(find_file(folder, CONFIG)).get("model_type")) != "marian":
         raise ValueError(f"{folder} holds a model of the type {kind!r}; give the folder of a Marian model")
     tensors, settings = load_marian(folder)
     if (folder / VOCABULARY).exists():
@@ -129,18 +126,13 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
             f"{folder} has a vocabulary of {entries} entries, and an embedding of {len(embedding)}; "
             f"give a model and a tokenizer that belong together"
         )
-    config = _our_config(settings, tensors, tokenizer.vocab_size)
+    fields: dict[str, Any] = {name: x for name, x in settings.get(OWN, {}).items() if name in OWN_FIELDS}
+    fields["attention_bias"] = fields.get("attention_bias", False) or has_attention_biases(tensors)
+    fields["output_bias"] = fields.get("output_bias", False) or bool(tensors[BIAS].any())
+    config = TransformerConfig(vocab_size=tokenizer.vocab_size, **read_marian_shape(settings), **fields)
     with torch.random.fork_rng(devices=[]):
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
     warn_of_edited_code(model, "transformers")
     return model.to(embedding.dtype).eval(), tokenizer, read_marian_languages(folder)
-
-
-def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:
-    own = settings.get(OWN, {})
-    fields: dict[str, Any] = {name: own[name] for name in OWN_FIELDS if name in own}
-    found = {"attention_bias": has_attention_biases(tensors), "output_bias": bool(tensors[BIAS].any())}
-    fields |= {name: fields.get(name, False) or there for name, there in found.items()}
-    return TransformerConfig(vocab_size=vocab_size, **read_marian_shape(settings), **fields)

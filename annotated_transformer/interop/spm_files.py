@@ -49,6 +49,6 @@ def _refuse_other_model(path: Path, proto: object) -> None:
             raise ValueError(
                 f"{path} has {REFUSED[piece.type]} ({piece.piece!r}), which cannot be carried over"
             )
-    for name, wanted in (("remove_extra_whitespaces", True), ("add_dummy_prefix", True)):
-        if getattr(normalizer, name) != wanted:
-            raise ValueError(f"{path} has {name}={not wanted}, which cannot be carried over")
+    for name in ("remove_extra_whitespaces", "add_dummy_prefix"):
+        if not getattr(normalizer, name):
+            raise ValueError(f"{path} has {name}=False, which cannot be carried over")

@@ -52,10 +52,14 @@ def refuse_differences(module: nn.Transformer, fresh: nn.Transformer) -> None:
 
 def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
     """Give a part of our shape what may differ in theirs; refuse another activation, or other dropout."""
+    compared = {}
     if hasattr(part, "activation"):
-        _refuse(name, "activation", *(_activation(name, own.activation) for own in (theirs, part)))
+        compared["activation"] = [_activation(name, each.activation) for each in (theirs, part)]
     if isinstance(part, nn.Dropout) and not name.endswith(".dropout"):  # that one is inside the network
-        _refuse(name, "p", getattr(theirs, "p", None), part.p)
+        compared["p"] = [getattr(theirs, "p", None), part.p]
+    for setting, (value, ours) in compared.items():
+        if value != ours:
+            raise _refusal(name, f"{setting}={value!r}", f"{setting}={ours!r}")
     for setting in FREE:
         if hasattr(part, setting) and not isinstance(getattr(part, setting), nn.Dropout):
             setattr(part, setting, getattr(theirs, setting, None))
@@ -69,11 +73,6 @@ def _activation(path: str, activation: Any) -> str:
     if key not in known:
         raise _refusal(path, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
     return known[key]
-
-
-def _refuse(path: str, name: str, value: object, needed: object) -> None:
-    if value != needed:
-        raise _refusal(path, f"{name}={value!r}", f"{name}={needed!r}")
 
 
 def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:
