@@ -19,7 +19,6 @@ from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_metadata,
     read_tensors,
-    refuse_special_file,
     safetensors_bytes,
     write_together,
 )
@@ -72,17 +71,14 @@ def save(
     Code is not saved. `config.json` names the class of a `TrainableModel`, and the function that was
     registered for its attention; `load` needs both.
 
-    All files are complete on disk before the first old one is replaced. Each is replaced atomically,
-    the weights last. So a full disk leaves the older model. A kill leaves the older or the newer model,
-    or, if it falls between two replacements and the models differ in shape or tokenizer, a folder that
-    `load` refuses.
+    All files are complete on disk before the first old one is replaced, the weights last. So a full disk
+    leaves the older model. A kill leaves the older or the newer model, or, between two replacements, if the
+    models differ in shape or tokenizer, a folder that `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer` or a `TrainableModel`, or one that `torch.compile`
-            wrapped, or if its class cannot be built from its config alone.
-        ValueError: If a part of the model was changed in a way that the config does not describe, if its
-            weights are of several types, if model and tokenizer do not belong together, if `stored` is
-            not a floating-point type or cannot hold a weight, or if both languages are the same.
+        TypeError: If the class of the model cannot be built from its config alone.
+        ValueError: If the folder could not restore a part of the model, if model and tokenizer do not belong
+            together, if `stored` cannot hold a weight, or if both languages are the same.
     """
     folder = Path(folder)
     refuse_custom_model(model)
@@ -235,8 +231,6 @@ def _refuse_missing(folder: Path) -> None:
         raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")
     there = sorted(path.name for path in folder.iterdir())
     missing = [name for name in FILES if name not in there]
-    for name in FILES:
-        refuse_special_file(folder / name)
     if missing:
         raise FileNotFoundError(
             f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "

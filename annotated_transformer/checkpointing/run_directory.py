@@ -23,8 +23,6 @@ from annotated_transformer.checkpointing.files import (
     UNSUPPORTED,
     link_together,
     read_metadata,
-    refuse_special_file,
-    refuse_special_files,
     split_cut_off_line,
     write_together,
 )
@@ -208,7 +206,6 @@ class RunDirectory:
 
     def _read_metrics(self, last_step: int) -> list[str]:
         path = self.folder / METRICS_FILE
-        refuse_special_files(self.folder, METRICS_FILE)
         raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
         if cut_off:
             self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
@@ -224,7 +221,6 @@ class RunDirectory:
 
 def _take(folder: Path, log: Callable[[str], object]) -> int:
     """Lock `folder`, and return a file descriptor that releases the lock when closed."""
-    refuse_special_file(folder / LOCK_FILE)
     handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _lock(handle, folder, log)
@@ -257,9 +253,6 @@ def _lock(handle: int, folder: Path, log: Callable[[str], object]) -> None:
 
 def refuse_foreign_model(folder: Path) -> None:
     """Refuse a folder with a model that a training run there would overwrite but did not write."""
-    refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
-    for name in checkpoint.FILES:
-        refuse_special_file(folder / MODEL / name)
     if not (holds_model(folder) or checkpoint.has_file(folder / MODEL)):
         return
     if not (folder / STATE_FILE).exists():

@@ -14,10 +14,9 @@ from annotated_transformer.plotting.palette import LOOKS, MUTED, NEUTRAL
 from annotated_transformer.plotting.reports import Schedule, read_reports, read_schedule
 from annotated_transformer.training.metrics import EpochMetrics
 
-
 RATE, HEALTH = "learning rate", ("encoder cosine", "cross-attention entropy")
-# Titles of the figure's parts, and names and labels of the numbers in them. The first part is large; the others
-# stand in a row below it, and their titles end in the last value.
+# Titles of the figure's parts, and names and labels of the numbers in them. The first part is large; the
+# others stand in a row below it, and their titles end in the last value.
 PANELS = {
     "Loss (nats per token)": {"training_loss": "training loss", "validation_loss": "validation loss"},
     "Learning\nrate": {"lr": RATE},

@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.training_state import TrainingState
 from tests.toy_recipe import SHAPE, corpus, for_steps, own_tokenizer, weights
@@ -104,16 +102,6 @@ def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(tm
     assert lying(tmp_path / "killed") == before
     train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("name", ["config.json", "training.safetensors.tmp"])
-def test_message_a_folder_in_place_of_a_file_before_anything_is_trained(tmp_path, name, monkeypatch):
-    (tmp_path / name).mkdir()
-    monkeypatch.setattr(Tokenizer, "train", None)
-    expected = f"{re.escape(name)} is not a regular file; move it away, or give another folder"
-    with pytest.raises(ValueError, match=expected):
-        train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
 
 
 @pytest.mark.message

@@ -54,16 +54,7 @@ def test_message_a_folder_without_reports(tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"not tensors",
-        save({}, {"format": "pt"}),
-        save({}),
-        settings(warmup_steps="many"),
-        settings(d_model=0, max_lr=None),
-    ],
-)
+@pytest.mark.parametrize("content", [b"not tensors", save({}, {"format": "pt"}), save({})])
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
     (tmp_path / STATE_FILE).write_bytes(content)
     message = r"training\.safetensors does not hold the settings of a training run \(.+\); plot without it"
@@ -71,31 +62,25 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
         read_schedule(tmp_path)
 
 
-@pytest.mark.message
-@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")])
-def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
-    (tmp_path / METRICS_FILE).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
-    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\);"):
-        read_reports(tmp_path)
+def line_of(step: int) -> str:
+    return json.dumps(dataclasses.asdict(dataclasses.replace(REPORTS[0], step=step)))
 
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("line", "reason"),
     [
-        ({"training_loss": "3.1"}, r"training_loss is '3\.1', not of the type float"),
-        ({"lr": True}, "lr is True, not of the type float"),
-        ({"encoder_collapsed": 1}, r"encoder_collapsed is 1, not of the type bool \| None"),
-        ({"gradient_norm": None}, "gradient_norm is None, not of the type float"),
-        ({"step": 2.5}, r"step is 2\.5, not of the type int"),
-        ({"step": 0}, "step is 0, which no run has"),
-        ({"step": 10**400}, "step is 10+, which no run has"),
+        ('{"step": 3', "Expecting.*"),
+        ('{"step": 3}', ".*missing.*"),
+        ("[1]", ".*mapping.*"),
+        (line_of(11), "step 11 follows step 11"),
+        (line_of(5), "step 5 follows step 11"),
     ],
 )
-def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, change: dict, sentence: str):
-    line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
-    (tmp_path / METRICS_FILE).write_text(f"{line}\n")
-    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
+def test_message_a_line_that_is_not_the_next_report(tmp_path: Path, line: str, reason: str):
+    (tmp_path / METRICS_FILE).write_text(f"{line_of(11)}\n{line}\n")
+    words = rf"metrics\.jsonl, line 2 is not a report of a training run \({reason}\); repair or remove it"
+    with pytest.raises(ValueError, match=words):
         read_reports(tmp_path)
 
 
@@ -105,12 +90,3 @@ def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
     (tmp_path / METRICS_FILE).write_text(f"{lines[0]}\n{lines[1][:-1]}")
     with pytest.warns(UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves"):
         assert read_reports(tmp_path) == REPORTS[:1]
-
-
-@pytest.mark.message
-def test_message_steps_that_do_not_rise(tmp_path: Path):
-    for step in (11, 5):
-        lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
-        (tmp_path / METRICS_FILE).write_text("\n".join([*lines, ""]))
-        with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
-            read_reports(tmp_path)
