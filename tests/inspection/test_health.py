@@ -42,8 +42,8 @@ def test_oracle_health_metrics_match_one_sentence_at_a_time(make_model):
                 cosines.append(F.cosine_similarity(memory[i], memory[j], dim=0).item())
         weights.clear()
         model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
-        for found in weights:
-            entropy = torch.distributions.Categorical(found[0]).entropy()  # (heads, tgt_tokens)
+        for (of_layer,) in weights:
+            entropy = torch.distributions.Categorical(of_layer).entropy()  # (heads, tgt_tokens)
             entropies += (entropy.mean(0) / math.log(len(src))).tolist() if len(src) > 1 else []
     sources, targets = zip(*pairs, strict=True)
     health = watched(model, [Batch([0, 1, 2, 3], pad(list(sources)), pad(list(targets)))])
@@ -84,16 +84,11 @@ def test_law_an_attention_of_other_code_is_not_observed(make_model, change: str)
 
 def test_law_observing_does_not_change_the_loss_and_removes_its_hooks(make_model):
     model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
-    before = mean_loss(model, batches)
-    with Health(model) as health:
+    before, health = mean_loss(model, batches), Health(model)
+    assert math.isnan(health.encoder_cosine)
+    with health:
         assert mean_loss(model, batches) == before
     seen = health.encoder_cosine
     mean_loss(model, make_batches(sentences((3, 3)), batch_tokens=101))
     assert health.encoder_cosine == seen
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
-
-
-def test_law_without_observations_the_means_are_nan(make_model):
-    health = Health(make_model())
-    assert math.isnan(health.encoder_cosine)
-    assert math.isnan(health.cross_attention_entropy)

@@ -58,7 +58,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], str]] = {
     "a part": (of(NETWORK, lambda part: setattr(part, "activation", nn.Tanh())), r"activation is .*Tanh.*"),
     "a class": (
         of(NETWORK, lambda part: setattr(part, "__class__", SwiGLU)),
-        r"forward is .*\.SwiGLU and not .*",
+        r"forward is .*\.SwiGLU and .*",
     ),
     "a method": (of(NETWORK, lambda part: setattr(part, "forward", abs)), "feed_forward overrides forward"),
     "a hook": (of("decoder", lambda part: part.register_forward_hook(print)), "^decoder has hooks"),
@@ -82,9 +82,7 @@ def test_message_what_other_programs_do_not_have(
     make(model)
     if (change, library) == ("own code", FOLDER):  # which names the code
         to_safetensors(model, tokenizer, tmp_path)
-        with pytest.raises(
-            ValueError, match=r"needs the code .*, which NumpyModel does not have; load it by"
-        ):
+        with pytest.raises(ValueError, match=r"needs the code .*, which NumpyModel does not have; load "):
             NumpyModel(tmp_path)
         return
     with pytest.raises(ValueError, match=rf"{words}, which {library.partition(chr(39))[0]} (does|would) not"):
@@ -94,11 +92,11 @@ def test_message_what_other_programs_do_not_have(
 
 @pytest.mark.message
 @pytest.mark.parametrize("library", ["Marian", "nn.Transformer"])
-def test_message_heads_of_another_width(library: str, tokenizer: Tokenizer, tmp_path: Path):
-    for name in ("d_k", "d_v"):
-        model = Transformer(TransformerConfig(**SHAPE, **{name: 5}))
-        with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=2$"):
-            WAYS[library](model, tokenizer, tmp_path)
+@pytest.mark.parametrize("name", ["d_k", "d_v"])
+def test_message_heads_of_another_width(name: str, library: str, tokenizer: Tokenizer, tmp_path: Path):
+    model = Transformer(TransformerConfig(**SHAPE, **{name: 5}))
+    with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=2$"):
+        WAYS[library](model, tokenizer, tmp_path)
 
 
 EDITS = {
@@ -116,9 +114,7 @@ def test_law_whoever_takes_a_model_out_or_in_learns_of_edited_code(name: str, mo
     monkeypatch.setattr(space, name, edit(getattr(space, name)))
     into = partial(from_torch, theirs, model.embedding.weight)
     for take in (into, partial(to_torch, model), partial(CTranslate2Engine.from_model, model)):
-        with pytest.warns(
-            UserWarning, match=r"computes other logits than your model \(by .*\.model was edited"
-        ):
+        with pytest.warns(UserWarning, match=r"other logits than your model \(by .*\.model was edited"):
             take()
 
 

@@ -25,10 +25,10 @@ def gap(model: Transformer, in_numpy: NumpyModel, src: list[int], tgt: list[int]
     """Return the largest difference of a logit, in standard deviations of the logits."""
     with torch.no_grad():
         expected = model(torch.tensor([src]), torch.tensor([tgt]))[0].numpy()
-    found = in_numpy(src, tgt)
-    assert found.dtype == expected.dtype
-    assert found.std(axis=0).mean() > 1e-3  # the logits differ between positions
-    return float(np.abs(found - expected).max() / expected.std())
+    logits = in_numpy(src, tgt)
+    assert logits.dtype == expected.dtype
+    assert logits.std(axis=0).mean() > 1e-3  # they differ between positions
+    return float(np.abs(logits - expected).max() / expected.std())
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "unequal heads"])
