@@ -143,12 +143,8 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
     config = _read_config(folder, kind)
     tokenizer = saved_tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    model = fresh_model(kind or Transformer, config)
-    dtype = DTYPES[metadata["dtype"]]
-    if kind is None:
-        model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
-        return model.to(dtype).eval(), tokenizer
-    model.to(dtype).load_state_dict(tensors)  # tied weights stay tied
+    model = fresh_model(kind or Transformer, config).to(DTYPES[metadata["dtype"]])
+    model.load_state_dict(tensors)
     return model.eval(), tokenizer
 
 
@@ -163,8 +159,8 @@ def read_languages(folder: str | Path) -> Languages | None:
     if set(Languages._fields) <= metadata.keys():
         return Languages(metadata["source"], metadata["target"])
     source, _, target = folder.resolve().name.partition("-")
-    is_ours = folder.resolve().parent == PRETRAINED.resolve()
-    return Languages(source, target) if is_ours and target else None
+    is_packaged = folder.resolve().parent == PRETRAINED.resolve()
+    return Languages(source, target) if is_packaged and target else None
 
 
 def pretrained_names() -> list[str]:

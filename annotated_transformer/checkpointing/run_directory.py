@@ -89,11 +89,7 @@ class RunDirectory:
         self._lines: list[str] = []
 
     def __enter__(self) -> "RunDirectory":
-        """Create and lock the folder.
-
-        Raises:
-            BlockingIOError: If another training run uses it.
-        """
+        """Create and lock the folder; raise BlockingIOError if another training run uses it."""
         from_rank_0(self._create)
         return self
 
@@ -129,14 +125,13 @@ class RunDirectory:
 
     def _find_or_save(self, first: SavedState) -> SavedState | None:
         refuse_foreign_model(self.folder)
-        metrics = self.folder / METRICS_FILE
-        if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE_FILE).exists():
+        metrics, exists = self.folder / METRICS_FILE, (self.folder / STATE_FILE).exists()
+        if not exists and metrics.is_file() and metrics.stat().st_size:
             self._read_metrics(0)  # report damaged metrics first
             raise ValueError(
                 f"{metrics} has no {STATE_FILE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"
             )
-        exists = (self.folder / STATE_FILE).exists()
         saved = load_state(self.folder, self.identity, self.code) if exists else None
         if saved is None:
             save_state(self.folder, first, self.identity, self.code)
@@ -155,11 +150,7 @@ class RunDirectory:
         return time.monotonic() - self._saved >= self.seconds
 
     def save(self, state: SavedState) -> None:
-        """Replace the state in the folder.
-
-        Raises:
-            OSError: If it cannot be written; the older one is still there.
-        """
+        """Replace the state in the folder; if it cannot be written, the older one is still there."""
         if self.writes:
             save_state(self.folder, state, self.identity, self.code)
         self.progress, self._saved = state.progress, time.monotonic()

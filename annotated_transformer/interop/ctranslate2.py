@@ -64,12 +64,7 @@ class CTranslate2Engine:
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_ctranslate2` wrote.
 
-        Args:
-            folder: The folder of the model.
-            threads: The number of threads of one matrix product; a small model is fastest with one.
-
-        Raises:
-            ValueError: If a file is damaged, or to_ctranslate2 did not write it.
+        `threads` is the number of threads of one matrix product; a small model is fastest with one.
         """
         folder = Path(folder)
         files = {name: find_file(folder, name).read_bytes() for name in FILES}
@@ -182,22 +177,19 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     specs, c = needed("ctranslate2.specs", PURPOSE), model.config
-    activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
     settings = {
         "pre_norm": c.norm == "pre",
-        "activation": activations[c.activation.upper()],
+        "activation": specs.common_spec.Activation[c.activation.upper()],
         "head_dim": c.d_k,
         "no_final_norm": not isinstance(model.encoder.final_norm, LayerNorm),
     }
-    stacks = needed("ctranslate2.specs.transformer_spec", PURPOSE)
-    encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
-    decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
-    spec = specs.TransformerSpec(encoder, decoder)
-    for stack, embeddings in (
-        (spec.encoder, spec.encoder.embeddings[0]),
-        (spec.decoder, spec.decoder.embeddings),
-    ):
+    spec = specs.TransformerSpec(
+        specs.transformer_spec.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings),
+        specs.transformer_spec.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings),
+    )
+    for embeddings in (spec.encoder.embeddings[0], spec.decoder.embeddings):
         embeddings.weight = _array(model.embedding.weight)
+    for stack in (spec.encoder, spec.decoder):
         stack.position_encodings.encodings = _array(model.positions.table)
     spec.decoder.projection.weight = _array(model.to_logits.weight)
     if (bias := dict(model.named_parameters()).get("output_bias")) is not None:

@@ -63,14 +63,10 @@ def to_marian(
     With greedy search, both libraries generate the same tokens, unless rounding decides between two that are
     almost equally likely. `from_marian` returns the same weights, bit for bit. In `transformers`, a
     translation ends after `max_length` tokens; ours ends 50 tokens after the length of the source, if that
-    is earlier. The files of an older export are replaced, each atomically.
+    is earlier.
 
-    Args:
-        model: A model of the paper's shape: post-norm, with sinusoids.
-        tokenizer: Its tokenizer.
-        folder: Where to write.
-        languages: The codes of the languages to translate from and into.
-        dtype: The type of the weights: float32, float16, or bfloat16 (default: the model's).
+    The model has the paper's shape: post-norm, with sinusoids. `dtype` is the type of the weights, float32,
+    float16, or bfloat16 (default: the model's). The files of an older export are replaced, each atomically.
 
     Raises:
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.

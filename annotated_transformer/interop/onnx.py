@@ -85,17 +85,14 @@ def _encoder(model: Transformer) -> bytes:
 
 def _step(model: Transformer) -> bytes:
     c, dtype = model.config, model.embedding.weight.dtype
-    rows, src_tokens, capacity = (
-        torch.export.Dim(name, min=1) for name in ("rows", "src_tokens", "capacity")
-    )
+    names = ("rows", "src_tokens", "capacity")
+    rows, src_tokens, capacity = (torch.export.Dim(name, min=1) for name in names)
     d_k, d_v = (width or c.d_model // c.num_heads for width in (c.d_k, c.d_v))
     sizes = [(7, d_k), (7, d_v), (5, d_k), (5, d_v)]
     caches = [torch.zeros(3, c.num_heads, *size, dtype=dtype) for size in sizes for _ in range(c.num_layers)]
     lengths = [capacity] * (2 * c.num_layers) + [src_tokens] * (2 * c.num_layers)
-    inputs = (
-        *(torch.full((3,), c.bos_id), torch.tensor(1)),
-        *(torch.zeros(7, dtype=dtype), torch.zeros(3, 1, 1, 5, dtype=dtype), caches),
-    )
+    masks = torch.zeros(7, dtype=dtype), torch.zeros(3, 1, 1, 5, dtype=dtype)
+    inputs = (torch.full((3,), c.bos_id), torch.tensor(1), *masks, caches)
     shapes: Any = (
         {0: rows},
         {},
@@ -103,8 +100,8 @@ def _step(model: Transformer) -> bytes:
         {0: rows, 3: src_tokens},
         [{0: rows, 2: length} for length in lengths],
     )
-    names = ["tokens", "position", "past_mask", "memory_mask", *cache_names(CACHES, c.num_layers)]
-    return _export(StepGraph(model), inputs, shapes, names, ["logits", "new_keys", "new_values"])
+    inputs_by_name = ["tokens", "position", "past_mask", "memory_mask", *cache_names(CACHES, c.num_layers)]
+    return _export(StepGraph(model), inputs, shapes, inputs_by_name, ["logits", "new_keys", "new_values"])
 
 
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:

@@ -36,12 +36,7 @@ class OnnxDecoder:
     vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
 
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
-        """Load a model that `to_onnx` wrote.
-
-        Args:
-            folder: The folder of the model.
-            threads: The number of threads of one operation.
-        """
+        """Load a model that `to_onnx` wrote; `threads` is the number of threads of one operation."""
         names = (ENCODER, STEP, CONFIG, TOKENIZER)
         self._load({name: find_file(Path(folder), name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
@@ -56,12 +51,7 @@ class OnnxDecoder:
         return decoder
 
     def __call__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "OnnxSteps":
-        """Encode the sources, and return what computes the steps. The weights are those of the export.
-
-        Raises:
-            ValueError: If they do not have two dimensions, are not in the vocabulary or not on the CPU, or if
-                the model has a different config than the exported one.
-        """
+        """Encode the sources, and return what computes the steps. The weights are those of the export."""
         foreign_ids(model.embedding, src)
         if src.device.type != "cpu":
             raise ValueError(

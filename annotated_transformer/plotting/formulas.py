@@ -41,11 +41,6 @@ class Letters:
     style: str
     words: str
 
-    def follows(self, before: "Letters") -> bool:
-        """Return whether these letters go on with the word that others began."""
-        alike = (self.style, self.y) == (before.style, before.y)
-        return alike and abs(self.start - before.end) < CLOSE
-
 
 def keep_words(fig: Figure) -> None:
     """Let matplotlib draw dollar signs as they are in a label without a formula."""
@@ -109,14 +104,15 @@ def _pieces(letters: str) -> list[Letters]:
 
     An upper and a lower index of the same letter begin at the same place; the shorter one comes first.
     """
-    found = [
+    single = [
         Letters(float(x), float(x) + _width(style, unescape(letter)), float(y), style, letter)
         for x, y, style, letter in LETTER.findall(letters)
     ]
     pieces: list[Letters] = []
-    for letter in sorted(found, key=lambda letter: (letter.style, letter.y, letter.start)):
+    for letter in sorted(single, key=lambda letter: (letter.style, letter.y, letter.start)):
         before = pieces[-1] if pieces else None
-        if before and letter.follows(before):
+        alike = before and (letter.style, letter.y) == (before.style, before.y)
+        if before and alike and abs(letter.start - before.end) < CLOSE:
             pieces[-1] = replace(before, end=letter.end, words=before.words + letter.words)
         else:
             pieces.append(letter)
