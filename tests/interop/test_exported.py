@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer import Tokenizer, Transformer, TransformerConfig, registry, save
+from annotated_transformer import Tokenizer, Transformer, registry, save
 from annotated_transformer.interop import (
     CTranslate2Engine,
     NumpyModel,
@@ -28,6 +28,7 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.registry import register_attention
+from tests.checkpointing.small_models import make_model, make_tokenizer
 from tests.interop.varied_models import KINDS, varied_model
 
 Way = Callable[[Any, Tokenizer, Path], object]
@@ -41,7 +42,6 @@ WAYS: dict[str, Way] = {
     "ONNX's decoder": lambda model, *_: OnnxDecoder.from_model(model),
     FOLDER: to_safetensors,
 }
-SHAPE = {"vocab_size": 260, "max_length": 11, "num_layers": 1, "d_model": 6, "d_ff": 7, "num_heads": 3}
 
 
 def own_attention(model: Transformer) -> object:
@@ -69,7 +69,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], str]] = {
 @pytest.fixture
 def tokenizer(monkeypatch) -> Tokenizer:
     monkeypatch.setattr(registry, "_attentions", {})
-    return Tokenizer.train(["one two"], vocab_size=260)
+    return make_tokenizer()
 
 
 @pytest.mark.message
@@ -78,7 +78,7 @@ def tokenizer(monkeypatch) -> Tokenizer:
 def test_message_what_other_programs_do_not_have(
     change: str, library: str, tokenizer: Tokenizer, tmp_path: Path
 ):
-    model, (make, words) = Transformer(TransformerConfig(**SHAPE)), CHANGES[change]
+    model, (make, words) = make_model(), CHANGES[change]
     make(model)
     if (change, library) == ("own code", FOLDER):  # which names the code
         to_safetensors(model, tokenizer, tmp_path)
@@ -94,8 +94,8 @@ def test_message_what_other_programs_do_not_have(
 @pytest.mark.parametrize("library", ["Marian", "nn.Transformer"])
 @pytest.mark.parametrize("name", ["d_k", "d_v"])
 def test_message_heads_of_another_width(name: str, library: str, tokenizer: Tokenizer, tmp_path: Path):
-    model = Transformer(TransformerConfig(**SHAPE, **{name: 5}))
-    with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=2$"):
+    model = make_model(**{name: 5})
+    with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=4$"):
         WAYS[library](model, tokenizer, tmp_path)
 
 
@@ -131,7 +131,7 @@ def test_law_a_model_of_any_kind_and_precision_is_taken_out_without_a_word(chang
 @pytest.mark.message
 @pytest.mark.parametrize("write", [to_marian, to_ctranslate2, to_onnx])
 def test_message_an_export_that_would_lose_a_model_or_a_weight(tokenizer, tmp_path: Path, write):
-    model = Transformer(TransformerConfig(**SHAPE))
+    model = make_model()
     save(tmp_path / "ours", model, tokenizer)
     with pytest.raises(ValueError, match=r"ours holds a model of this package, which would be lost; give"):
         write(model, tokenizer, tmp_path / "ours")

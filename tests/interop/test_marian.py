@@ -12,11 +12,11 @@ from safetensors.torch import load_file, save_file
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.interop.marian import from_marian, to_marian
-from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID, Tokenizer
 from tests.checkpointing.small_models import make_model, make_tokenizer, same
 from tests.interop.conftest import FEW, MANY, ODD
+from tests.interop.varied_models import stirred
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 HOW_MANY = [FEW, pytest.param(MANY, marks=pytest.mark.slow)]
@@ -46,13 +46,6 @@ def load_theirs(folder: Path) -> tuple[Any, Any]:
     return AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
 
 
-def stirred(model: Transformer) -> Transformer:
-    rng = torch.Generator().manual_seed(1)
-    for parameter in model.double().parameters():
-        parameter.data.normal_(generator=rng).mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
-    return model.eval()
-
-
 # Ours in transformers
 
 
@@ -78,7 +71,7 @@ def test_oracle_their_tokenizer_gives_the_same_ids_and_texts(translator, shipped
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 def test_oracle_logits_are_those_of_transformers(tmp_path: Path, changes):
-    ours = stirred(make_model(num_layers=2, max_length=29, **changes))
+    ours = stirred(make_model(num_layers=2, max_length=29, **changes)).eval()
     to_marian(ours, make_tokenizer(), tmp_path)
     theirs, _ = load_theirs(tmp_path)
     rng = torch.Generator().manual_seed(2)

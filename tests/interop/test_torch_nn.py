@@ -2,7 +2,6 @@
 
 import functools
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.torch_nn import from_torch, to_torch, torch_masks
 from annotated_transformer.interop.torch_weights import parameter_pairs
 from annotated_transformer.model.transformer import Transformer
+from tests.interop.varied_models import stirred
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's, of its defaults
 
@@ -27,16 +27,6 @@ KINDS = {
     "pre-norm": {"norm": "pre", "activation": "swish", "positions": "learned"},
     "pre-norm without a final norm": {"norm": "pre", "final_norm": False, "output_bias": True},
 }
-
-
-@torch.no_grad()
-def stirred(module: nn.Module, seed: int = 0) -> Any:
-    """Return the module in float64 with random parameters: none stays at 0 or 1."""
-    rng = torch.Generator().manual_seed(seed)
-    for parameter in module.double().parameters():
-        parameter.normal_(generator=rng)
-        parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
-    return module
 
 
 @pytest.fixture
