@@ -39,11 +39,11 @@ def to_fields(model: AnyModel) -> dict[str, Any]:
 
 
 def _refuse_config(model: nn.Module, fields: dict[str, Any]) -> None:
-    name, found, named = type(model).__name__, type(model.config), config_type(type(model))
-    if found is not named:
+    name, kind, built = type(model).__name__, type(model.config), config_type(type(model))
+    if kind is not built:
         raise TypeError(
-            f"{name}.config is a {found.__name__}, and loading would build a {named.__name__}; "
-            f"set config_type = {found.__name__} in the class {name}"
+            f"{name}.config is a {kind.__name__}, and loading would build a {built.__name__}; "
+            f"set config_type = {kind.__name__} in the class {name}"
         )
     for field, value in fields.items():
         if not isinstance(value, bool | int | float | str | None):

@@ -40,7 +40,7 @@ class EncoderGraph(nn.Module):
             x = transformed(layer.feed_forward, layer.add_norm_2, x)
         memory = layer_normalized(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
-        pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
+        pairs = [project(memory, part.num_heads, part.to_key, part.to_value) for part in cross]
         # Values of padding are zeros, so attention to a source of padding alone returns zeros.
         values = [value.masked_fill(hidden.transpose(-2, -1), 0.0) for _, value in pairs]
         return mask, *(key for key, _ in pairs), *values
@@ -82,14 +82,15 @@ class StepGraph(nn.Module):
     def _read_past(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, past_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        own, parts = layer.self_attention, layer.add_norm_1
-        query, key, value = side_by_side(before(parts, x), own.to_query, own.to_key, own.to_value)
-        query, key, value = (part.unflatten(-1, (own.num_heads, 1, -1)) for part in (query, key, value))
+        attention, parts = layer.self_attention, layer.add_norm_1
+        linears = attention.to_query, attention.to_key, attention.to_value
+        joined = side_by_side(before(parts, x), *linears)
+        query, key, value = (part.unflatten(-1, (attention.num_heads, 1, -1)) for part in joined)
         query = query / math.sqrt(query.size(-1))
         earlier = query @ keys.transpose(-2, -1) + past_mask
         weights = torch.cat([earlier, (query * key).sum(-1, keepdim=True)], dim=-1).softmax(dim=-1)
         heads = weights[..., :-1] @ values + weights[..., -1:] * value
-        return after(parts, x, own.to_output(heads.flatten(1))), key, value
+        return after(parts, x, attention.to_output(heads.flatten(1))), key, value
 
     def _read_memory(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor

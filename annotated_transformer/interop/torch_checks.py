@@ -52,7 +52,7 @@ def refuse_differences(module: nn.Transformer, fresh: nn.Transformer) -> None:
 
 def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
     """Give a part of our shape what may differ in theirs; refuse another activation, or other dropout."""
-    compared = {}
+    compared: dict[str, list[object]] = {}
     if hasattr(part, "activation"):
         compared["activation"] = [_activation(name, each.activation) for each in (theirs, part)]
     if isinstance(part, nn.Dropout) and not name.endswith(".dropout"):  # that one is inside the network
@@ -68,11 +68,11 @@ def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
 def _activation(path: str, activation: Any) -> str:
     if isinstance(activation, nn.GELU) and activation.approximate == "none":
         return "gelu"
-    known = {function: ours for ours, function in ACTIVATIONS.items()} | OTHER_NAMES
+    names = {function: name for name, function in ACTIVATIONS.items()} | OTHER_NAMES
     key = type(activation) if isinstance(activation, nn.Module) else activation
-    if key not in known:
+    if key not in names:
         raise _refusal(path, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
-    return known[key]
+    return names[key]
 
 
 def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:

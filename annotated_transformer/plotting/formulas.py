@@ -68,19 +68,17 @@ def flowing(image: str) -> str:
     """Return an SVG image of a figure with `marked_labels` in which formulas are text that flows."""
     anchor = "middle"
 
-    def change(found: re.Match[str]) -> str:
+    def change(label: re.Match[str]) -> str:
         nonlocal anchor
-        if found["anchor"]:
-            anchor = found["anchor"]
+        if label["anchor"]:
+            anchor = label["anchor"]
             return "<g"
-        if found["line"]:
+        if line := label["line"]:
             share = {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-            x = float(found["x"]) + share * sum(
-                _width(found["style"], one) for one in unescape(found["line"])
-            )
-            place = f'x="{x:.2f}" y="{found["y"]}"'
-            return f'<text style="{found["style"]}; text-anchor: {anchor}" {place}>{found["line"]}</text>'
-        return _flow(_pieces(found["letters"]), anchor)
+            width = sum(_width(label["style"], letter) for letter in unescape(line))
+            place = f'x="{float(label["x"]) + share * width:.2f}" y="{label["y"]}"'
+            return f'<text style="{label["style"]}; text-anchor: {anchor}" {place}>{line}</text>'
+        return _flow(_pieces(label["letters"]), anchor)
 
     return LABEL.sub(change, image)
 

@@ -15,8 +15,9 @@ def sent(monkeypatch) -> list[object]:
     """What rank 0 has sent, which the other ranks receive."""
     sent: list[object] = []
 
-    def broadcast(own: list[object]) -> None:
-        (sent if dist.get_rank() == 0 else own)[:] = own if dist.get_rank() == 0 else sent
+    def broadcast(outcome: list[object]) -> None:
+        source, target = (outcome, sent) if dist.get_rank() == 0 else (sent, outcome)
+        target[:] = source
 
     monkeypatch.setattr(dist, "is_initialized", lambda: True)
     monkeypatch.setattr(dist, "get_rank", lambda: 0)

@@ -144,9 +144,9 @@ def test_oracle_an_imported_tokenizer_gives_the_ids_of_marians(make_marian, sent
     assert sum(row.count(3) for row in expected) > 5  # unknown
     expected = [[1, *(ids[id_] for id_ in row)] for row in theirs(text_target=targets)["input_ids"]]
     assert ours.encode_target(targets) == expected
-    known = theirs(text_target=targets[:many])["input_ids"]
-    decoded = theirs.batch_decode(known, skip_special_tokens=True)
-    assert ours.decode([[ids[id_] for id_ in row] for row in known]) == decoded == targets[:many]
+    rows = theirs(text_target=targets[:many])["input_ids"]
+    decoded = theirs.batch_decode(rows, skip_special_tokens=True)
+    assert ours.decode([[ids[id_] for id_ in row] for row in rows]) == decoded == targets[:many]
 
 
 def share(model: Any) -> None:

@@ -46,16 +46,16 @@ def test_oracle_in_float64_each_kind_of_model_has_the_same_logits(kind: str, tmp
 
 def test_oracle_greedy_search_in_numpy_finds_the_same_translations():
     folder = pretrained_folder("en-de")
-    model, own = load(folder)
+    model, its_tokenizer = load(folder)
     in_numpy, texts = NumpyModel(folder), sentences("en-de", 10)
-    for text, expected in zip(texts, Translator(model, own).translate(texts), strict=True):
-        (src,) = own.encode_source([text])
+    for text, expected in zip(texts, Translator(model, its_tokenizer).translate(texts), strict=True):
+        (src,) = its_tokenizer.encode_source([text])
         tgt = [1]
         while tgt[-1] != EOS_ID:
             logits = in_numpy(src, tgt)[-1]
             logits[[0, 1]] = -np.inf  # PAD and BOS
             tgt.append(int(logits.argmax()))
-        assert own.decode([tgt]) == [expected]
+        assert its_tokenizer.decode([tgt]) == [expected]
         assert gap(model, in_numpy, src, tgt) < 1e-4
 
 

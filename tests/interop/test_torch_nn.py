@@ -58,8 +58,8 @@ def compare(ours: Transformer, theirs: nn.Transformer, src: Tensor, tgt: Tensor)
             torch.testing.assert_close(their_parameter.grad, torch.cat(gradients), **EXACT)
             assert their_parameter.grad.abs().max() > 1e-9
             compared += their_parameter.numel()
-    stacks = (*ours.encoder.parameters(), *ours.decoder.parameters())
-    assert compared == min(sum(x.numel() for x in own) for own in (stacks, theirs.parameters()))
+    both = (*ours.encoder.parameters(), *ours.decoder.parameters()), theirs.parameters()
+    assert compared == min(sum(x.numel() for x in parameters) for parameters in both)
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
