@@ -13,6 +13,7 @@ from annotated_transformer.checkpointing.checkpoint import rounded
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import exportable, refuse_other_widths, warn_of_edited_code
+from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.interop.marian_models import (
     generation_settings,
     load_marian,
@@ -115,7 +116,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         tokenizer = from_fast_tokenizer(folder / TOKENIZER)
         rows, entries = list(range(tokenizer.vocab_size)), tokenizer.vocab_size
     else:
-        raise ValueError(f"{folder} has no {VOCABULARY}, which cannot be carried over: another tokenizer")
+        raise not_carried_over(f"{folder} has no {VOCABULARY}", ": another tokenizer")
     embedding = tensors[EMBEDDINGS[0]]
     if entries != len(embedding):
         raise ValueError(

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.calls import warn
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.libraries import needed
+from annotated_transformer.interop.libraries import needed, not_carried_over
 from annotated_transformer.interop.marian_weights import EMBEDDINGS, OUTPUT, SHARED, sines_then_cosines
 from annotated_transformer.model.positional_encoding import sinusoids
 
@@ -117,7 +117,7 @@ def load_marian(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     for keys, has in (("unexpected_keys", "tensors that Marian models do not have"), ("missing_keys", "no")):
         if report[keys]:
             names = ", ".join(sorted(report[keys]))
-            raise ValueError(f"{folder} has {has} {names}, which cannot be carried over")
+            raise not_carried_over(f"{folder} has {has} {names}")
     _refuse_other_tables(folder, tensors)
     tied = settings["tie_word_embeddings"] and torch.equal(tensors[OUTPUT], tensors[EMBEDDINGS[0]])
     return tensors, settings | {"tie_word_embeddings": tied}
@@ -126,21 +126,15 @@ def load_marian(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def _refuse_other_settings(folder: Path, settings: dict[str, Any]) -> None:
     for name, only in (REQUIRED | dict.fromkeys(REFUSED_IF_TRUE, False)).items():
         if settings.get(name, only) is not only:
-            raise ValueError(
-                f"{folder} has {name}={settings[name]}, which cannot be carried over: only {only} can"
-            )
+            raise not_carried_over(f"{folder} has {name}={settings[name]}", f": only {only} can")
     for name in SIZES:
         encoder, decoder = (settings[f"{stack}_{name}"] for stack in STACKS)
         if encoder != decoder:
-            raise ValueError(
-                f"{folder} has encoder_{name}={encoder} and decoder_{name}={decoder}, which cannot be "
-                f"carried over: in our model they are equal"
-            )
+            sizes = f"encoder_{name}={encoder} and decoder_{name}={decoder}"
+            raise not_carried_over(f"{folder} has {sizes}", ": in our model they are equal")
     if (activation := settings["activation_function"]) not in ACTIVATIONS:
-        raise ValueError(
-            f"{folder} has activation_function={activation!r}, which cannot be carried over; our model has "
-            f"{', '.join(ACTIVATIONS)}"
-        )
+        ours = f"; our model has {', '.join(ACTIVATIONS)}"
+        raise not_carried_over(f"{folder} has activation_function={activation!r}", ours)
     if lost := {name: settings[name] for name in TRAINING_ONLY if settings.get(name)}:
         warn(
             f"{folder} has {lost}, which our model does not have; translations are the same, but further "
@@ -150,15 +144,11 @@ def _refuse_other_settings(folder: Path, settings: dict[str, Any]) -> None:
 
 def _refuse_other_tables(folder: Path, tensors: dict[str, Tensor]) -> None:
     if not torch.equal(*(tensors[name] for name in EMBEDDINGS)):
-        raise ValueError(
-            f"{folder} has different embeddings in encoder and decoder, which cannot be carried over: our "
-            f"model has one for source and target"
-        )
+        embeddings = f"{folder} has different embeddings in encoder and decoder"
+        raise not_carried_over(embeddings, ": our model has one for source and target")
     for stack in STACKS:
         table = tensors[f"model.{stack}.embed_positions.weight"]
         length, d_model = table.shape
         expected = sinusoids(length, d_model)[:, sines_then_cosines(d_model)]
         if not torch.allclose(table.double(), expected, atol=1e-2):  # the table may be of half precision
-            raise ValueError(
-                f"{folder} has positions of the {stack} other than sinusoids, which cannot be carried over"
-            )
+            raise not_carried_over(f"{folder} has positions of the {stack} other than sinusoids")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.interop.spm_files import read_spm
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer
@@ -68,10 +69,8 @@ def from_sentence_pieces(folder: Path, start_id: int, pad_id: int) -> tuple[Toke
     token that sources or targets contain, as with `pad_id`, our BOS stands for it, too.
     """
     if read_settings(folder).get("separate_vocabs") or (folder / "target_vocab.json").exists():
-        raise ValueError(
-            f"{folder} has separate vocabularies for source and target, which cannot be carried over: our "
-            f"model has one for both"
-        )
+        vocabularies = f"{folder} has separate vocabularies for source and target"
+        raise not_carried_over(vocabularies, ": our model has one for both")
     ids: dict[str, int] = read_json(folder / VOCABULARY)
     pieces = dict(sorted((id_, piece) for piece, id_ in ids.items()))
     for token in ("</s>", "<unk>"):

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.model.plain import differences, refuse_hooks
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
@@ -47,7 +48,7 @@ def refuse_differences(module: nn.Transformer, fresh: nn.Transformer) -> None:
         if name in parts:
             _adopt_free_settings(name, part, parts[name])
     for name, difference in differences(module, fresh):
-        raise ValueError(f"{name or 'the module'} {difference}, which cannot be carried over")
+        raise not_carried_over(f"{name or 'the module'} {difference}")
 
 
 def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
@@ -59,7 +60,7 @@ def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
         compared["p"] = [getattr(theirs, "p", None), part.p]
     for setting, (value, ours) in compared.items():
         if value != ours:
-            raise _refusal(name, f"{setting}={value!r}", f"{setting}={ours!r}")
+            raise not_carried_over(f"{name} has {setting}={value!r}", f": our model needs {setting}={ours!r}")
     for setting in FREE:
         if hasattr(part, setting) and not isinstance(getattr(part, setting), nn.Dropout):
             setattr(part, setting, getattr(theirs, setting, None))
@@ -71,17 +72,12 @@ def _activation(path: str, activation: Any) -> str:
     names = {function: name for name, function in ACTIVATIONS.items()} | OTHER_NAMES
     key = type(activation) if isinstance(activation, nn.Module) else activation
     if key not in names:
-        raise _refusal(path, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
+        ours = f": our model needs one of {', '.join(ACTIVATIONS)}"
+        raise not_carried_over(f"{path} has the activation {activation}", ours)
     return names[key]
 
 
 def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:
     if type(module) is not kind:
-        raise ValueError(
-            f"{path} is of type {type(module).__name__}, which cannot be carried over: our model has the "
-            f"parts of nn.{kind.__name__}"
-        )
-
-
-def _refusal(path: str, has: str, needed: str) -> ValueError:
-    return ValueError(f"{path} has {has}, which cannot be carried over: our model needs {needed}")
+        ours = f": our model has the parts of nn.{kind.__name__}"
+        raise not_carried_over(f"{path} is of type {type(module).__name__}", ours)
