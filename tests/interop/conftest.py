@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-from torch import nn
 
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import Splits
 from tests.fixtures import unchecked_shapes
+from tests.interop.varied_models import stirred
 
 FEW, MANY = 10, 200  # sentences, in `make test` and in `make slow`
 ODD = [  # what normalization changes, or the vocabulary lacks
@@ -100,32 +100,14 @@ def make_marian(pieces: Path, tmp_path: Path) -> Callable[..., Path]:
         ids = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1}
         config = OPUS | ids | {"vocab_size": size} | settings
         torch.manual_seed(0)
-        model = transformers.MarianMTModel(transformers.MarianConfig(**config)).double().eval()
-        stir(model)
+        model = stirred(transformers.MarianMTModel(transformers.MarianConfig(**config))).eval()
+        model.final_logits_bias.normal_()
         change(model)
         model.save_pretrained(tmp_path)
         saved = json.loads((tmp_path / "config.json").read_text())
         (tmp_path / "config.json").write_text(json.dumps(saved | settings | {"bad_words_ids": [[size - 1]]}))
         codes = {"source_lang": "eng", "target_lang": "deu", "tokenizer_class": "MarianTokenizer"}
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(codes))
-        (tmp_path / "README.md").write_text("License: CC BY 4.0")
         return tmp_path
 
     return make
-
-
-@torch.no_grad()
-def stir(model: nn.Module) -> None:
-    """Randomize all parameters but the positions, so that tokens and lengths of translations vary."""
-    rng = torch.Generator().manual_seed(0)
-    for name, parameter in model.named_parameters():
-        drawn = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
-        if parameter.ndim == 1:
-            parameter.add_(drawn, alpha=0.1)  # 0 or 1 before
-        elif any(part in name for part in ("shared", "embed_tokens", "lm_head")):
-            parameter.copy_(drawn).mul_(0.5)
-        elif "proj" in name or "fc" in name:  # without a constant part, which would repeat one token
-            scale = (0.3 if "out_proj" in name else 2) * parameter.size(1) ** -0.5
-            parameter.copy_(drawn - drawn.mean(dim=1, keepdim=True)).mul_(scale)
-    model.final_logits_bias.normal_(generator=rng).mul_(0.1)
-    model.final_logits_bias[0, 0] += 1.5  # of EOS

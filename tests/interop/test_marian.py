@@ -150,13 +150,9 @@ def test_oracle_an_imported_tokenizer_gives_the_ids_of_marians(make_marian, sent
 
 
 def share(model: Any) -> None:
-    """Give encoder and decoder one embedding: without ties, `transformers` draws a matrix for each.
-
-    Fewer targets would end than in a tied model, so EOS is made more likely.
-    """
+    """Give encoder and decoder one embedding: without ties, `transformers` draws a matrix for each."""
     for stack in (model.model.encoder, model.model.decoder):
         stack.embed_tokens.weight.data.copy_(model.model.shared.weight)
-    model.final_logits_bias[0, 0] += 3.5
 
 
 UNTIED = {"tie_word_embeddings": False}

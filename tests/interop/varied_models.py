@@ -51,9 +51,10 @@ def varied_model(seed: int = 0, **changes: object) -> Transformer:
 
 @torch.no_grad()
 def stirred(module: nn.Module, seed: int = 0) -> Any:
-    """Return the module in float64 with random parameters: none stays at 0 or 1."""
+    """Return the module in float64 with random weights: none stays at 0 or 1."""
     rng = torch.Generator().manual_seed(seed)
     for parameter in module.double().parameters():
-        parameter.normal_(generator=rng)
-        parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
+        if parameter.requires_grad:  # as tables of positions do not
+            parameter.normal_(generator=rng)
+            parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
     return module
