@@ -1,7 +1,6 @@
 """Checkpoint averaging: the models of a run's last epochs, and their mean: section 6.1 of the paper."""
 
 import dataclasses
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,8 +28,6 @@ def save_epoch(
 
     If an epoch is trained again after a kill, its checkpoint is replaced.
     """
-    if keep < 1:
-        raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
     checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer, languages=languages)
     for path in epoch_checkpoints(folder):
         if not epoch - keep < int(path.name) <= epoch:
@@ -48,16 +45,8 @@ def _remove(checkpoint_folder: Path) -> None:
 
 def epoch_checkpoints(folder: Path) -> list[Path]:
     """Return the folders of the saved epochs, oldest first."""
-    epochs = folder / EPOCHS
-    if os.path.lexists(epochs) and not epochs.is_dir():
-        raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
-    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and checkpoint.has_file(path)]
-    return sorted(folders, key=lambda path: int(path.name))
-
-
-def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are."""
-    return average(epoch_checkpoints(folder)[-last:])
+    numbered = [path for path in (folder / EPOCHS).glob("*") if NAME.fullmatch(path.name)]
+    return sorted(filter(checkpoint.has_file, numbered), key=lambda path: int(path.name))
 
 
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:

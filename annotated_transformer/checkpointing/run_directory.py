@@ -17,8 +17,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
+from annotated_transformer.checkpointing import averaging, checkpoint
 from annotated_transformer.checkpointing.files import (
     UNSUPPORTED,
     link_together,
@@ -170,7 +169,7 @@ class RunDirectory:
         If it is not the best, the model of this training run stays as it is.
         """
         if self.writes:
-            save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
+            averaging.save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
             if not best:
                 return
             if average > 1:
@@ -181,7 +180,7 @@ class RunDirectory:
     def save_mean(self, average: int) -> None:
         """Save the mean of the models of the last `average` epochs as the model of this training run."""
         if self.writes:
-            self._save_result(*average_last_epochs(self.folder, last=average))
+            self._save_result(*averaging.average(averaging.epoch_checkpoints(self.folder)[-average:]))
 
     def _save_result(self, model: Transformer, tokenizer: Tokenizer) -> None:
         """Save the model of this training run, and the same files in the folder `model`, to be copied."""
