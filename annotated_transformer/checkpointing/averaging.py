@@ -30,17 +30,13 @@ def save_epoch(
     """
     checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer, languages=languages)
     for path in epoch_checkpoints(folder):
-        if not epoch - keep < int(path.name) <= epoch:
-            _remove(path)
-
-
-def _remove(checkpoint_folder: Path) -> None:
-    """Delete the files of a checkpoint, and its folder if it holds nothing else."""
-    for name in checkpoint.FILES:
-        (checkpoint_folder / name).unlink(missing_ok=True)
-        (checkpoint_folder / f"{name}{DRAFT}").unlink(missing_ok=True)
-    with suppress(OSError):
-        checkpoint_folder.rmdir()
+        if epoch - keep < int(path.name) <= epoch:
+            continue
+        for name in checkpoint.FILES:
+            (path / name).unlink(missing_ok=True)
+            (path / f"{name}{DRAFT}").unlink(missing_ok=True)
+        with suppress(OSError):  # it holds files of others
+            path.rmdir()
 
 
 def epoch_checkpoints(folder: Path) -> list[Path]:

@@ -26,8 +26,9 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
 
     Each is replaced atomically, in the given order.
     """
-    for name in contents:
-        _refuse_special_file(folder / name)
+    for path in (folder / name for name in contents):
+        if os.path.lexists(path) and not path.is_file():  # a folder, a FIFO, or a broken link
+            raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
     drafts = {name: folder / f"{name}{DRAFT}" for name in contents}
     try:
         _write_drafts(folder, {drafts[name]: data for name, data in contents.items()})
@@ -110,12 +111,6 @@ def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> b
     header = json.dumps(keys, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # the tensors still begin at a multiple of 8
     return len(header).to_bytes(8, "little") + header + data[end:]
-
-
-def _refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a FIFO, or a link where a file would be replaced."""
-    if os.path.lexists(path) and not path.is_file():
-        raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
 
 
 def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:

@@ -111,11 +111,8 @@ class RunDirectory:
         """Return the last saved state, if there is one; otherwise save `first`, and return `None`.
 
         `settings` become part of the identity, and `code` is a digest of the source: if the saved state has
-        another one, there is a warning. From now on, a model in the folder belongs to this run.
-
-        Raises:
-            ValueError: If the saved state is damaged or belongs to another training run, or if the folder
-                holds a model that this training run did not write.
+        another one, there is a warning. From now on, a model in the folder belongs to this run. The state or
+        a model of another training run is refused.
         """
         self.identity, self.code = {**self.identity, **settings}, code
         saved = from_rank_0(self._find_or_save, first)

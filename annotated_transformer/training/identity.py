@@ -1,7 +1,7 @@
 """What the sessions of one training run must have in common: to change that, change this file.
 
-A run directory refuses to resume a run with another identity, and the processes of a group compare theirs. If
-only the code was edited, the run resumes with a warning.
+A run directory refuses to resume a run with another identity, and the processes of a group compare theirs, by
+`training_state_file.setting_changes`. If only the code was edited, the run resumes with a warning.
 """
 
 import dataclasses

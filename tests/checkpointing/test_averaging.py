@@ -22,15 +22,15 @@ def test_law_every_weight_is_the_mean_of_all(tmp_path: Path, dtype: torch.dtype,
         model = make_model(seed, positions="learned").to(dtype)
         checkpoint.save(folder, model, make_tokenizer(), stored=stored)
     mean, tokenizer = average(folders)
-    held = [checkpoint.load(folder)[0] for folder in folders]
-    assert mean.config == held[0].config
+    models = [checkpoint.load(folder)[0] for folder in folders]
+    assert mean.config == models[0].config
     assert not mean.training
     assert tokenizer.to_json() == make_tokenizer().to_json()
-    assert mean.state_dict().keys() == held[0].state_dict().keys()
+    assert mean.state_dict().keys() == models[0].state_dict().keys()
     for name, tensor in mean.state_dict().items():
-        each = torch.stack([model.state_dict()[name].double() for model in held])
+        each = torch.stack([model.state_dict()[name].double() for model in models])
         torch.testing.assert_close(tensor, each.mean(dim=0).to(dtype), rtol=0, atol=0)
-    assert not torch.equal(mean.embedding.weight, held[0].embedding.weight)
+    assert not torch.equal(mean.embedding.weight, models[0].embedding.weight)
 
 
 @pytest.mark.message
