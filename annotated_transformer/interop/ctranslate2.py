@@ -17,6 +17,7 @@ from annotated_transformer.checkpointing.checkpoint import TOKENIZER, rounded
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
 from annotated_transformer.interop.exported import exportable, plain_transformer, stored_languages
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
@@ -25,7 +26,6 @@ from annotated_transformer.text.sentence_pairs import Languages, find_file, refu
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
 PURPOSE = "CTranslate2's format"
-DTYPES = ("float32", "float16", "bfloat16", "int8")
 CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
 
@@ -158,8 +158,8 @@ def _files(
 
 def _refuse_unknown(model: Transformer, dtype: str) -> None:
     config = model.config
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
+    if dtype not in (dtypes := FORMATS["ctranslate2"].dtypes):
+        raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {dtypes}")
     if dtype != "int8":  # in which each row has a scale
         rounded(model.state_dict(), getattr(torch, dtype))  # refuses overflow
     if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):

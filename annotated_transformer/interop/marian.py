@@ -13,6 +13,7 @@ from annotated_transformer.checkpointing.checkpoint import rounded
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.exported import exportable, refuse_other_widths, warn_of_edited_code
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.interop.marian_models import (
     generation_settings,
@@ -47,7 +48,7 @@ from annotated_transformer.text.tokenizer import Tokenizer
 OWN = "annotated_transformer"  # in config.json: what Marian's settings cannot say
 OWN_FIELDS = ("d_k", "d_v", "final_norm", "attention", "attention_bias", "output_bias")
 CONFIG, GENERATION, WEIGHTS = "config.json", "generation_config.json", "model.safetensors"
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS["marian"].dtypes}
 
 
 @refuses_other_kinds

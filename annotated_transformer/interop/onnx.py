@@ -15,6 +15,7 @@ from torch import nn
 from annotated_transformer.checkpointing.checkpoint import TOKENIZER, rounded
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.interop.exported import exportable
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
 from annotated_transformer.kinds import refuses_other_kinds
@@ -23,7 +24,6 @@ from annotated_transformer.text.sentence_pairs import Languages, refuse_one_lang
 from annotated_transformer.text.tokenizer import Tokenizer
 
 ENCODER, STEP, CONFIG = "encoder.onnx", "step.onnx", "config.json"
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float32}  # of all but matrices
 OPSET = 20
 CACHES = ("past_key", "past_value", "memory_key", "memory_value")  # names of inputs, each with `_LAYER`
 
@@ -51,20 +51,21 @@ def to_onnx(
             there is no such `dtype`, or both languages are the same.
     """
     model = exportable(model, tokenizer, Path(folder), "ONNX")
-    rounded(model.state_dict(), DTYPES.get(dtype))  # refuses overflow
     files = onnx_files(model, languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
     """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's."""
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
+    if dtype not in (dtypes := FORMATS["onnx"].dtypes):
+        raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {dtypes}")
+    stored = torch.float16 if dtype == "float16" else torch.float32  # also of what is not quantized
+    rounded(model.state_dict(), stored)  # refuses overflow
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}
     if languages is not None:
         refuse_one_language(*languages)
         settings |= Languages(*languages)._asdict()
-    model = copy.deepcopy(model).cpu().to(DTYPES[dtype]).eval().requires_grad_(False)
+    model = copy.deepcopy(model).cpu().to(stored).eval().requires_grad_(False)
     graphs = {ENCODER: _encoder(model), STEP: _step(model)}
     if dtype == "int8":
         graphs = {name: _quantized(graph) for name, graph in graphs.items()}

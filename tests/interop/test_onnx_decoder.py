@@ -93,12 +93,13 @@ def test_message_a_decoder_of_another_tokenizer_or_direction(small, exported):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("id_", [-1, 270])
-def test_message_an_id_outside_the_vocabulary(small, exported, id_: int):
-    with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
-        exported(small[0], torch.tensor([[id_, 2]]))
+def test_message_an_id_outside_the_vocabulary_or_another_number_of_targets(small, exported):
     targets = exported(small[0], torch.tensor([[4, 2], [5, 2]]))
-    with pytest.raises(ValueError, match=rf"token ids .*{id_}.* do not fit a vocabulary of 270"):
-        targets.step(torch.tensor([7, id_]))
+    for id_ in (-1, 270):
+        words = rf"token ids .*{id_}.* do not fit a vocabulary of 270"
+        with pytest.raises(ValueError, match=words):
+            exported(small[0], torch.tensor([[id_, 2]]))
+        with pytest.raises(ValueError, match=words):
+            targets.step(torch.tensor([7, id_]))
     with pytest.raises(ValueError, match=r"tokens have shape \(1,\), and there are 2 targets"):
         targets.step(torch.tensor([7]))
