@@ -70,11 +70,9 @@ def test_message_what_cannot_be_synced_but_a_folder_where_the_system_cannot(
 
 @pytest.mark.message
 def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch):
-    def refuse(path: Path, *_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
-
+    refusal = OSError(errno.EROFS, os.strerror(errno.EROFS))
     for method in ("open", "unlink"):  # the system answers the same for a file that is not there
-        monkeypatch.setattr(Path, method, refuse)
+        monkeypatch.setattr(Path, method, Mock(side_effect=refusal))
     with pytest.raises(OSError, match=r"cannot save to .*model \(Read-only file system\); what was there"):
         files.write_together(folder, {"config.json": b""})
 
@@ -83,16 +81,7 @@ def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch):
 @pytest.mark.parametrize("call", [1, 2])
 def test_law_an_interrupt_leaves_no_draft(folder: Path, monkeypatch, place: str, call: int):
     owner = {"fsync": files.os, "replace": Path}[place]
-    calls, function = 0, getattr(owner, place)
-
-    def interrupted(*values: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise KeyboardInterrupt
-        return function(*values)
-
-    monkeypatch.setattr(owner, place, interrupted)
+    monkeypatch.setattr(owner, place, Mock(side_effect=[None] * (call - 1) + [KeyboardInterrupt]))
     with pytest.raises(KeyboardInterrupt):
         checkpoint.save(folder, make_model(seed=1), make_tokenizer())
     assert sorted(path.name for path in folder.iterdir()) == FILES

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.inspection.health import Health
+from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
@@ -30,18 +31,14 @@ def sentences(*lengths: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
 def test_oracle_health_metrics_match_one_sentence_at_a_time(make_model):
     model = make_model(num_layers=2).double()
     pairs = sentences((7, 3), (5, 11), (2, 5), (1, 2))
-    cosines, entropies, weights = [], [], []
-    for layer in model.decoder.layers:
-        layer.cross_attention.attention.weights.register_forward_hook(
-            lambda module, args, output: weights.append(output)
-        )
+    cosines, entropies = [], []
     for src, tgt in pairs:  # one at a time, so without padding
         memory = model.eval().encode(torch.tensor([src]))[0]
         for i in range(len(src)):
             for j in set(range(len(src))) - {i}:
                 cosines.append(F.cosine_similarity(memory[i], memory[j], dim=0).item())
-        weights.clear()
-        model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
+        with watching(layer.cross_attention.attention for layer in model.decoder.layers) as weights:
+            model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
         for (of_layer,) in weights:
             entropy = torch.distributions.Categorical(of_layer).entropy()  # (heads, tgt_tokens)
             entropies += (entropy.mean(0) / math.log(len(src))).tolist() if len(src) > 1 else []
