@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.own_code import source_digest
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress, SavedState
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
@@ -30,7 +29,6 @@ class TrainingState:
         group: The processes that train the model.
         order: State of `generator` from which this epoch's order is drawn.
         progress: How far it has come.
-        code: A digest of the source that computes it.
     """
 
     model: AnyModel
@@ -39,12 +37,10 @@ class TrainingState:
     group: ProcessGroup = field(default_factory=ProcessGroup)
     order: Tensor = field(init=False)
     progress: Progress = field(default_factory=Progress)
-    code: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
-        self.code = source_digest(self.model)  # now: the files may be edited while it runs
 
     @property
     def device(self) -> torch.device:
@@ -64,7 +60,7 @@ class TrainingState:
 
     def to_saved(self) -> SavedState:
         """Return what a checkpoint stores; every rank has to call this."""
-        return SavedState(self.tensors(), replace(self.progress), self.code)
+        return SavedState(self.tensors(), replace(self.progress))
 
     def restore(self, saved: SavedState) -> None:
         """Set everything to what `to_saved` returned."""

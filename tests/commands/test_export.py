@@ -7,7 +7,7 @@ import pytest
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
-from annotated_transformer.interop.formats import Format
+from annotated_transformer.commands import export
 from tests.checkpointing.small_models import make_model, make_tokenizer, same
 
 TO_MARIAN = ["export", "--to", "marian"]
@@ -46,7 +46,7 @@ def test_message_an_export_that_is_not_possible(tmp_path: Path, capsys, monkeypa
     def writer(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("writing needs a library; run pip")
 
-    monkeypatch.setattr(Format, "function", lambda self, name: writer)
+    monkeypatch.setattr(export, "converter", lambda direction, name: writer)
     assert command_line.main(command) == 2
     assert capsys.readouterr().err == "error: writing needs a library; run pip\n"
     assert not (tmp_path / "out").exists()
