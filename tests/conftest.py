@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser import OPTIONS, find
-from tests.skips import MAY_LACK, refused
+from tests.skips import refused
 
 ROOT = Path(__file__).resolve().parent.parent
 ONLY = ("cuda", "hosts", "message", "page", "slow")  # the markers of stages that run few files
@@ -19,19 +19,6 @@ Report = pytest.TestReport | pytest.CollectReport
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
 
-<<<<<<< HEAD
-=======
-def _refuse_skip(report: Report) -> Report:
-    """Turn a skip that REQUIRE_ALL forbids into a failure that quotes its reason."""
-    if report.skipped:
-        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-        if refused(reason):
-            report.outcome = "failed"
-            report.longrepr = NO_SKIP.format(value=os.environ["REQUIRE_ALL"], reason=reason)
-    return report
-
-
->>>>>>> w-c
 def pytest_configure(config: pytest.Config) -> None:
     """Check REQUIRE_ALL, handle SIGINT as in a terminal, and import the fixtures that need PyTorch.
 
@@ -72,7 +59,6 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, Report, Report]:
-<<<<<<< HEAD
     """Turn a skip that REQUIRE_ALL forbids into a failure that quotes its reason."""
     report = yield
     if report.skipped:
@@ -84,14 +70,6 @@ def pytest_runtest_makereport() -> Generator[None, Report, Report]:
 
 
 pytest_make_collect_report = pytest_runtest_makereport
-=======
-    return _refuse_skip((yield))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, Report, Report]:
-    return _refuse_skip((yield))
->>>>>>> w-c
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +80,10 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Return the path of a Chromium that Playwright can drive (`executable_path=`)."""
-    return find() or pytest.skip(MAY_LACK["browser"])
+    path = find()
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    return path
 
 
 def of_pages(fixture_name: str, config: pytest.Config) -> str:
@@ -133,23 +114,22 @@ def tab(browser: Any) -> Iterator[Any]:
     assert errors == []
 
 
-def beside(folder: str, reason: str) -> Path:
-    """Return a folder of the one next to the project; without it, skip the test."""
-    path = ROOT.parent / "shared" / folder
-    return path if path.is_dir() else pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Return the folder of the corpora."""
-    return beside("data", MAY_LACK["corpora"])
+    """Return the folder of the corpora, which is next to the project, not in it."""
+    path = ROOT.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip("no corpora in ../shared/data")
+    return path
 
 
 @pytest.fixture(scope="session")
 def notes() -> list[str]:
-    """Return the notes that the book started from."""
-    folder = beside("notes", MAY_LACK["notes"])
-    return [file.read_text("utf-8") for file in sorted(folder.glob("*.txt"))]
+    """Return the notes that the book started from; their folder is next to the project, not in it."""
+    path = ROOT.parent / "shared" / "notes"
+    if not path.is_dir():
+        pytest.skip("no notes in ../shared/notes")
+    return [file.read_text("utf-8") for file in sorted(path.glob("*.txt"))]
 
 
 @pytest.fixture

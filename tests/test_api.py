@@ -87,13 +87,8 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
 def test_law_each_public_name_exists_and_is_listed():
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
-<<<<<<< HEAD
         public = getattr(annotated_transformer, name)
         assert getattr(public, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
-=======
-        value = getattr(annotated_transformer, name)
-        assert getattr(value, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
->>>>>>> w-c
 
 
 IMPORTS = f"""
@@ -116,12 +111,9 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     assert module - parts == {"model.attention", "model.checks"}
     assert "decoding.translator" in name
     assert not {module for module in name if module.startswith(("training.", "plotting.", "book"))}
-<<<<<<< HEAD
 
 
 @pytest.mark.message
 def test_message_a_name_that_the_package_does_not_have():
     with pytest.raises(AttributeError, match="has no attribute 'BERT'; it has BASE, "):
         annotated_transformer.BERT  # noqa: B018
-=======
->>>>>>> w-c

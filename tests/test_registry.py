@@ -3,7 +3,6 @@
 import pytest
 from torch import nn
 
-<<<<<<< HEAD
 from annotated_transformer import __main__ as command_line
 from annotated_transformer import registry
 from annotated_transformer.config import TransformerConfig
@@ -12,13 +11,6 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.registry import code_name, register_attention, registered_attentions
 from tests.own_models import RelativeAttention, grouped, relative
-=======
-from annotated_transformer import Transformer, TransformerConfig, register_attention, registry
-from annotated_transformer.config import Attention
-from annotated_transformer.model import MultiHeadAttention
-from annotated_transformer.registry import BUILT_IN, code_name, registered_attentions
-from tests.own_models import GroupedQueryAttention, RelativeAttention, grouped, relative
->>>>>>> w-c
 
 SHAPE = {"vocab_size": 17, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
 
@@ -32,9 +24,8 @@ def test_law_a_transformer_has_a_registered_attention_in_the_places_that_it_is_m
     register_attention("relative")(relative)
     register_attention("grouped")(grouped)
     model = Transformer(TransformerConfig(**SHAPE, attention="relative"))
-    for layer in (*model.encoder.layers, *model.decoder.layers):
+    for layer in model.decoder.layers:
         assert type(layer.self_attention.attention) is RelativeAttention
-<<<<<<< HEAD
         assert type(layer.cross_attention.attention) is not RelativeAttention
     for layer in model.encoder.layers:
         assert type(layer.self_attention.attention) is RelativeAttention
@@ -53,14 +44,6 @@ def test_law_a_line_in_the_registry_makes_a_part_known_to_configs_models_and_the
             assert getattr(options, field) == name
     with pytest.raises(ValueError, match=r"activation='sine'; choose from .*'swish', 'tanh'\]$"):
         TransformerConfig(activation="sine")
-=======
-    assert all(
-        type(layer.cross_attention.attention) is not RelativeAttention for layer in model.decoder.layers
-    )
-    modules = Transformer(TransformerConfig(**SHAPE, attention="grouped")).modules()
-    kinds = [type(module) for module in modules if isinstance(module, MultiHeadAttention)]
-    assert kinds == [GroupedQueryAttention] * 6
->>>>>>> w-c
 
 
 def test_law_each_attention_is_made_for_its_place():

@@ -88,21 +88,20 @@ def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(par
 
 @pytest.mark.message
 def test_message_a_text_that_the_cache_cannot_continue():
-    model, prompts = new(), some_ids(tokens=3)
+    model, prompts = new().eval(), some_ids(tokens=3)
     model.encoder.layers[1].self_attention.attention = Average()
-    sentence = (
-        r"^encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
-    )
-    with pytest.raises(NotPlain, match=sentence):
-        continue_text(model, prompts, extra_tokens=5)
+    average = r"encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
+    with pytest.raises(NotPlain, match=f"^{average}"):
+        DecoderOnlyCache(model, 2)
     model.encoder.layers[0].register_forward_hook(lambda *_: None)
-    with pytest.raises(
-        NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"
-    ):
-        continue_text(model, prompts, extra_tokens=5)
+    with pytest.raises(NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with Dec"):
+        DecoderOnlyCache(model, 2)
     model.register_forward_hook(lambda *_: None)
-    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; rem"):
-        continue_text(model, prompts, extra_tokens=5)
+    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; r"):
+        DecoderOnlyCache(model, 2)
+    with pytest.warns(UserWarning, match="^decoding without a cache, which is slower: DecoderOnly has hooks"):
+        texts = continue_text(model, prompts, extra_tokens=1)
+    assert torch.equal(texts[:, 3], model(prompts)[:, -1].index_fill(1, torch.tensor([0, 1]), -1e9).argmax(1))
 
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text(randomized):
