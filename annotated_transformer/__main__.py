@@ -112,13 +112,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports mistakes in one line, as commands do, and suggests the option that was meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown:  # refused here, because only the command's own parser knows its options
-            known = [option for action in self._actions for option in action.option_strings]
+            known = [flag for action in self._actions for flag in action.option_strings]
             meant = get_close_matches(unknown[0].partition("=")[0], known, 1)
             suggestion = f" (did you mean {meant[0]}?)" if meant else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
-        return found, unknown
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         log(f"error: {message}; see {self.prog} --help")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.book.results import read_result
-from annotated_transformer.commands.train import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.commands.options.training import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe

@@ -56,8 +56,8 @@ def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Pat
 def split_files(folder: Path, *languages: str) -> list[Path]:
     """Return the files called `{split}.{language}` or `{split}.{language}.gz`, without hidden ones."""
     endings = tuple(f".{language}" for language in languages)
-    shown = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
-    return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
+    visible = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
+    return sorted(path for path in visible if path.name.removesuffix(".gz").endswith(endings))
 
 
 def find_file(folder: Path, *names: str, way_out: str = "") -> Path:

@@ -15,9 +15,13 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, Progress
 from annotated_transformer.commands.options.corpus import own_files, read_corpus
+from annotated_transformer.commands.options.training import (
+    DEFAULT_SHAPE,
+    model_config,
+    start_folder,
+    training_config,
+)
 from annotated_transformer.commands.running import train as module
-from annotated_transformer.commands.running.config_file import model_config, start_folder, training_config
-from annotated_transformer.commands.train import DEFAULT_SHAPE
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.devices import take_device
 from annotated_transformer.text.corpus import load_corpus
