@@ -14,12 +14,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands.output import one_line
-from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translations import RankedTranslation
 from annotated_transformer.decoding.translator import Translator
@@ -68,14 +66,18 @@ def test_law_each_input_line_gives_one_output_line(options, say, monkeypatch):
     assert said == [*expected, ""]
 
 
-def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder: Path, tmp_path: Path, say):
+def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder, tmp_path: Path, say, monkeypatch):
+    made, fast = [], kv_cache.FastKeyValueCache
+    monkeypatch.setattr(kv_cache, "FastKeyValueCache", lambda *given: made.append(1) or fast(*given))
     texts = ["Two dogs.", "", "A child"]
     two, child = Translator.from_folder(folder).translate([texts[0], texts[2]])
     said = say(*texts)
     assert said == f"{two}\n\n{child}\n"
     data = "\n".join(texts).encode()
     for model in ([], ["--pretrained", "en-de"], ["--model", str(folder)], ["--fast"]):
+        assert not made
         assert say(*model, stdin=data) == said
+    assert made
     for name, raw in {"in": data, "in.gz": gzip.compress(data), "compressed": gzip.compress(data)}.items():
         (tmp_path / name).write_bytes(raw)
         assert say("--input", str(tmp_path / name), "--output", str(tmp_path / "out")) == ""
@@ -237,23 +239,6 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str]):
     short = "Two dogs. A child"
     whole = Translator.from_pretrained().translate([short], split=False)[0]
     assert say("--no-split", short) == f"{whole}\n" != say(short)
-
-
-def test_oracle_the_accelerated_steps_are_used_and_print_the_same(say, monkeypatch):
-    made: list[bool] = []
-    fast = kv_cache.FastKeyValueCache
-    monkeypatch.setattr(kv_cache, "FastKeyValueCache", lambda *given: made.append(True) or fast(*given))
-    plain = say("Two dogs.")
-    assert not made
-    assert say("Two dogs.", "--fast") == plain
-    assert made
-
-
-@pytest.mark.message
-def test_message_the_accelerated_steps_on_another_device(say, monkeypatch):
-    monkeypatch.setattr(decoding, "take_device", lambda name: torch.device("meta"))  # as if it were a card
-    said = "^error: fast=True is made for CPUs, and the model is on meta; leave it out\n$"
-    say("A child", "--fast", status=2, err=said)
 
 
 def test_oracle_ctranslate2_prints_what_we_print(say, monkeypatch):
