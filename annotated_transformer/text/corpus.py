@@ -201,25 +201,15 @@ class SplitPairs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class KnownCorpus:
-    """What there is to know about a corpus with a name. To add one, add an entry to `CORPORA`.
-
-    Attributes:
-        about: What it contains, in a few words.
-        read: Returns its pairs, given its folder and the two languages.
-        languages: Its languages; `None` for the user's own files, which may be in any.
-        source: Its terms, and where its files can be downloaded, if they can.
-        cleaned: Whether `read` cleans the sentences.
-        needs_folder: Whether it is read from files.
-        files: The names that its files may have, if these are not `{split}.{language}`.
-    """
+    """What there is to know about a corpus with a name. To add one, add an entry to `CORPORA`."""
 
     about: str
-    read: Callable[[Path, str, str], SplitPairs]
-    languages: Languages | None
+    read: Callable[[Path, str, str], SplitPairs]  # given its folder and the two languages
+    languages: Languages | None  # None for the user's own files, which may be in any
     source: Source
-    cleaned: bool = False
+    cleaned: bool = False  # by `read`
     needs_folder: bool = True
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # the names that its files may have, if these are not {split}.{language}
 
 
 def _toy(folder: Path, source: str, target: str) -> SplitPairs:

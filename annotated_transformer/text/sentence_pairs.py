@@ -62,12 +62,11 @@ def split_files(folder: Path, *languages: str) -> list[Path]:
 
 def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
     """Return the one of these files that exists."""
-    both = [name for name in names if (folder / name).is_file()]
-    if len(both) > 1:
-        raise ValueError(f"{folder} has {' and '.join(both)}, and only one can count; remove one")
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
+    files = [name for name in names if (folder / name).is_file()]
+    if len(files) > 1:
+        raise ValueError(f"{folder} has {' and '.join(files)}, and only one can count; remove one")
+    if files:
+        return folder / files[0]
     for name in names:
         if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
             raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")

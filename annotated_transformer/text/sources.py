@@ -10,38 +10,25 @@ from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, encoding_pro
 LINE_BREAK = re.compile(r"[\r\n]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
 
-Around = tuple[str, str]  # the decorations before and after a text
+Around = tuple[str, str]  # the decorations before and after a text, which are put around its translation
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The ids of texts, with EOS; the list is empty for a text that cannot be translated.
-
-    Attributes:
-        ids: One list per text.
-        blank: The indices of texts without content.
-        problems: Why a text cannot be translated, by its index: what an error message says after the
-            name of the text.
-        around: The decorations before and after each text, which are put back around its translation.
-    """
+    """The ids of texts, with EOS; the list is empty for a text that is blank or cannot be translated."""
 
     ids: list[list[int]]
-    blank: frozenset[int]
-    problems: dict[int, str]
+    blank: frozenset[int]  # indices of texts
+    problems: dict[int, str]  # by the index of a text: what an error message says after the text's name
     around: list[Around]
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of texts, which are translated one by one.
-
-    Attributes:
-        of_texts: Those of each text; the list is empty for a text that is blank or cannot be translated.
-        problems: Why a text cannot be translated, as in `Sources`.
-    """
+    """The sentences of each text: none if it is blank or cannot be translated, for a reason in `problems`."""
 
     of_texts: list[list[str]]
-    problems: dict[int, str]
+    problems: dict[int, str]  # as in `Sources`
 
 
 def encode_texts(tokenizer: Tokenizer, texts: list[str], max_length: int) -> Sources:
