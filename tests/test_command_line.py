@@ -78,13 +78,13 @@ def test_law_a_model_is_trained_and_evaluated_and_translates(trained: tuple[Path
     losses = (
         r"step \d+: training loss .+ \(smoothed by 0\.1\), validation loss .+ \(unsmoothed, perplexity (.+)\)"
     )
-    found = [re.fullmatch(losses, line) for line in lines]
-    assert float(found[-1][1]) < 1.5 < float(found[0][1])
+    perplexities = [float(re.fullmatch(losses, line)[1]) for line in lines]
+    assert perplexities[-1] < 1.5 < perplexities[0]
     model = ["--model", str(trained[0])]
     assert command_line.main(["translate", *model, *(text for text, _ in PAIRS[:3])]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3
-    assert set(said) <= {text for _, text in PAIRS}  # in this language, if not always right
+    translations = capsys.readouterr().out.splitlines()
+    assert len(translations) == 3
+    assert set(translations) <= {text for _, text in PAIRS}  # in this language, if not always right
     assert command_line.main(["evaluate", *model, "--data", str(data)]) == 0
     assert float(re.match(r"BLEU = ([\d.]+)\nnrefs:1\|", capsys.readouterr().out)[1]) > 50
 
@@ -345,7 +345,7 @@ COMPARE = "evaluate --hypotheses text --references text --metric bleu,chrf,chrf+
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "start"),
     [
         ("--help", "usage: annotated-transformer "),
         *((f"{name} --help", rf"usage: annotated-transformer {name} ") for name in command_line.COMMANDS),
@@ -353,13 +353,13 @@ COMPARE = "evaluate --hypotheses text --references text --metric bleu,chrf,chrf+
         (COMPARE, r"BLEU = 100\.00(?s:.)*TER = 0\.00"),
     ],
 )
-def test_law_the_help_and_comparing_files_need_no_pytorch(command: str, said: str, tmp_path: Path):
+def test_law_the_help_and_comparing_files_need_no_pytorch(command: str, start: str, tmp_path: Path):
     (tmp_path / "text").write_text("A man is sleeping in the park.\n", "utf-8")
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     program = [sys.executable, "-c", WITHOUT_PYTORCH, *command.split()]
     done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert re.match(said, done.stdout)
+    assert re.match(start, done.stdout)
 
 
 @pytest.mark.parametrize("command", command_line.COMMANDS)
@@ -389,5 +389,5 @@ def test_law_the_defaults_in_the_help_are_those_in_use():
     assert f" or {EN_DE})" in text
     for name, penalty in LENGTH_PENALTIES.items():
         (alpha,) = re.findall(rf"([\d.]+) for {name}", text)
-        given = ["translate", "A", "--beam", "2", "--length-penalty", name]
-        assert search_settings(parser.parse_args(given))["length_penalty"] == penalty(float(alpha))
+        command = ["translate", "A", "--beam", "2", "--length-penalty", name]
+        assert search_settings(parser.parse_args(command))["length_penalty"] == penalty(float(alpha))

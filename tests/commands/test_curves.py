@@ -1,6 +1,5 @@
 """The command `curves` writes an image with a description."""
 
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -41,14 +40,3 @@ def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training
         assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
         assert file.read_bytes().startswith(start)
     assert {path.name for path in training.iterdir()} == before | {f"curves{ending}" for ending in formats}
-
-
-@pytest.mark.message
-def test_message_without_matplotlib(training: Path, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("annotated_transformer.plotting")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
-    said = capsys.readouterr().err
-    way_out = "run pip install '.[plot]' in the folder of this book"
-    assert said == f"error: drawing needs matplotlib, which is not installed; {way_out}\n"

@@ -14,29 +14,29 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.lines import read_lines
 from tests.commands.conftest import DEVICE
 
-SAID = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
-MEANT = [
+HYPOTHESES = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
+REFERENCES = [
     "Ein Mann schläft in einem Park.",
     "Zwei hunde spielen mit dem Ball.",
     "Ein Kind sitzt auf der Bank!",
 ]
 SCORES = {
-    "bleu": bleu.sacrebleu_13a(SAID, MEANT),
-    "chrf": chrf(SAID, MEANT),
-    "chrf++": chrf(SAID, MEANT, word_order=2),
-    "ter": ter(SAID, MEANT, language="de"),
+    "bleu": bleu.sacrebleu_13a(HYPOTHESES, REFERENCES),
+    "chrf": chrf(HYPOTHESES, REFERENCES),
+    "chrf++": chrf(HYPOTHESES, REFERENCES, word_order=2),
+    "ter": ter(HYPOTHESES, REFERENCES, language="de"),
 }
 NAMES = {"bleu": "BLEU", "chrf": "chrF2", "chrf++": "chrF2++", "ter": "TER"}
 
 
 @pytest.fixture
 def asked(monkeypatch) -> list[tuple[list[str], dict]]:
-    """Mock the translator: record its calls, and return SAID, repeated as needed."""
+    """Mock the translator: record its calls, and return HYPOTHESES, repeated as needed."""
     asked: list[tuple[list[str], dict]] = []
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         asked.append((texts, search))
-        return (SAID * len(texts))[: len(texts)]
+        return (HYPOTHESES * len(texts))[: len(texts)]
 
     monkeypatch.setattr(Translator, "translate", translate)
     return asked
@@ -44,7 +44,7 @@ def asked(monkeypatch) -> list[tuple[list[str], dict]]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    texts = {"test.en": ["A man.", "Two dogs.", "A child."], "test.de": MEANT, "found.txt": SAID}
+    texts = {"test.en": ["A man.", "Two dogs.", "A child."], "test.de": REFERENCES, "found.txt": HYPOTHESES}
     for name, lines in texts.items():
         (tmp_path / name).write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
     return tmp_path
@@ -92,7 +92,7 @@ def test_law_each_metric_is_printed_in_the_given_order_for_a_model_and_for_files
 
 @pytest.mark.usefixtures("pretrained", "asked")
 def test_law_bleu_is_computed_by_the_selected_protocol(data: Path, capsys):
-    scores = {"sacrebleu": SCORES["bleu"], "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
+    scores = {"sacrebleu": SCORES["bleu"], "multi30k": bleu.multi30k_bleu(HYPOTHESES, REFERENCES)}
     assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # otherwise either would pass
     for protocol, score in scores.items():
         assert command_line.main(["evaluate", "--data", str(data), "--protocol", protocol]) == 0

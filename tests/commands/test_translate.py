@@ -39,8 +39,8 @@ def say(capsys, monkeypatch, tmp_path) -> Callable[..., str]:
         with (tmp_path / "stdin").open(encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdin", stream)
             assert command_line.main(["translate", *arguments]) == status
-        out, said = capsys.readouterr()
-        assert re.search(err, said), said
+        out, log = capsys.readouterr()
+        assert re.search(err, log), log
         return out
 
     return run
@@ -59,11 +59,11 @@ def test_law_each_input_line_gives_one_output_line(options, say, monkeypatch):
     monkeypatch.setattr(
         Translator, "nbest", lambda self, texts, n, **_: [[ranked(answer(text))] for text in texts]
     )
-    said = say(*options, stdin=b"<b>a</b>\nA\x0bB\x0cC\nTwo").split("\n")
+    printed = say(*options, stdin=b"<b>a</b>\nA\x0bB\x0cC\nTwo").split("\n")
     expected = ["<b>a</b>", "A\\x1bB\\u2028\\x0b\\n\\x1bC", "Two"]
     if "--nbest" in options:  # two lines for each, though only one hypothesis was found
         expected = [line for text in expected for line in (f"-0.5000\t{text}", "")]
-    assert said == [*expected, ""]
+    assert printed == [*expected, ""]
 
 
 def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder, tmp_path: Path, say, monkeypatch):
@@ -71,17 +71,17 @@ def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder, tmp_pa
     monkeypatch.setattr(kv_cache, "FastKeyValueCache", lambda *given: made.append(1) or fast(*given))
     texts = ["Two dogs.", "", "A child"]
     two, child = Translator.from_folder(folder).translate([texts[0], texts[2]])
-    said = say(*texts)
-    assert said == f"{two}\n\n{child}\n"
+    printed = say(*texts)
+    assert printed == f"{two}\n\n{child}\n"
     data = "\n".join(texts).encode()
     for model in ([], ["--pretrained", "en-de"], ["--model", str(folder)], ["--fast"]):
         assert not made
-        assert say(*model, stdin=data) == said
+        assert say(*model, stdin=data) == printed
     assert made
     for name, raw in {"in": data, "in.gz": gzip.compress(data), "compressed": gzip.compress(data)}.items():
         (tmp_path / name).write_bytes(raw)
         assert say("--input", str(tmp_path / name), "--output", str(tmp_path / "out")) == ""
-        assert (tmp_path / "out").read_text("utf-8") == said
+        assert (tmp_path / "out").read_text("utf-8") == printed
     for blank in (b"\n", b" \n\xc2\xa0\r\n"):
         assert say(stdin=blank) == "\n" * blank.count(b"\n")
 
@@ -132,15 +132,15 @@ def test_message_stdin_is_closed(capsys, monkeypatch):
 
 
 def test_law_arguments_and_files_are_utf_8_in_every_locale(folder, tmp_path, say):
-    said = say("Zwölf")
+    printed = say("Zwölf")
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", folder, "Zwölf"]
     ascii_ = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(command, env=ascii_, capture_output=True, check=False)
     assert (done.returncode, done.stderr.decode()[: len(DEVICE)]) == (0, DEVICE)
-    assert done.stdout.decode("ascii") == said.encode("ascii", "backslashreplace").decode()
-    assert not said.isascii()
+    assert done.stdout.decode("ascii") == printed.encode("ascii", "backslashreplace").decode()
+    assert not printed.isascii()
     subprocess.run([*command, "--output", tmp_path / "out"], env=ascii_, check=True)
-    assert (tmp_path / "out").read_text("utf-8") == said
+    assert (tmp_path / "out").read_text("utf-8") == printed
 
 
 def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[..., str]):
@@ -149,8 +149,8 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     out = say(*where, "--nbest", "2", *texts).splitlines()
     assert len(out) == 6
     assert out[2:4] == ["", ""]
-    found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
-    assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
+    best = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
+    assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in best[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == say(*where, *texts).splitlines()
 
 
@@ -180,11 +180,11 @@ def test_message_a_translation_was_cut_off_at_its_limit(say, options: list[str])
 
 def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., str]):
     texts = ["Two dogs. A man.", "", "A child"]
-    found = [json.loads(line) for line in say("--json", *texts).splitlines()]
-    assert [one["source"] for one in found] == texts
-    assert [one_line(one["translation"]) for one in found] == say(*texts).splitlines()
+    objects = [json.loads(line) for line in say("--json", *texts).splitlines()]
+    assert [one["source"] for one in objects] == texts
+    assert [one_line(one["translation"]) for one in objects] == say(*texts).splitlines()
     parts = Translator.from_folder(folder).explain(["Two dogs.", "A man."])
-    assert found[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    assert objects[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
     (lines,) = map(json.loads, say("--json", stdin=b"Two dogs.\r\n").splitlines())
     assert lines["source"] == "Two dogs."
     skipped = say("--json", "--skip-bad", stdin=b"Zw\xf6lf\n...\n", err="skipped: ").splitlines()
