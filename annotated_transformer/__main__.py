@@ -6,6 +6,7 @@ Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch.
 
 import argparse
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any, NoReturn
 from annotated_transformer import __version__
 from annotated_transformer.commands.arguments import add_options, check_options
 from annotated_transformer.commands.output import Unfinished, drop_unwritable, log
-from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
+from annotated_transformer.commands.signals import Terminated, handle_signals, raise_signal
 
 FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade")
 COMMANDS = {name.strip("_"): import_module(f"annotated_transformer.commands.{name}") for name in FILES}
@@ -63,9 +64,12 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         log(f"error: out of memory ({error}); give smaller sizes, batches or beams")
         return 2
-    except (KeyboardInterrupt, Terminated) as error:
-        log("terminated" if isinstance(error, Terminated) else "interrupted")
-        return exit_status(error)
+    except KeyboardInterrupt:
+        log("interrupted")
+        return 128 + signal.SIGINT
+    except Terminated as error:
+        log("terminated")
+        return 128 + error.signal
     finally:
         drop_unwritable()
 

@@ -21,11 +21,6 @@ class Terminated(BaseException):
         self.signal = number
 
 
-def exit_status(error: KeyboardInterrupt | Terminated) -> int:
-    """Return 128 and the signal's number, such as 130 for SIGINT, as a shell does."""
-    return 128 + (error.signal if isinstance(error, Terminated) else signal.SIGINT)
-
-
 def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
     """Raise the exception of a signal."""
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)

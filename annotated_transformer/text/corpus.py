@@ -126,7 +126,7 @@ def load_corpus(
             wrong content.
         FileNotFoundError: If a file is missing; the message lists the files that exist.
     """
-    if not isinstance(name, str) or name not in CORPORA:
+    if name not in CORPORA:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(CORPORA)}")
     known = CORPORA[name]
     first, second = known.languages or (source, target)
