@@ -8,8 +8,8 @@ from annotated_transformer.text.cleaning import set_aside
 
 STARTS = {  # words that begin a sentence after most abbreviations and numbers
     "en": "He|She|It|We|They|I|You|The|This|That|There|Then|And|But|So|What|Who|How|Is|Are|Do|Yes|No",
-    "de": r"Er|Sie|Es|Ich|Du|Wir|D(as|er|ie|ann|och|ort|ies\w*)|Eine?|Und|Aber|Hier|Heute|Morgen|Gestern|Jetzt"
-    r"|So|W(er|ie|as|o|ann|arum|enn)|Ist|[KMS]eine?|Bitte|Danke|Ja|Nein|Nicht|Auch|I[nm]|A[mnu][fs]?|Mit|Nach",
+    "de": r"Er|Sie|Es|Ich|Du|Wir|D(as|er|ie|ann|och|ort|ies\w*)|Eine?|Und|Aber|Hier|Heute|Morgen|Jetzt|So"
+    r"|W(er|ie|as|o|ann|arum|enn)|Ist|[KMS]eine?|Bitte|Danke|Ja|Nein|Nicht|Auch|I[nm]|A[mnu][fs]?|Mit|Nach",
 }
 UNFINISHED = {  # here, sentencex ends a sentence, which goes on unless a word of STARTS follows
     "en": r"\b(Ms|[Vv]ols?|[Aa]pprox|[Ee]ds?|[Tt]el|incl|Mon|Tues?|Wed|Thu|Fri)\.|\b[IVXLC]{2,}\.(?=\s+[a-z])"
