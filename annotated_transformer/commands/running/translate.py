@@ -154,8 +154,8 @@ class _Run:
         elif self.options.json:
             ranked = self.translator.nbest(sentences, 1, **{"beam_size": 1, **self.search})
         else:
-            draw = self.sample or partial(self.translator.translate, split=False, **self.search)
-            ranked = [[RankedTranslation(text, math.nan, math.nan)] for text in draw(sentences)]
+            translate = self.sample or partial(self.translator.translate, split=False, **self.search)
+            ranked = [[RankedTranslation(text, math.nan, math.nan)] for text in translate(sentences)]
         for text in decoding.cut_off(sentences, ([one.text for one in best] for best in ranked)):
             log(f"warning: {decoding.describe_cut_off(self.translator, text)}")
         return ranked
