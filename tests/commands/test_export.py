@@ -4,24 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.interop.formats import Format
 from tests.checkpointing.small_models import same
 
-TO_MARIAN = ["export", "--to", "marian"]
 
-
-def test_law_a_model_is_exported_and_imported_again_with_its_card(tmp_path: Path, capsys):
+def test_law_a_model_is_exported_and_imported_again_with_its_card(tmp_path: Path, run):
     out, back = tmp_path / "new" / "marian", tmp_path / "back"
-    assert command_line.main([*TO_MARIAN, "--pretrained", "en-de", "--out", str(out)]) == 0
-    assert capsys.readouterr() == (f"en-de is in {out}, for Hugging Face's transformers\n", "")
-    assert command_line.main(["import", "--from", "marian", str(out), "--out", str(back)]) == 0
+    exported = run("export", "--to", "marian", "--pretrained", "en-de", "--out", out)
+    assert exported == (f"en-de is in {out}, for Hugging Face's transformers\n", "")
+    imported, _ = run("import", "--from", "marian", out, "--out", back)
     model, tokenizer = checkpoint.load(back)
     ours, its_tokenizer = checkpoint.load(pretrained_folder("en-de"))
     count = sum(parameter.numel() for parameter in ours.parameters())
-    assert capsys.readouterr().out == f"{out} is in {back}, {count:,} parameters; give --model {back}\n"
+    assert imported == f"{out} is in {back}, {count:,} parameters; give --model {back}\n"
     assert same(model, ours)
     assert tokenizer.to_json() == its_tokenizer.to_json()
     assert checkpoint.read_languages(back) == ("en", "de")
@@ -32,11 +29,11 @@ def test_law_a_model_is_exported_and_imported_again_with_its_card(tmp_path: Path
 
 
 @pytest.mark.message
-def test_message_an_export_that_needs_a_library(folder: Path, tmp_path: Path, capsys, monkeypatch):
+def test_message_an_export_that_needs_a_library(folder: Path, tmp_path: Path, run, monkeypatch):
     def writer(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("writing needs a library; run pip")
 
     monkeypatch.setattr(Format, "function", lambda self, name: writer)
-    assert command_line.main([*TO_MARIAN, "--model", str(folder), "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == "error: writing needs a library; run pip\n"
+    _, err = run("export", "--to", "marian", "--model", folder, "--out", tmp_path / "out", status=2)
+    assert err == "error: writing needs a library; run pip\n"
     assert not (tmp_path / "out").exists()

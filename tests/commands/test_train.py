@@ -113,16 +113,16 @@ def test_law_own_files_are_split_as_in_a_folder(place: Path):
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(place, monkeypatch, capsys):
+def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(place, monkeypatch, run):
     seen = []
     monkeypatch.setattr(module, "train_from_recipe", lambda *inputs, **more: seen.append((inputs, more)) or 7)
-    run = options(RECIPE | {"steps": 1, "save_minutes": 7, "seed": 5, "device": "cpu"})
-    assert command_line.main(["train", "--out", "out", *OWN, *run]) == 0
+    settings = RECIPE | {"steps": 1, "save_minutes": 7, "seed": 5, "device": "cpu"}
+    _, err = run("train", "--out", "out", *OWN, *options(settings))
     (made, corpus, out), more = seen[0]
     assert made == Recipe(shape=DEFAULT_SHAPE, training=training_config(parsed("--steps", 1)), **RECIPE)
     assert corpus.languages is None
     assert (out, more["save_seconds"], more["seed"]) == (Path("out"), 420, 5)
-    warning, *_, last = capsys.readouterr().err.splitlines()
+    warning, *_, last = err.splitlines()
     assert warning.startswith(
         "warning: without --source and --target, the model does not store its languages;"
     )
@@ -139,7 +139,7 @@ def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(pla
     ],
 )
 @pytest.mark.usefixtures("place", "unchecked")
-def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume, monkeypatch, capsys):
+def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume, monkeypatch, run):
     group = ProcessGroup()
     group.rank, group.world_size = rank, 3
 
@@ -151,8 +151,8 @@ def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume
     monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))
     monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
     monkeypatch.setattr(module, "train_from_recipe", train)
-    assert command_line.main(["train", "--out", "out", "--steps", "1", "--device", "cpu", *OWN]) == 130
-    _, saved, hint = capsys.readouterr().err.partition("step 7 is saved in out; to resume, ")
+    _, err = run("train", "--out", "out", "--steps", 1, "--device", "cpu", *OWN, status=130)
+    _, saved, hint = err.partition("step 7 is saved in out; to resume, ")
     assert bool(saved) is (resume is not None)
     assert re.match(resume or "", hint)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands.output import one_line
 from annotated_transformer.decoding.length_penalty import PlainLength
@@ -31,19 +30,18 @@ ENGINE = ["--engine", "ctranslate2"]
 
 
 @pytest.fixture
-def say(capsys, monkeypatch, tmp_path) -> Callable[..., str]:
+def say(run, monkeypatch, tmp_path) -> Callable[..., str]:
     """Run the command, with some bytes as standard input, and return what it printed."""
 
-    def run(*arguments: str, stdin: bytes = b"", status: int = 0, err: str = DEVICE) -> str:
+    def say(*arguments: object, stdin: bytes = b"", status: int = 0, err: str = DEVICE) -> str:
         (tmp_path / "stdin").write_bytes(stdin)
         with (tmp_path / "stdin").open(encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdin", stream)
-            assert command_line.main(["translate", *arguments]) == status
-        out, log = capsys.readouterr()
+            out, log = run("translate", *arguments, status=status)
         assert re.search(err, log), log
         return out
 
-    return run
+    return say
 
 
 @pytest.mark.parametrize("options", [[], ["--sample", "--seed", "0"], ["--beam", "2", "--nbest", "2"]])
@@ -74,13 +72,13 @@ def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder, tmp_pa
     printed = say(*texts)
     assert printed == f"{two}\n\n{child}\n"
     data = "\n".join(texts).encode()
-    for model in ([], ["--pretrained", "en-de"], ["--model", str(folder)], ["--fast"]):
+    for model in ([], ["--pretrained", "en-de"], ["--model", folder], ["--fast"]):
         assert not made
         assert say(*model, stdin=data) == printed
     assert made
     for name, raw in {"in": data, "in.gz": gzip.compress(data), "compressed": gzip.compress(data)}.items():
         (tmp_path / name).write_bytes(raw)
-        assert say("--input", str(tmp_path / name), "--output", str(tmp_path / "out")) == ""
+        assert say("--input", tmp_path / name, "--output", tmp_path / "out") == ""
         assert (tmp_path / "out").read_text("utf-8") == printed
     for blank in (b"\n", b" \n\xc2\xa0\r\n"):
         assert say(stdin=blank) == "\n" * blank.count(b"\n")
@@ -107,7 +105,7 @@ def test_message_all_bad_lines_are_in_one_report(say):
         say("A", text, status=2, err=f"error: argument 2 {sentence}")
 
 
-def test_law_translations_before_a_signal_are_printed(say, monkeypatch, capsys, tmp_path):
+def test_law_translations_before_a_signal_are_printed(say, monkeypatch):
     """They are printed before the next ones are made."""
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
@@ -122,13 +120,11 @@ def test_law_translations_before_a_signal_are_printed(say, monkeypatch, capsys, 
 
 
 @pytest.mark.message
-def test_message_stdin_is_closed(capsys, monkeypatch):
+def test_message_stdin_is_closed(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
-    assert command_line.main(["translate"]) == 2
-    assert capsys.readouterr().err == (
-        "error: the standard input is closed; give a text to translate as an argument, or open it\n"
-    )
-    assert command_line.main(["translate", "Two dogs."]) == 0
+    closed = "error: the standard input is closed; give a text to translate as an argument, or open it\n"
+    assert run("translate", status=2) == ("", closed)
+    run("translate", "Two dogs.")
 
 
 def test_law_arguments_and_files_are_utf_8_in_every_locale(folder, tmp_path, say):
@@ -195,11 +191,10 @@ def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., 
     assert best == many["translation"] != other
 
 
-def test_law_samples_can_be_drawn_again_from_their_seed(say, capsys):
+def test_law_samples_can_be_drawn_again_from_their_seed(say, run):
     drawn, texts = set(), ["Two dogs.", "A child"]
     for _ in range(3):
-        assert command_line.main(["translate", "--sample", *texts]) == 0
-        out, err = capsys.readouterr()
+        out, err = run("translate", "--sample", *texts)
         seed = re.match(rf"these samples are drawn with --seed (\d+)\n{DEVICE}", err)[1]
         assert say("--sample", "--seed", seed, *texts) == out
         drawn.add(out)
@@ -219,12 +214,11 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
-def test_law_in_a_terminal_each_sentence_is_translated_at_once(say, capsys, monkeypatch):
+def test_law_in_a_terminal_each_sentence_is_translated_at_once(say, run, monkeypatch):
     two, child = say("Two dogs.", "A child").splitlines()
     bad = b"A" * 50 + b"\n" + b"It is cut off. " * 273  # 4,095 bytes
     monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n\n" + bad + b"\nZw\xf6lf\nA child"))
-    assert command_line.main(["translate"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run("translate")
     assert out == f"{two}\n{child}\n"
     assert err.startswith(f"{DEVICE}Type a sentence and press Enter to translate it. Ctrl-D ends.\n> ")
     assert err.count("> ") == 7
