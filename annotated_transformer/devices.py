@@ -23,7 +23,7 @@ def take_device(device: torch.device | str | None = None) -> torch.device:
             f"{processes} processes of this machine; give 'cpu', or fewer processes, or install the CUDA "
             f"build of PyTorch and the driver"
         )
-    if device.index is None:
+    if str(device) == "cuda":
         device = torch.device("cuda", rank)
         torch.cuda.set_device(rank)
     return device

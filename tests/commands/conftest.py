@@ -30,7 +30,8 @@ def run(capsys) -> Callable[..., tuple[str, str]]:
 
     def run(*arguments: object, status: int = 0) -> tuple[str, str]:
         assert command_line.main([*map(str, arguments)]) == status
-        return tuple(capsys.readouterr())
+        out, err = capsys.readouterr()
+        return out, err
 
     return run
 

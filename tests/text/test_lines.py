@@ -76,7 +76,7 @@ def test_message_an_empty_file_or_an_archive_without_the_file(tmp_path: Path):
 
 
 TEXTS = ["Größe.\nZwei.\n", "Kurz", "Щит, уж.\nПиджи?\n", "今天天气很好。\n上海很大。\n", "a\r\nb\r\n"]
-OLD_MACS = r"has carriage returns within its lines \([23] in 1\), as old Macs ended lines; convert these"
+OLD_MACS = r"has carriage returns within its lines \([123] in 1\), as old Macs ended lines; convert these"
 NO_TEXT = [
     (f"\ufeff{text}".encode(f"{kind}{order}"), f"is {kind}, not UTF-8; convert the text to UTF-8")
     for kind in ("UTF-16", "UTF-32")
@@ -91,7 +91,7 @@ NO_TEXT += [
     (b"%PDF-1.7\n", "is a PDF document, not UTF-8; unpack it, or export its text"),
     (b"\x28\xb5\x2f\xfd\x24", "is compressed by zstd, not UTF-8"),
     (bytes(range(256)).replace(b"\n", b"\0"), "has 2 NUL bytes, which text does not have; give a text file"),
-    *((raw, OLD_MACS) for raw in (b"One.\rTwo.\rThree.\r", b"One.\rTwo.\rThree.\n", b"\rOne.\r\rTwo.")),
+    *((raw, OLD_MACS) for raw in (b"One.\rTwo.\n", b"One.\rTwo.\rThree.\r", b"\rOne.\r\rTwo.")),
 ]
 
 

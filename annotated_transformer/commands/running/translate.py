@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from tqdm import tqdm
@@ -154,8 +153,9 @@ class _Run:
         elif self.options.json:
             ranked = self.translator.nbest(sentences, 1, **{"beam_size": 1, **self.search})
         else:
-            translate = self.sample or partial(self.translator.translate, split=False, **self.search)
-            ranked = [[RankedTranslation(text, math.nan, math.nan)] for text in translate(sentences)]
+            search = {"split": False} | self.search
+            texts = self.sample(sentences) if self.sample else self.translator.translate(sentences, **search)
+            ranked = [[RankedTranslation(text, math.nan, math.nan)] for text in texts]
         for text in decoding.cut_off(sentences, ([one.text for one in best] for best in ranked)):
             log(f"warning: {decoding.describe_cut_off(self.translator, text)}")
         return ranked
