@@ -8,7 +8,7 @@ from typing import Annotated
 
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.process import THREADS
-from annotated_transformer.commands.output import log, name_target, print_line
+from annotated_transformer.commands.output import log, print_line, write_file
 
 
 class CurvesOptions:
@@ -41,10 +41,11 @@ def curves_command(options: argparse.Namespace) -> None:
     figure, words = plotting.draw_curves(reports, schedule), plotting.describe_curves(reports, schedule)
     image = BytesIO()
     if ending == "svg":
-        label = f'<svg role="img" aria-label="{escape(words)}" '
-        image.write(plotting.to_svg(figure).replace("<svg ", label, 1).encode())
+        drawing = plotting.to_svg(figure).replace(
+            "<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1
+        )
+        image.write(drawing.encode())
     else:
         figure.savefig(image, format=ending, facecolor=PAPER)
-    with name_target(options.to):
-        options.to.write_bytes(image.getvalue())
+    write_file(options.to, image.getvalue())
     print_line(words)

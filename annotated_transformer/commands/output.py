@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import secrets
+import stat
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -64,6 +66,25 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
         with suppress(OSError):  # the error was raised when the line was written
             if lines is not None:
                 lines.close()
+
+
+def write_file(file: Path, data: bytes) -> None:
+    """Replace a file atomically, keeping its mode: after an error or a kill, the older one is still there."""
+    with name_target(file):
+        if file.is_char_device():  # such as /dev/null
+            file.write_bytes(data)
+            return
+        place = file.resolve()  # a link stays one
+        draft = place.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            with draft.open("xb") as new:  # never a file of the user
+                new.write(data)
+            if place.exists():
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
+            draft.replace(place)
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
 
 
 def one_line(text: str) -> str:

@@ -3,10 +3,11 @@
 import io
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
-from annotated_transformer.commands.output import drop_unwritable, log, open_lines, print_line
+from annotated_transformer.commands.output import drop_unwritable, log, open_lines, print_line, write_file
 from annotated_transformer.text.lines import read_lines
 
 
@@ -18,6 +19,30 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(encoding: str, li
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     print_line("Straße →")
     assert raw.getvalue() == line + b"\n"
+
+
+def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
+    file, link, theirs = tmp_path / "file", tmp_path / "link", tmp_path / "file.tmp"
+    link.symlink_to(file)
+    theirs.write_bytes(b"the user's own")
+    mode = theirs.stat().st_mode
+    for data in (b"one", b"another"):
+        write_file(link, data)
+        assert link.is_symlink()
+        assert file.read_bytes() == data
+        assert file.stat().st_mode == mode
+        file.chmod(mode := mode | 0o022)  # others may write, whatever the umask says
+    write_file(Path(os.devnull), b"one")
+
+    def interrupt(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(file, b"third")
+    assert file.read_bytes() == b"another"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "file.tmp", "link"]
+    assert theirs.read_bytes() == b"the user's own"
 
 
 @pytest.mark.parametrize("name", ["out", "out.gz"])

@@ -1,13 +1,14 @@
 """The work of `evaluate`: compute metrics of a model on a split, or of translations in a file."""
 
 import argparse
+import gzip
 from collections.abc import Callable
 from functools import partial
 
 from tqdm import tqdm
 
 from annotated_transformer.commands.options.corpus import LANGUAGES, own_files, read_corpus
-from annotated_transformer.commands.output import log, one_line, open_lines, print_line
+from annotated_transformer.commands.output import log, one_line, print_line, write_file
 from annotated_transformer.evaluation import bleu
 from annotated_transformer.evaluation.metrics import METRICS, Measure, Score
 from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
@@ -53,9 +54,8 @@ def _evaluate_split(options: argparse.Namespace) -> tuple[list[Measure], list[st
     texts, references = map(list, zip(*_read_split(options), strict=True))
     hypotheses = _translate_split(options, texts)
     if options.output is not None:
-        with open_lines(options.output) as write_line:
-            for line in hypotheses:
-                write_line(line)
+        data = "".join(f"{line}\n" for line in hypotheses).encode()
+        write_file(options.output, gzip.compress(data, mtime=0) if options.output.suffix == ".gz" else data)
     return measures, hypotheses, [references]
 
 
