@@ -15,7 +15,7 @@ from typing import Any
 
 from annotated_transformer import TrainingConfig, load_corpus
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.commands.train import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.commands.options.training import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.training import Recipe, train_from_recipe
 from benchmarks.record import begin, write_result
 
