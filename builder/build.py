@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import claims, numbers, skeleton

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 
 FAILING = {"exercise", "raises-exception"}  # tags of cells that fail on purpose
 

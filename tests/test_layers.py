@@ -2,8 +2,10 @@
 
 import ast
 import re
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "annotated_transformer"
@@ -28,7 +30,7 @@ ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
 FAST = ("fast", "fast.*")  # a guest: imports inside functions reach it
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
-SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
+SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "output", "results", "toy")
 VOCABULARY = ("book", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
@@ -68,7 +70,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     **dict.fromkeys(MODERN, ("config", *MODEL, *MODERN)),
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
-    "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
@@ -147,6 +148,15 @@ def test_law_no_module_imports_from_a_higher_layer():
     assert {name: found for name, found in up.items() if found} == {}
     assert arrows_up("def f(): from ..book import toy", "training.loss") == {"book.toy"}
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
+
+
+def test_law_no_folders_of_the_book_import_each_other():
+    imports: dict[str, set[str]] = defaultdict(set)
+    for path in FOLDER.glob("book/*/*.py"):
+        folder = path.parent.name
+        names = imported(path.read_text("utf-8"), module_name(path))
+        imports[folder] |= {name.split(".")[1] for name in names if name.startswith("book.")} - {folder}
+    TopologicalSorter(imports).prepare()  # raises a CycleError that names the circle
 
 
 def test_law_the_package_is_imported_without_its_fast_path():

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import source_of
 from builder.staleness import unexecuted

@@ -22,9 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from annotated_transformer.book.cells.check import must_hold
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.captions import EMPTY, digest, follow, lettering
+from annotated_transformer.book.output import CellOutput, must_hold
 from annotated_transformer.plotting import figures as plotting
 from annotated_transformer.plotting.figures import HOUSE_STYLE, SHRUNK, WIDE, WIDTH, svg_text
 from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED

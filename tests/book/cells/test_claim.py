@@ -9,9 +9,10 @@ import nbformat
 import pytest
 import torch
 
-from annotated_transformer.book.cells.check import STRICT, check, check_close
+from annotated_transformer.book.cells.check import check, check_close
 from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.cells.tally import tally
+from annotated_transformer.book.output import STRICT
 from builder.chapters import written
 from builder.claim_values import named_claims
 from builder.lint import claims
