@@ -24,7 +24,7 @@ from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import claims, numbers, skeleton
 from builder.lint.cells import lint_notebook
-from builder.lint.source import parse_source
+from builder.source import read
 from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -83,18 +83,16 @@ def write(path: Path, text: str) -> None:
 
 def complaints(source: Path) -> list[str]:
     """Return what the rules of a chapter, or of a guide, have against a source and its built notebook."""
-    text, name = source.read_text("utf-8"), source.name
-    chapter, is_chapter = parse_source(text, name), name[0].isdigit()
-    built = CHAPTERS / f"{source.stem}.ipynb"
+    chapter, built = read(source), CHAPTERS / f"{source.stem}.ipynb"
     cells = json.loads(built.read_text("utf-8"))["cells"] if built.exists() else []
-    found = [
-        *(skeleton.lint if is_chapter else skeleton.lint_guide)(text, name),
-        *claims.lint(text, name),
+    complaints = [
+        *skeleton.lint(chapter),
+        *claims.lint(chapter),
         *numbers.ungrouped(chapter),
         *numbers.lint(chapter, cells),
-        *(lint_notebook(cells) if is_chapter else []),
+        *(lint_notebook(cells) if chapter.number else []),
     ]
-    return [f"{name}: {complaint}" for complaint in found]
+    return [f"{source.name}: {complaint}" for complaint in complaints]
 
 
 def build(names: list[str]) -> None:

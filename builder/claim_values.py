@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 from annotated_transformer.book.cells.claim import unrounded
 
@@ -104,17 +105,24 @@ def fill(cells: Iterable[NotebookNode]) -> None:
         if cell.cell_type == "code":
             with refused:
                 claims |= named_claims(cell)
-    miscounted = bool(refused)
+    refused.raise_all()
 
     def value(role: re.Match[str]) -> str:
         with refused:
-            return "" if miscounted else quoted(role[1], claims)
+            return quoted(role[1], claims)
         return ""
 
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = ROLE.sub(value, cell.source)
     refused.raise_all()
+
+
+def quote_all(text: str, cells: Iterable[NotebookNode]) -> str:
+    """Return a text with the values of the claims that it quotes, which code among the cells displayed."""
+    words = new_markdown_cell(text)
+    fill([*cells, words])
+    return str(words.source)
 
 
 def quoted(role: str, claims: dict[str, NotebookNode]) -> str:

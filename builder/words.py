@@ -22,10 +22,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import Words, put_words, with_values
-from builder.chapters import read_source
 from builder.claim_values import Refusals, fill
+from builder.source import Figure, blocks, notebook_of
 
-FENCE = re.compile(r"```\{words\} +(?P<number>[\w.]+)\. (?P<title>.+)\n(?P<text>(?:.*\n)*?)```(?:\n+|$)")
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
 ALT_WORDS = range(8, 81)
 BLANK = re.compile(r"\n\s*\n")
@@ -59,28 +58,26 @@ def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | N
         ValueError: It has no words, the words have no figure, or they are refused.
     """
     figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
-    fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
-    if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
+    text = below.source if below.cell_type == "markdown" else ""
+    directives = [block for block in blocks(text) if block.kind == "words"]
+    first = directives[0] if directives and directives[0].start == 0 else None
+    number, title, content = Figure.read(first) if first else ("none", "", "")
+    if [figure.number for figure in figures] != ([number] if first else []):
         shown = ", ".join(figure.number for figure in figures) or "none"
         raise ValueError(
-            f"a cell shows figure {shown}, and the words below it are those of figure "
-            f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
+            f"a cell shows figure {shown}, and the words below it are those of figure {number}; {WRITE}. "
+            f"The cell: {cell.source[:60]!r}"
         )
-    if fence:
-        below.source = below.source[fence.end() :]
-    if below.cell_type == "markdown" and "```{words}" in below.source:
-        at = below.source[below.source.index("```{words}") :].partition("\n")[0]
-        raise ValueError(f"{at}: {WRITE}")
-    if not fence:
+    for other in directives[1:] if first else directives:
+        raise ValueError(f"```{{words}} {other.name}: {WRITE}")
+    if not first:
         return None
-    texts = [
-        fence["title"].strip(),
-        *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
-    ]
+    below.source = text[first.end :].lstrip("\n")
+    texts = [title, *(" ".join(paragraph.split()) for paragraph in BLANK.split(content))]
     try:
         return texts, filled(texts, figures[0])
     except ValueError as error:
-        raise ValueError(f"the words of figure {fence['number']}: {error}") from error
+        raise ValueError(f"the words of figure {number}: {error}") from error
 
 
 def is_figure(output: NotebookNode) -> bool:
@@ -134,7 +131,7 @@ def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
         ValueError: The notebook lacks a cell, or `fill` or `take_words` refuses a text.
     """
     built = {cell.id: cell for cell in notebook.cells}
-    cells = read_source(source).cells
+    cells = notebook_of(source).cells
     for cell in cells:
         if cell.cell_type == "code":
             if cell.id not in built:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from builder.claim_values import parse_cell
-from builder.lint.source import READERS, Part, Source
-from builder.reader import HIDDEN, SETUP
+from builder.reader import SETUP
+from builder.source import HIDDEN, READERS, Part, Source
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 CELLS, LINES, COLUMNS = 12, 12, 88

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from builder.claim_values import NAME_EACH, QUOTE, ROLE, checks_in, parse_cell
-from builder.lint.source import READERS, Part, Source, parse_source
+from builder.source import READERS, Part, Source
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LINK = re.compile(r"\[([^\[\]]*)\]\(#claim-")
@@ -25,9 +25,8 @@ SHOWED = range(5, 9)
 LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 
 
-def lint(text: str, name: str) -> list[str]:
+def lint(chapter: Source) -> list[str]:
     """Return complaints about missing, duplicate, or unnamed claims, and visible checks."""
-    chapter = parse_source(text, name)
     return [*named(chapter), *summary(chapter), *checks(chapter)]
 
 
@@ -60,8 +59,6 @@ def named(chapter: Source) -> Iterator[str]:
             yield f"there is no claim for {{claim}}`{role}`"
     for words in LINK.findall(chapter.prose):
         yield f"[{words}] links to a claim; the line that ends its section shows it"
-    if "claims" in chapter.header:
-        yield "the front matter lists claims; each belongs to its section"
 
 
 def summary(chapter: Source) -> Iterator[str]:

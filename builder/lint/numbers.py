@@ -26,7 +26,8 @@ from fractions import Fraction
 from typing import Any
 
 from builder.claim_values import parse_cell
-from builder.lint.source import READERS, Source, blank, sentences
+from builder.lint.prose import blank, paragraphs, sentences
+from builder.source import READERS, Source
 
 NUMBER = re.compile(
     r"(?<![\w.,{^])(?<![{^][-−])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?:\s?\\?%)?(?![\w]|[.,]\d)"
@@ -75,9 +76,9 @@ def lint(chapter: Source, cells: list[dict[str, Any]]) -> list[str]:
 def numbers(chapter: Source) -> Iterator[tuple[str, int, str, set[Decimal]]]:
     """Yield each number in the prose that is not quoted: with its line, its sentence, and what is marked."""
     above = ""
-    for paragraph in chapter.paragraphs():
+    for paragraph in paragraphs(chapter):
         table = paragraph.text.startswith("|")
-        if paragraph.text.startswith(">") or "remove-cell" in chapter.parts[paragraph.part].tags:
+        if paragraph.text.startswith(">") or "remove-cell" in paragraph.tags:
             continue  # a quotation, or not on the page
         quoted = table and bool(QUOTED.search(above))
         above = above if table and not quoted else paragraph.text if not table else above
@@ -97,7 +98,7 @@ def numbers(chapter: Source) -> Iterator[tuple[str, int, str, set[Decimal]]]:
 
 def ungrouped(chapter: Source) -> list[str]:
     """Return a complaint for each whole number from 10,000 up that is written without commas."""
-    texts = [(paragraph.text, paragraph.line) for paragraph in chapter.paragraphs()]
+    texts = [(paragraph.text, paragraph.line) for paragraph in paragraphs(chapter)]
     texts += _words(chapter, "say", "claim")
     texts += [(str(meaning), 1) for meaning in chapter.header.get("terms", {}).values()]
     return [

@@ -22,14 +22,11 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, source_of
 from builder.claim_values import checks_in, line, named_claims
-from builder.handbook import FOLDER, divided, last_line, relinked
+from builder.handbook import FOLDER, last_line, relinked
+from builder.source import COMMENT, READERS, divided, read, split_sections
 from builder.words import with_outputs
 
-SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
-TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
-COMMENT = re.compile(r" ?<!--.*?-->", re.DOTALL)  # of the lint; a space would stand before the comma
 FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
-ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
 LAYOUT = ("claim(", "show_table(")
 CUT = "\0"  # a line that a page does not show
@@ -56,11 +53,11 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     if is_handbook := docname.startswith(f"{FOLDER}/"):
         chapter = handbook
     elif handbook:
-        chapter.append(new_markdown_cell(last_line(handbook, f"/{FOLDER}/{path.name}")))
+        chapter.append(new_markdown_cell(last_line(read(source), f"/{FOLDER}/{path.name}")))
     notebook.cells = list(page_cells(chapter))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = relinked(cell.source, root, docname)
+            cell.source = relinked(cell.source, source, docname)
     if "here" in front_matter(source) and not is_handbook:
         number = int(path.stem.partition("_")[0])
         notebook.cells.insert(1, new_markdown_cell(f"```{{you-are-here}} {number}\n```"))
@@ -100,13 +97,13 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
     gathered, title = Gathered(), OPENING
     for cell in cells:
         if cell.cell_type != "code":
-            for text in SECTION.split(cell.source):
-                if found := TITLE.match(text):
+            for heading, text in split_sections(cell.source):
+                if heading:
                     gathered.end_section(title)
-                    title = found[1].strip()
-                if text := COMMENT.sub("", text).strip():
+                    title = heading
+                if text := re.sub(f" ?{COMMENT}", "", text).strip():
                     yield new_markdown_cell(text, metadata=cell.metadata)
-        elif cell_tags(cell) & ANSWERS:
+        elif cell_tags(cell) & READERS:
             yield without_check(cell)
         else:
             yield from shown(cell, gathered)

@@ -79,9 +79,7 @@ def write_cards(translator: Any, node: nodes.Element) -> None:
 class Chapters(TargetTable):
     """`{chapter-tables}`: the chapters of each part, with the questions that they answer."""
 
-    required_arguments = 0
-
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the tables as Markdown."""
         return table(list(chapters.values()))
 

@@ -54,12 +54,12 @@ class Corrections(TargetTable):
 
     data = CORRECTIONS
 
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
         lines = ["| A statement from notes | What is right | See for yourself |", "| --- | --- | --- |"]
-        for row in read_corrections(root):
+        for row in read_corrections(Path(self.env.srcdir)):
             if row.topic == self.arguments[0]:
-                links = link_all(row.shown, chapters, root)
+                links = link_all(row.shown, chapters)
                 lines.append(f"| {row.statement} (*{row.kind}*) | {row.right} | {links} |")
         return "\n".join(lines)
 
@@ -69,10 +69,10 @@ class Syllabus(TargetTable):
 
     data = SYLLABUS
 
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
         lines = ["| What it says | Where it went |", "| --- | --- |"]
-        for row in read_syllabus(root):
+        for row in read_syllabus(Path(self.env.srcdir)):
             if str(row.note) == self.arguments[0]:
-                lines.append(f"| {row.says} | {link_all(row.shown, chapters, root)} |")
+                lines.append(f"| {row.says} | {link_all(row.shown, chapters)} |")
         return "\n".join(lines)

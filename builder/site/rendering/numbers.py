@@ -1,7 +1,5 @@
 """Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
-import re
-from collections.abc import Collection
 from typing import Any, cast
 
 from docutils import nodes
@@ -11,25 +9,8 @@ from sphinx.domains.math import MathDomain
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx_exercise.nodes import exercise_enumerable_node, solution_node, solution_title
 
-KINDS = ("predict", "implement", "debug", "derive", "extend")
-STARS = 3
-
-
-def number(page: str, place: int) -> str:
-    """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
-    return ".".join(filter(None, (chapter_number(page), str(place))))
-
-
-def chapter_number(page: str) -> str:
-    """Return the number of the chapter on a page: 3 for chapters/03_name, an empty string for other pages."""
-    found = re.match(r"(?:.*/)?(\d\d)_", page)
-    return str(int(found[1])) if found else ""
-
-
-def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
-    """Return the kind and the difficulty that an exercise's classes name, or an empty string and 0."""
-    kind = next((kind for kind in KINDS if kind in classes), "")
-    return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
+from builder.chapters import number
+from builder.source import STARS, kind_and_stars
 
 
 def number_items(app: Sphinx, doctree: nodes.document) -> None:

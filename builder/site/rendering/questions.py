@@ -8,8 +8,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from builder.handbook import ENTRIES, FOLDER, entry_id
+from builder.handbook import FOLDER
 from builder.site.rendering.folds import fold, fold_line
+from builder.source import ENTRIES, entry_id
 
 ASKED = "at-asked"  # the class of a question with its answer
 LONG = 60  # entries, whose titles alone fill several screens

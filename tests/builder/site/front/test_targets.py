@@ -7,7 +7,7 @@ from sphinx.errors import ExtensionError
 
 from builder.site.front.statements import Correction
 from builder.site.front.targets import Target, claims, link_all, read_targets
-from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, ROOT, faults, rendered_faults
+from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, faults, rendered_faults
 
 
 def test_law_each_claim_that_a_chapter_offers_says_what_it_measures():
@@ -18,7 +18,7 @@ def test_law_each_claim_that_a_chapter_offers_says_what_it_measures():
 def test_law_links_are_grouped_by_chapter_and_say_what_a_claim_measures():
     shown = "4#eq-ratio 3#why-sqrt 4#figure-4-1 4#claim-wrong-bnm 8#ex-predict-origin".split()
     page = "/chapters/04_self_attention.ipynb"
-    assert link_all(read_targets([*shown, "4#figure-4-1 a map"]), CHAPTERS, ROOT) == (
+    assert link_all(read_targets([*shown, "4#figure-4-1 a map"]), CHAPTERS) == (
         f"Chapter 4: equation {{eq}}`eq-ratio`; [figure 4.1]({page}#figure-4-1); [torch.bnm exists]"
         f"(/handbook/04_self_attention.ipynb#claim-wrong-bnm); [a map]({page}#figure-4-1). "
         "Chapter 3: {ref}`why-sqrt`. Chapter 8: {ref}`ex-predict-origin`."

@@ -1,0 +1,391 @@
+"""A chapter's source, parsed once: its sections, exercises, figures, equations, claims, and entries.
+
+(masking-blind)=                          a label, of the heading below it
+## A section
+
+$$ a = b $$ (eq-name)                     an equation
+
+```{words} 3.6. Title                     a figure, by its words (`builder/words.py`)
+
+```{exercise-start} Title                 an exercise, whose text ends at ```{exercise-end};
+:label: ex-name                           below it, a cell with the tag `exercise`
+:class: predict stars-1
+```
+```{solution-start} ex-name               its solution, to ```{solution-end}, has a cell with
+```                                       the tag `solution`
+
+# Handbook: masks                         the end of a chapter, on the site a page of its own
+## Symptoms
+### A number
+**The loss is NaN from one batch on**     an entry: a paragraph that begins in bold, with the texts below it
+"""
+
+import ast
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from copy import deepcopy
+from functools import cache
+from itertools import accumulate, zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jupytext
+from docutils.nodes import make_id
+from markdown_it.renderer import RendererHTML
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
+from nbformat import NotebookNode
+
+from builder.chapters import KERNEL, PYTHON, front_matter, number
+
+EXTENSIONS = {"colon_fence", "deflist", "dollarmath"}  # as in `_config.yml`
+MARKDOWN = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML)
+DIRECTIVE = re.compile(r"\{(?P<name>[\w-]+)\}\s*(?P<argument>.*)")
+OPTION = re.compile(r"^:([\w-]+): *(.*)\n?", re.MULTILINE)
+COMMENT = r"(?s:<!--.*?-->)"
+INLINE = re.compile(
+    rf"(?P<comment> {COMMENT}(?=[\s.,;:)]|\Z)|{COMMENT})|"  # no space is left before a comma
+    r"\{(?P<role>[\w:-]+)\}`(?P<content>[^`]*)`"
+    r"|(?P<code>(`+)(?!`).+?(?<!`)\5(?!`))"
+    r"|(?P<math>\$\$.+?\$\$|\$(?:\\.|[^$\\])+\$)"
+    r"|(?<!!)\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]*)\)",
+    re.DOTALL,
+)
+READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
+ENTRY = re.compile(r"\*\*(?P<title>.+?)\*\*(?P<text>.*)", re.DOTALL)
+HANDBOOK = "# Handbook: "
+SYMPTOMS = "Symptoms"
+ENTRIES = (SYMPTOMS, "Why not", "Questions")  # the beginnings of the sections whose paragraphs are entries
+SEEN = ("A message", "A shape", "A number", "A curve", "A text")  # the subsections of symptoms
+KINDS = ("predict", "implement", "debug", "derive", "extend")
+STARS = 3
+READERS = {"exercise", "solution"}  # the tags of code that readers write
+HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # of code that they do not see
+
+
+class Block(NamedTuple):
+    """A block of Markdown, and where it is in the text of its cell.
+
+    Its `kind` is "heading", "label", "equation", "formula", "text", "html", "code", or the name of a
+    directive; its `name` is its title, its label, or what follows the name of the directive.
+    """
+
+    kind: str
+    name: str
+    content: str
+    start: int
+    end: int
+    level: int = 0  # of a heading
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of a directive."""
+        return dict(OPTION.findall(self.content))
+
+
+@cache
+def blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a Markdown text, in their order."""
+    offsets, found = [0, *accumulate(map(len, text.splitlines(keepends=True)))], list[Block]()
+    tokens = MARKDOWN.parse(text)
+    for token, following in zip_longest(tokens, tokens[1:]):
+        if token.map is None:
+            continue
+        start, end = (offsets[line] for line in token.map)
+        directive = DIRECTIVE.fullmatch(token.info.strip())
+        match token.type:
+            case "heading_open":
+                found.append(Block("heading", following.content, "", start, end, int(token.tag[1:])))
+            case "myst_target":
+                found.append(Block("label", token.content, "", start, end))
+            case "math_block_label":
+                found.append(Block("equation", token.info, token.content.strip(), start, end))
+            case "fence" | "colon_fence":
+                kind, name = directive.groups() if directive else ("code", "")
+                found.append(Block(kind, name, token.content, start, end))
+            case "inline" if found and found[-1].start == start:
+                pass  # of a heading, or of another cell of a table's row
+            case "inline" | "html_block" | "math_block":
+                kind = {"inline": "text", "html_block": "html", "math_block": "formula"}[token.type]
+                found.append(Block(kind, "", text[start:end], start, end))
+    return tuple(found)
+
+
+class Part(NamedTuple):
+    """A part of a chapter, prose of one section or a code cell, with the line where it begins."""
+
+    section: str
+    text: str
+    line: int = 1
+    code: bool = False
+    tags: frozenset[str] = frozenset()
+    claims: tuple[str, ...] = ()  # the names of those that a code cell makes
+    handbook: bool = False
+
+    @property
+    def visible(self) -> bool:
+        """Whether a reader of the page sees this code without a click."""
+        return self.code and not self.tags & HIDDEN
+
+    @property
+    def checks(self) -> bool:
+        """Whether this is a folded cell of checks."""
+        return self.code and self.text.lstrip().startswith("# checks")
+
+
+class Section(NamedTuple):
+    """A section or subsection: its title, its labels, and its level, which is 1 for the chapter itself."""
+
+    title: str
+    label: str
+    level: int
+
+    @property
+    def anchor(self) -> str:
+        """The id that the site makes of its title."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+
+class Figure(NamedTuple):
+    """The words of a figure: its number and title, and the text below, with places for values."""
+
+    number: str
+    title: str
+    text: str
+
+    @classmethod
+    def read(cls, block: Block) -> "Figure":
+        """Return the words in a block {words}."""
+        number, _, title = block.name.partition(". ")
+        return cls(number, title.strip(), block.content.strip())
+
+
+class Equation(NamedTuple):
+    """A labeled equation, as TeX, with its number."""
+
+    label: str
+    formula: str
+    number: str
+
+
+class Exercise(NamedTuple):
+    """An exercise: its number, text, kind and difficulty, and the code of its cell and of its solution."""
+
+    label: str
+    title: str
+    number: str
+    kind: str
+    stars: int
+    text: str = ""
+    code: str = ""
+    solution: str = ""
+
+    @classmethod
+    def read(cls, block: Block, place: str) -> "Exercise":
+        """Return the exercise that a block begins, the one with this number."""
+        options = block.options
+        kind, stars = kind_and_stars(options.get("class", "").split())
+        return cls(options.get("label", ""), block.name.strip(), place, kind, stars)
+
+    @property
+    def heading(self) -> str:
+        """The title with number, kind, and difficulty: "Exercise 3.1 · Implement ★★ · Title"."""
+        level = f"{self.kind.capitalize()} {'★' * self.stars}".strip()
+        return " · ".join(filter(None, (f"Exercise {self.number}", level, self.title)))
+
+    @property
+    def check(self) -> str:
+        """The call that checks the answer, the last statement of its cell."""
+        return ast.unparse(ast.parse(self.code).body[-1])
+
+
+class Entry(NamedTuple):
+    """An entry of a handbook: its section and subsection, its title, and its text, as Markdown."""
+
+    section: str
+    kind: str
+    title: str
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        """The id of the entry on its page."""
+        return entry_id(re.sub(r"[`$*]", "", self.title))
+
+
+class Source:
+    """The source of a chapter, or of another page, with all that it defines, in its order."""
+
+    def __init__(self, text: str, name: str = "") -> None:
+        """Parse a text; `name` is that of its file."""
+        notebook = parsed(text)
+        self.name = name
+        self.number = int(name[:2]) if name[:2].isdigit() else None  # of a chapter
+        self.header: dict[str, Any] = dict(notebook.metadata)
+        self.parts = list(_parts(text, notebook.cells))
+        self.sections: list[Section] = []
+        self.figures: list[Figure] = []
+        self.equations: list[Equation] = []
+        self.exercises: list[Exercise] = []
+        self.entries: list[Entry] = []
+        self.in_handbook: set[str] = set()  # anchors that lie on the page of the handbook
+        label, start, is_entry = "", 0, False
+        for part in self.parts:
+            anchors = {f"claim-{name}" for name in part.claims}
+            if part.code and part.tags & READERS and self.exercises:
+                self._add_code(part)
+            for block in () if part.code else blocks(part.text):
+                match block.kind:
+                    case "label":
+                        label, is_entry = block.name, False
+                        anchors.add(label)
+                    case "heading":
+                        section = Section(block.name, label, block.level)
+                        label, is_entry = "", False
+                        self.sections.append(section)
+                        anchors |= {section.anchor} if section.level > 1 else set()
+                    case "equation":
+                        place = number(name, len(self.equations) + 1)
+                        self.equations.append(Equation(block.name, block.content, place))
+                    case "words":
+                        self.figures.append(Figure.read(block))
+                        figure = self.figures[-1].number.replace(".", "-")
+                        anchors |= {f"figure-{figure}", f"code-{figure}"}
+                    case "exercise-start":
+                        place, start = number(name, len(self.exercises) + 1), block.end
+                        self.exercises.append(Exercise.read(block, place))
+                    case "exercise-end":
+                        content = part.text[start : block.start]
+                        self.exercises[-1] = self.exercises[-1]._replace(text=content)
+                    case "text" if part.handbook and part.section.startswith(ENTRIES):
+                        is_entry = self._add_to_entry(block.content, part.section, is_entry)
+            self.in_handbook |= anchors if part.handbook else set()
+        self.in_handbook |= {entry.anchor for entry in self.entries}
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return next((section.title for section in self.sections), "")
+
+    @property
+    def topic(self) -> str:
+        """The topic of the chapter's handbook, which a source may lack."""
+        titles = (section.title for section in self.sections if section.title.startswith(HANDBOOK[2:]))
+        return next(titles, "").partition(": ")[2]
+
+    @property
+    def prose(self) -> str:
+        """The raw text of all prose."""
+        return "\n\n".join(part.text for part in self.parts if not part.code)
+
+    def _add_code(self, part: Part) -> None:
+        """Add the code of an exercise, or of its solution."""
+        exercise = self.exercises[-1]
+        if "solution" in part.tags:
+            self.exercises[-1] = exercise._replace(solution=f"{exercise.solution}{part.text}\n")
+        else:
+            self.exercises[-1] = exercise._replace(code=part.text)
+
+    def _add_to_entry(self, text: str, section: str, is_entry: bool) -> bool:
+        """Begin an entry, or add a text to the one that it `is_entry` of; return whether it is of any."""
+        if found := ENTRY.match(text):
+            kind = self.sections[-1].title if self.sections[-1].level > 2 else ""
+            title = " ".join(found["title"].split())
+            self.entries.append(Entry(section, kind, title, found["text"].strip()))
+        elif is_entry:
+            self.entries[-1] = self.entries[-1]._replace(text=f"{self.entries[-1].text}\n{text}")
+        return is_entry or bool(found)
+
+
+@cache
+def parsed(text: str) -> NotebookNode:
+    """Return the notebook that the text of a source describes, to be read only."""
+    return jupytext.reads(text, fmt="md:myst")
+
+
+@cache
+def parse(text: str, name: str = "") -> Source:
+    """Return the source that a text is; `name` is that of its file."""
+    return Source(text, name)
+
+
+def read(path: Path) -> Source:
+    """Return the source in a file."""
+    return parse(path.read_text("utf-8"), path.name)
+
+
+def notebook_of(path: Path) -> NotebookNode:
+    """Return the notebook that a source describes; a cell's id is a digest of its text.
+
+    So the id is stable when other cells change. The chapter's prerequisites stand before the line that says
+    how long it takes.
+    """
+    notebook, seen = deepcopy(parsed(path.read_text("utf-8"))), Counter[str]()
+    needed = front_matter(path).get("prerequisites")
+    before = f"**Before this chapter:** {'; '.join(needed or [])}. "
+    for cell in notebook.cells:
+        if needed and cell.cell_type == "markdown":
+            cell.source = READING.sub(lambda _: before, cell.source, count=1)
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        cell.id = f"{digest}-{seen[digest]}"
+        seen[digest] += 1
+    notebook.metadata = type(notebook)(kernelspec=KERNEL, language_info=PYTHON)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def divided(cells: Sequence[NotebookNode]) -> tuple[list[NotebookNode], list[NotebookNode]]:
+    """Return the cells of a chapter, and those of its handbook, which a source may lack."""
+    place = next((place for place, cell in enumerate(cells) if is_mark(cell)), len(cells))
+    return list(cells[:place]), list(cells[place:])
+
+
+def is_mark(cell: NotebookNode) -> bool:
+    """Return whether the handbook begins with this cell."""
+    return bool(cell.cell_type == "markdown" and cell.source.startswith(HANDBOOK))
+
+
+def split_sections(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sections of a text, each with its title and its labels; the first may have no title."""
+    title, start, label = "", 0, None
+    for block in blocks(text):
+        if block.kind == "heading" and block.level == 2:
+            end = block.start if label is None else label
+            yield title, text[start:end]
+            title, start = block.name, end
+        label = (block.start if label is None else label) if block.kind == "label" else None
+    yield title, text[start:]
+
+
+def _parts(text: str, cells: Sequence[NotebookNode]) -> Iterator[Part]:
+    section, handbook, place = "", False, text.find("\n---", 3) + 4
+    for cell in cells:
+        start = text.find(cell.source, place)
+        place = start if start >= 0 else place
+        line, tags = text.count("\n", 0, place) + 1, frozenset(cell.metadata.get("tags", []))
+        if cell.cell_type == "code":
+            claims = tuple(cell.metadata.get("claims", ()))
+            yield Part(section, cell.source, line, True, tags, claims, handbook)
+            place += len(cell.source)
+            continue
+        if is_mark(cell):
+            section, handbook = cell.source.partition("\n")[0].removeprefix("# "), True
+        for title, piece in split_sections(cell.source):
+            section = title or section
+            if piece:
+                yield Part(section, piece, line, False, tags, handbook=handbook)
+            line += piece.count("\n")
+        place += len(cell.source)
+
+
+def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
+    """Return the kind and the difficulty that an exercise's classes name, or an empty string and 0."""
+    kind = next((kind for kind in KINDS if kind in classes), "")
+    return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
+
+
+def entry_id(title: str) -> str:
+    """Return the id of an entry with this title, whose apostrophes the site makes curly."""
+    return make_id("asked " + re.sub("['’]", "", title))
