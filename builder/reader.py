@@ -18,9 +18,9 @@ from annotated_transformer.book.drawing.captions import identity
 from builder.book import Book
 from builder.chapters import chapter_number
 from builder.claim_values import LINE, Refusals, fill
+from builder.figure_words import is_figure, markdown, take_words
 from builder.handbook import last_line
 from builder.source import HIDDEN, INLINE, Block, Source, blocks, is_mark, read
-from builder.words import is_figure, markdown, take_words
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
 TALLIED = re.compile(r"\b(claim|check|check_close)\(")

@@ -5,7 +5,7 @@
 
 $$ a = b $$ (eq-name)                     an equation
 
-```{words} 3.6. Title                     a figure, by its words (`builder/words.py`)
+```{words} 3.6. Title                     a figure, by its words (`figure_words.py`)
 
 ```{exercise-start} Title                 an exercise, whose text ends at ```{exercise-end};
 :label: ex-name                           below it, a cell with the tag `exercise`

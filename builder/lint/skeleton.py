@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from builder.claim_values import parse_cell
+from builder.figure_words import BLANK
 from builder.lint.cells import before_exercises, cells, weight
 from builder.source import KINDS, READERS, SEEN, SYMPTOMS, Source
-from builder.words import BLANK
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (

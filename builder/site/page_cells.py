@@ -2,8 +2,8 @@
 
 The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
 of the cells, which are digests of their code: no page shows code with the outputs of other code. The words of
-a figure, which stand below its cell in the source, are put into its output (`builder/words.py`). Of what the
-notebook has, the page shows the results. Claims and checks stand below one line at the end of the page, the
+a figure, which stand below its cell in the source, are put into its output. Of what the notebook has, the
+page shows the results. Claims and checks stand below one line at the end of the page, the
 code of figures and experiments below another; the checks of exercises, nowhere. A chapter has a second page,
 its handbook (`builder/handbook.py`).
 """
@@ -22,9 +22,9 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, source_of
 from builder.claim_values import checks_in, line, named_claims
+from builder.figure_words import with_outputs, with_words
 from builder.handbook import FOLDER, last_line, relinked
 from builder.source import COMMENT, READERS, divided, read, split_sections
-from builder.words import with_outputs
 
 FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
 FOLDED = {"hide-input", "hide-cell"}
@@ -47,7 +47,7 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     app.env.note_dependency(str(built))
     notebook = nbformat.read(built, as_version=4)
     try:
-        chapter, handbook = divided(with_outputs(source, notebook))
+        chapter, handbook = divided(with_words(with_outputs(source, notebook)))
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
     if is_handbook := docname.startswith(f"{FOLDER}/"):

@@ -9,7 +9,7 @@ from annotated_transformer.book import show_figure, show_slider
 from annotated_transformer.book.drawing import captions
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.output import STRICT
-from builder import words
+from builder import figure_words as words
 from builder.reader import SETUP, complete
 
 new = nbformat.v4

@@ -8,6 +8,7 @@
 
 All three may have places, {name} or {name:.2f}, for the values that the cell gives to `show_figure`, and
 {claim} roles, as sentences. The notebook has the words as text below the cell, the page within the figure.
+How many words a chapter may have is in `builder/lint/skeleton.py`.
 """
 
 import re
@@ -125,10 +126,10 @@ def markdown(words: Words) -> str:
 
 
 def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
-    """Return the cells of a source with the outputs that its notebook has for their ids, words included.
+    """Return the cells of a source with the outputs that its notebook has for their ids.
 
     Raises:
-        ValueError: The notebook lacks a cell, or `fill` or `take_words` refuses a text.
+        ValueError: The notebook lacks a cell, or `fill` refuses a text.
     """
     built = {cell.id: cell for cell in notebook.cells}
     cells = notebook_of(source).cells
@@ -138,6 +139,15 @@ def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
                 raise ValueError(f"it lacks the code {cell.source[:60]!r}; run make chapters")
             cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     fill(cells)
+    return cells
+
+
+def with_words(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """Return cells with the words of their figures in the outputs, as a page has them.
+
+    Raises:
+        ValueError: `take_words` refuses a text.
+    """
     for cell, _, _, words in take_words(cells):
         for output in filter(is_figure, cell.outputs):
             output.data["text/html"] = put_words(output.data["text/html"], words)
