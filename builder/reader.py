@@ -33,6 +33,12 @@ RUN_FIRST = (
     "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
     "first: *Run → Run All Above Selected Cell* in JupyterLab, *Runtime → Run before* in Colab."
 )
+WHAT_CALLS_DO = {
+    "checks.check_": "The book's answer, and the check of it",
+    "explore(": "Draw the figure for other values",
+    "run_command(": "Run the command",
+    "messages = {": "The error messages of the handbook, provoked",
+}
 REMEMBER = """
 
 # The words of the book's figures: where your values differ, a figure says its own
@@ -146,12 +152,12 @@ def complete(cells: list[NotebookNode]) -> None:
         for cell, below, texts, words in take_words(cells):
             below.source = markdown(words)
             titles[cell.id] = f"Figure {words.number}. {words.title}"
-            (shown,) = filter(is_figure, cell.outputs)
-            figures[words.number] = identity(texts, words, shown.data["text/html"])
+            (output,) = filter(is_figure, cell.outputs)
+            figures[words.number] = identity(texts, words, output.data["text/html"])
     refused.raise_all()
     for cell in cells:
         if cell.id == SETUP and figures:
-            lines = (f'    "{n}": {json.dumps(kept, ensure_ascii=False)},\n' for n, kept in figures.items())
+            lines = (f'    "{n}": {json.dumps(each, ensure_ascii=False)},\n' for n, each in figures.items())
             cell.source += f"{REMEMBER}{{\n{''.join(lines)}}})"
     for cell in cells:
         if cell.cell_type == "code":
@@ -167,19 +173,19 @@ def name_folded(cell: NotebookNode, figure: str = "") -> None:
     if not cell.metadata.get("jupyter", {}).get("source_hidden") or cell.source.startswith("#"):
         return
     data = [output.get("data", {}) for output in cell.outputs]
-    found = [LINE.match(d.get("text/markdown", "")) for d in data]
-    claims = [claim["what"] for claim in found if claim]
-    shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
-    named = [*([figure] if figure else []), *(f"Show the source, from {path}" for path in shown)]
+    texts = [text for each in data if (text := each.get("text/markdown", ""))]
+    claims = [claim["what"] for claim in map(LINE.match, texts) if claim]
+    names = [figure] if figure else []
+    names += [f"Show the source, from {path.strip('# ')}" for text in texts for path in LISTING.findall(text)]
     if claims and not figure:
-        named = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
-    heads = [d["text/markdown"].splitlines()[0] for d in data if d.get("text/markdown", "").startswith("|")]
-    named += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
-    if named := named or of_code(cell.source):
-        cell.source = f"# {named[0]}\n{cell.source}"
+        names = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
+    heads = [text.splitlines()[0] for text in texts if text.startswith("|")]
+    names += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
+    if name := next(iter(names), "") or of_code(cell.source):
+        cell.source = f"# {name}\n{cell.source}"
 
 
-def of_code(source: str) -> list[str]:
+def of_code(source: str) -> str:
     """Return what folded code does, if it only imports, solves an exercise, draws, or runs a command.
 
     Of a cell that defines one function, and nothing else, return the first line of the docstring. Others have
@@ -187,19 +193,14 @@ def of_code(source: str) -> list[str]:
     """
     body = ast.parse(source).body
     if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body[:3]):
-        return ["Imports"]
-    for call, what in (
-        ("checks.check_", "The book's answer, and the check of it"),
-        ("explore(", "Draw the figure for other values"),
-        ("run_command(", "Run the command"),
-        ("messages = {", "The error messages of the handbook, provoked"),
-    ):
+        return "Imports"
+    for call, what in WHAT_CALLS_DO.items():
         if call in source:
-            return [what]
+            return what
     match [statement for statement in body if not isinstance(statement, ast.Import | ast.ImportFrom)]:
-        case [ast.FunctionDef() as function] if text := ast.get_docstring(function):
-            return [text.splitlines()[0]]
-    return []
+        case [ast.FunctionDef() as function]:
+            return (ast.get_docstring(function) or "").partition("\n")[0]
+    return ""
 
 
 def split(text: str, book: Book, page: str) -> list[str]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from builder.claim_values import parse_cell
+from builder.claim_values import calls
 from builder.figure_words import BLANK
 from builder.lint.cells import before_exercises, cells, weight
 from builder.source import KINDS, READERS, SEEN, SYMPTOMS, Source
@@ -166,10 +166,9 @@ def numbers(chapter: Source) -> Iterator[str]:
     for part in chapter.parts:
         if not part.code or part.tags & READERS:
             continue
-        for node in _calls(part.text):
-            if ast.unparse(node.func) in SHOWN:
-                number = node.args[0] if node.args else None
-                yield str(number.value) if isinstance(number, ast.Constant) else "(not written out)"
+        for call in calls(part.text, *SHOWN):
+            number = call.args[0] if call.args else None
+            yield str(number.value) if isinstance(number, ast.Constant) else "(not written out)"
 
 
 def exercises(chapter: Source) -> Iterator[str]:
@@ -206,8 +205,3 @@ def _by_section(chapter: Source, *, code: bool) -> dict[str, str]:
         if part.code is code:
             texts[part.section] = texts.get(part.section, "") + part.text + "\n"
     return texts
-
-
-def _calls(code: str) -> list[ast.Call]:
-    nodes = [node for node in ast.walk(parse_cell(code)) if isinstance(node, ast.Call)]
-    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))

@@ -350,7 +350,7 @@ def test_law_a_page_shows_each_result_below_one_line_and_nothing_else_of_its_pro
         if cell.cell_type == "code" and not answers & set(cell.metadata.get("tags", []))
     ]
     claims = [name for cell in own for name in cell.metadata.get("claims", [])]
-    checks = sum(len(list(checks_in(cell.source))) for cell in own)
+    checks = sum(len(checks_in(cell.source)) for cell in own)
     boxes = article.find_class("at-evidence")
     counts = [int(box.find("summary").text_content().split()[1]) for box in boxes]
     assert counts == [len(claims) + checks]

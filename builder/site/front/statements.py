@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.chapters import Chapter
-from builder.site.front.targets import Target, TargetTable, link_all, read_targets, rows_in
+from builder.site.front.targets import Target, TargetTable, link_all, rows_in
 
 CORRECTIONS, SYLLABUS = Path("chapters", "corrections.yml"), Path("chapters", "syllabus.yml")
 KINDS = ("wrong", "misleading", "missing")
@@ -38,15 +38,13 @@ class Statement:
 
 def read_corrections(root: Path) -> list[Correction]:
     """Return the corrections of the book in `root`, in the order of their numbers."""
-    rows = rows_in((root / CORRECTIONS).read_text(encoding="utf-8"))
-    found = [Correction(**{**row, "shown": read_targets(row["shown"])}) for row in rows]
-    return sorted(found, key=lambda row: row.number)
+    rows = rows_in(root / CORRECTIONS)
+    return sorted((Correction(**row) for row in rows), key=lambda row: row.number)
 
 
 def read_syllabus(root: Path) -> list[Statement]:
     """Return the statements of the notes, in the order of the file."""
-    rows = rows_in((root / SYLLABUS).read_text(encoding="utf-8"))
-    return [Statement(**{**row, "shown": read_targets(row["shown"])}) for row in rows]
+    return [Statement(**row) for row in rows_in(root / SYLLABUS)]
 
 
 class Corrections(TargetTable):

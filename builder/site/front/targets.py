@@ -79,10 +79,10 @@ def link(target: Target, chapter: Chapter) -> str:
 
 
 @cache
-def rows_in(text: str) -> list[dict[str, Any]]:
-    """Return the rows of a list that several tables of a page are made from."""
-    rows: list[dict[str, Any]] = yaml.safe_load(text)
-    return rows
+def rows_in(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a list that several tables of a page are made from, with their targets."""
+    rows = yaml.safe_load(file.read_text("utf-8"))
+    return [{**row, "shown": read_targets(row["shown"])} for row in rows]
 
 
 @cache
