@@ -106,19 +106,19 @@ def build(names: list[str]) -> None:
     idle, refused = True, False
     for name in names or sources:
         done, notebook = "", CHAPTERS / f"{name}.ipynb"
-        found = Status("named") if names else status(name, book)
-        if found.reason and not (found.rewritten or found.refused):
+        now = Status("named") if names else status(name, book)
+        if now.reason and not (now.rewritten or now.refused):
             done = f"built {notebook.name}"
             write(notebook, execute(sources[name], book))
-            found = status(name, book)
-        if found.reason and found.rewritten:
-            done = done or f"rewrote {notebook.name}, since {found.reason.partition(': ')[2]}"
-            write(notebook, text_of(found.rewritten))
-        for line in [*([found.reason] if found.refused else []), *complaints(sources[name])]:
+            now = status(name, book)
+        if now.reason and now.rewritten:
+            done = done or f"rewrote {notebook.name}, since {now.reason.partition(': ')[2]}"
+            write(notebook, text_of(now.rewritten))
+        for line in [*([now.reason] if now.refused else []), *complaints(sources[name])]:
             print(line, file=sys.stderr)
         if done:
             print(done)
-        idle, refused = idle and not done, refused or found.refused
+        idle, refused = idle and not done, refused or now.refused
     if refused:
         sys.exit(1)
     if idle:

@@ -121,5 +121,5 @@ def number(page: str, place: int) -> str:
 
 def chapter_number(page: str) -> str:
     """Return the number of the chapter on a page: 3 for chapters/03_name, an empty string for other pages."""
-    found = re.match(r"(?:.*/)?(\d\d)_", page)
-    return str(int(found[1])) if found else ""
+    digits = re.match(r"(?:.*/)?(\d\d)_", page)
+    return str(int(digits[1])) if digits else ""

@@ -89,9 +89,8 @@ def line(output: NotebookNode) -> str:
 
 
 def measured(output: NotebookNode) -> str:
-    """Return what a claim measures, without its value: the words before the colon."""
-    parts = LINE.match(output.data["text/markdown"])
-    return parts["what"] if parts else line(output)
+    """Return what a claim measures."""
+    return str(output.metadata.claim.name)
 
 
 def fill(cells: Iterable[NotebookNode]) -> None:

@@ -64,9 +64,9 @@ def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | N
     first = directives[0] if directives and directives[0].start == 0 else None
     number, title, content = Figure.read(first) if first else ("none", "", "")
     if [figure.number for figure in figures] != ([number] if first else []):
-        shown = ", ".join(figure.number for figure in figures) or "none"
+        numbers = ", ".join(figure.number for figure in figures) or "none"
         raise ValueError(
-            f"a cell shows figure {shown}, and the words below it are those of figure {number}; {WRITE}. "
+            f"a cell shows figure {numbers}, and the words below it are those of figure {number}; {WRITE}. "
             f"The cell: {cell.source[:60]!r}"
         )
     for other in directives[1:] if first else directives:

@@ -74,7 +74,7 @@ def faces(characters: str) -> list[tuple[str, str]]:
 
     Of the fonts of formulas, only `characters` are kept.
     """
-    static, fonts_of_formulas, found = Path(__file__).parent / "site" / "static", vendored("mathjax"), []
+    static, fonts_of_formulas, result = Path(__file__).parent / "site" / "static", vendored("mathjax"), []
     for rule in FACE.finditer((static / "book.css").read_text(encoding="utf-8")):
         face, (family, file) = rule[0], rule.groups()
         look = "italic;" if "italic" in face else "700;" if "weight: 700" in face else ""
@@ -84,8 +84,8 @@ def faces(characters: str) -> list[tuple[str, str]]:
             font = cut_font(source, characters)
         else:
             font = (static / file).read_bytes()
-        found.append((needs, face.replace(file, f"data:;base64,{base64.b64encode(font).decode()}")))
-    return found
+        result.append((needs, face.replace(file, f"data:;base64,{base64.b64encode(font).decode()}")))
+    return result
 
 
 def with_faces(svg: str, known: list[tuple[str, str]]) -> str:

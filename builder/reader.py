@@ -220,20 +220,18 @@ def plain(text: str, book: Book, page: str) -> str:
     """Return Markdown of the source as plain Markdown."""
     pieces, done = [], 0
     for block in blocks(text):
-        pieces += [text[done : block.start], plain_block(block, text[block.start : block.end], book, page)]
+        pieces += [text[done : block.start], plain_block(block, book, page)]
         done = block.end
     return re.sub(r"\n{3,}", "\n\n", "".join([*pieces, text[done:]]))
 
 
-def plain_block(block: Block, text: str, book: Book, page: str) -> str:
+def plain_block(block: Block, book: Book, page: str) -> str:
     """Return what stands for a block of the source in the notebook."""
     match block.kind:
         case "heading" | "text":
-            return INLINE.sub(lambda part: plain_part(part, book, page), text)
-        case (
-            "words" | "code" | "html" | "formula"
-        ):  # words stay until there are outputs; elsewhere, they are refused
-            return text
+            return INLINE.sub(lambda part: plain_part(part, book, page), block.text)
+        case "words" | "code" | "html" | "formula":  # words stay until there are outputs
+            return block.text
         case "exercise-start":
             return f"### {book.exercises[block.options['label']][1].heading}\n\n"
         case "solution-start":

@@ -24,7 +24,7 @@ import ast
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 from itertools import accumulate, zip_longest
@@ -42,6 +42,15 @@ from builder.chapters import KERNEL, PYTHON, front_matter, number
 
 EXTENSIONS = {"colon_fence", "deflist", "dollarmath"}  # as in `_config.yml`
 MARKDOWN = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML)
+KIND_OF = {  # of a token
+    "heading_open": "heading",
+    "myst_target": "label",
+    "math_block_label": "equation",
+    "math_block": "formula",
+    "fence": "code",
+    "inline": "text",
+    "html_block": "html",
+}
 DIRECTIVE = re.compile(r"\{(?P<name>[\w-]+)\}\s*(?P<argument>.*)")
 OPTION = re.compile(r"^:([\w-]+): *(.*)\n?", re.MULTILINE)
 COMMENT = r"(?s:<!--.*?-->)"
@@ -75,9 +84,14 @@ class Block(NamedTuple):
     kind: str
     name: str
     content: str
+    text: str  # with its fences or marks
     start: int
-    end: int
     level: int = 0  # of a heading
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.start + len(self.text)
 
     @property
     def options(self) -> dict[str, str]:
@@ -88,29 +102,25 @@ class Block(NamedTuple):
 @cache
 def blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks of a Markdown text, in their order."""
-    offsets, found = [0, *accumulate(map(len, text.splitlines(keepends=True)))], list[Block]()
-    tokens = MARKDOWN.parse(text)
+    lines, result = text.splitlines(keepends=True), list[Block]()
+    offsets, tokens = [0, *accumulate(map(len, lines))], MARKDOWN.parse(text)
     for token, following in zip_longest(tokens, tokens[1:]):
-        if token.map is None:
-            continue
-        start, end = (offsets[line] for line in token.map)
-        directive = DIRECTIVE.fullmatch(token.info.strip())
+        first, end = token.map or (0, 0)
+        start, kind, name, content, level = offsets[first], KIND_OF.get(token.type), "", token.content, 0
         match token.type:
+            case "inline" if result and result[-1].start == start:
+                kind = None  # the words of a heading, or another cell in the row of a table
             case "heading_open":
-                found.append(Block("heading", following.content, "", start, end, int(token.tag[1:])))
+                name, level = following.content, int(token.tag[1:])
             case "myst_target":
-                found.append(Block("label", token.content, "", start, end))
+                name = token.content
             case "math_block_label":
-                found.append(Block("equation", token.info, token.content.strip(), start, end))
-            case "fence" | "colon_fence":
-                kind, name = directive.groups() if directive else ("code", "")
-                found.append(Block(kind, name, token.content, start, end))
-            case "inline" if found and found[-1].start == start:
-                pass  # of a heading, or of another cell of a table's row
-            case "inline" | "html_block" | "math_block":
-                kind = {"inline": "text", "html_block": "html", "math_block": "formula"}[token.type]
-                found.append(Block(kind, "", text[start:end], start, end))
-    return tuple(found)
+                name, content = token.info, token.content.strip()
+            case "fence" | "colon_fence" if directive := DIRECTIVE.fullmatch(token.info.strip()):
+                kind, name = directive.groups()
+        if kind:
+            result.append(Block(kind, name, content, "".join(lines[first:end]), start, level))
+    return tuple(result)
 
 
 class Part(NamedTuple):
@@ -186,7 +196,9 @@ class Exercise(NamedTuple):
     def read(cls, block: Block, place: str) -> "Exercise":
         """Return the exercise that a block begins, the one with this number."""
         options = block.options
-        kind, stars = kind_and_stars(options.get("class", "").split())
+        classes = options.get("class", "").split()
+        kind = next((kind for kind in KINDS if kind in classes), "")
+        stars = next((stars for stars in range(1, STARS + 1) if f"stars-{stars}" in classes), 0)
         return cls(options.get("label", ""), block.name.strip(), place, kind, stars)
 
     @property
@@ -260,7 +272,7 @@ class Source:
                         content = part.text[start : block.start]
                         self.exercises[-1] = self.exercises[-1]._replace(text=content)
                     case "text" if part.handbook and part.section.startswith(ENTRIES):
-                        is_entry = self._add_to_entry(block.content, part.section, is_entry)
+                        is_entry = self._add_to_entry(block.text.strip(), part.section, is_entry)
             self.in_handbook |= anchors if part.handbook else set()
         self.in_handbook |= {entry.anchor for entry in self.entries}
 
@@ -290,13 +302,13 @@ class Source:
 
     def _add_to_entry(self, text: str, section: str, is_entry: bool) -> bool:
         """Begin an entry, or add a text to the one that it `is_entry` of; return whether it is of any."""
-        if found := ENTRY.match(text):
+        if begins := ENTRY.match(text):
             kind = self.sections[-1].title if self.sections[-1].level > 2 else ""
-            title = " ".join(found["title"].split())
-            self.entries.append(Entry(section, kind, title, found["text"].strip()))
+            title = " ".join(begins["title"].split())
+            self.entries.append(Entry(section, kind, title, begins["text"].strip()))
         elif is_entry:
             self.entries[-1] = self.entries[-1]._replace(text=f"{self.entries[-1].text}\n{text}")
-        return is_entry or bool(found)
+        return is_entry or bool(begins)
 
 
 @cache
@@ -378,12 +390,6 @@ def _parts(text: str, cells: Sequence[NotebookNode]) -> Iterator[Part]:
                 yield Part(section, piece, line, False, tags, handbook=handbook)
             line += piece.count("\n")
         place += len(cell.source)
-
-
-def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
-    """Return the kind and the difficulty that an exercise's classes name, or an empty string and 0."""
-    kind = next((kind for kind in KINDS if kind in classes), "")
-    return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
 
 
 def entry_id(title: str) -> str:

@@ -31,7 +31,7 @@ def _paragraphs(text: str) -> Iterator[tuple[str, int]]:
     for block in blocks(text):
         line = text.count("\n", 0, block.start)
         if block.kind in TEXTS:
-            yield text[block.start : block.end].rstrip("\n"), line
+            yield block.text.rstrip("\n"), line
         elif block.kind not in NO_TEXTS:
             for inner, place in _paragraphs(OPTION.sub("\n", block.content)):
                 yield inner, line + 1 + place
