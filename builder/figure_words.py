@@ -53,11 +53,7 @@ def take_words(
 
 
 def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | None:
-    """Take the words of a cell's figure, if it shows one, out of the text below it.
-
-    Raises:
-        ValueError: It has no words, the words have no figure, or they are refused.
-    """
+    """Take the words of a cell's figure, if it shows one, out of the text below it."""
     figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
     text = below.source if below.cell_type == "markdown" else ""
     directives = [block for block in blocks(text) if block.kind == "words"]
@@ -87,11 +83,7 @@ def is_figure(output: NotebookNode) -> bool:
 
 
 def filled(texts: list[str], figure: Any) -> Words:
-    """Return the words of a figure with its values in their places.
-
-    Raises:
-        ValueError: They have other places, or are refused.
-    """
+    """Return the words of a figure with its values in their places."""
     if len(texts) != 3:
         raise ValueError(f"there are {len(texts) - 1} paragraphs; write two, the alt text and the caption")
     places = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
@@ -143,11 +135,7 @@ def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def with_words(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """Return cells with the words of their figures in the outputs, as a page has them.
-
-    Raises:
-        ValueError: `take_words` refuses a text.
-    """
+    """Return cells with the words of their figures in the outputs, as a page has them."""
     for cell, _, _, words in take_words(cells):
         for output in filter(is_figure, cell.outputs):
             output.data["text/html"] = put_words(output.data["text/html"], words)

@@ -27,7 +27,6 @@ TALLIED = re.compile(r"\b(claim|check|check_close)\(")
 FOLDED = HIDDEN | {"solution"}
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
-EXERCISE = re.compile(r"### Exercise ([\d.]+)")
 EXERCISES = re.compile(r"^## Exercises$", re.MULTILINE)
 RUN_FIRST = (
     "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
@@ -54,14 +53,15 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
     cells, refused = list[NotebookNode](), Refusals()
-    solving, exercise, written = False, "", read(book.sources[page])
+    solving, written = False, read(book.sources[page])
+    numbers = {exercise.code: exercise.number for exercise in written.exercises}
     for cell in source.cells:
         if cell.cell_type == "code":
             if not any(earlier.cell_type == "code" for earlier in cells):
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             if "exercise" in cell.metadata.get("tags", []):
-                cells[-1].metadata["exercise"] = {"id": exercise}  # for `grade`
+                cells[-1].metadata["exercise"] = {"id": numbers[cell.source]}  # for `grade`
             continue
         tags, below = cell.metadata.get("tags", []), cell.source
         if is_mark(cell):
@@ -80,8 +80,6 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 raise ValueError(f"{page}: a heading must end a solution, not {text[:40]!r}")
             if solving:
                 metadata["tags"] = [*tags, "solution"]
-            if heading := EXERCISE.match(text):
-                exercise = heading[1]
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
@@ -140,11 +138,7 @@ def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
 
 
 def complete(cells: list[NotebookNode]) -> None:
-    """Fill in what the cells of a notebook take from the outputs, when they have them.
-
-    Raises:
-        ValueError: `fill` or `take_words` refuses a text.
-    """
+    """Fill in what the cells of a notebook take from the outputs, when they have them."""
     refused, titles, figures = Refusals(), {}, {}
     with refused:
         fill(cells)

@@ -54,11 +54,7 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
 
 
 def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
-    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs.
-
-    Raises:
-        ValueError: `complete` refuses it.
-    """
+    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs."""
     cells, before = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (new, built))
     if [cell.id for cell in cells] != [cell.id for cell in before]:  # digests of their code
         return None

@@ -58,8 +58,7 @@ DIRECTIVES = {
 }
 NODES = {
     directives.chapter_cards: (directives.write_cards, None),
-    folds.fold: (folds.visit_fold, folds.depart_fold),
-    folds.fold_line: (folds.visit_line, folds.depart_line),
+    **folds.NODES,
     **markup.NODES,
 }
 POST_TRANSFORMS = (

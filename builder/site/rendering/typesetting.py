@@ -30,8 +30,8 @@ class Typeset(SphinxPostTransform):
         for formula in list(self.document.findall(nodes.math)):
             keep_punctuation(formula)
         for output in self.document.findall(nodes.literal_block):
-            if wraps(output):
-                output["classes"].append("at-line")
+            if output.get("language") == "myst-ansi" and "\n" not in output.astext().rstrip("\n"):
+                output["classes"].append("at-line")  # a single line that a cell printed may wrap
         for table in self.document.findall(nodes.table):
             stack(table)
         name_drawings(self.document)
@@ -99,11 +99,6 @@ class RoundCitations(AuthorYearReferenceStyle):
         """Set both pairs of brackets."""
         brackets = BracketStyle("(", ")", "; ")
         super().__init__(bracket_textual=brackets, bracket_parenthetical=brackets)
-
-
-def wraps(output: nodes.literal_block) -> bool:
-    """Return whether this is what a cell printed, and a single line, which may wrap."""
-    return output.get("language") == "myst-ansi" and "\n" not in output.astext().rstrip("\n")
 
 
 def stack(table: nodes.table) -> None:
