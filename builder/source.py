@@ -26,6 +26,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -180,7 +181,8 @@ class Equation(NamedTuple):
     number: str
 
 
-class Exercise(NamedTuple):
+@dataclass
+class Exercise:
     """An exercise: its number, text, kind and difficulty, and the code of its cell and of its solution."""
 
     label: str
@@ -213,7 +215,8 @@ class Exercise(NamedTuple):
         return ast.unparse(ast.parse(self.code).body[-1])
 
 
-class Entry(NamedTuple):
+@dataclass
+class Entry:
     """An entry of a handbook: its section and subsection, its title, and its text, as Markdown."""
 
     section: str
@@ -243,38 +246,52 @@ class Source:
         self.exercises: list[Exercise] = []
         self.entries: list[Entry] = []
         self.in_handbook: set[str] = set()  # anchors that lie on the page of the handbook
-        label, start, is_entry = "", 0, False
+        self._label, self._start = "", 0  # of the next heading, and of the text of an exercise
+        self._entry: Entry | None = None  # to which the next texts belong
         for part in self.parts:
             anchors = {f"claim-{name}" for name in part.claims}
-            if part.code and part.tags & READERS and self.exercises:
-                self._add_code(part)
-            for block in () if part.code else blocks(part.text):
-                match block.kind:
-                    case "label":
-                        label, is_entry = block.name, False
-                        anchors.add(label)
-                    case "heading":
-                        section = Section(block.name, label, block.level)
-                        label, is_entry = "", False
-                        self.sections.append(section)
-                        anchors |= {section.anchor} if section.level > 1 else set()
-                    case "equation":
-                        place = number(name, len(self.equations) + 1)
-                        self.equations.append(Equation(block.name, block.content, place))
-                    case "words":
-                        self.figures.append(Figure.read(block))
-                        figure = self.figures[-1].number.replace(".", "-")
-                        anchors |= {f"figure-{figure}", f"code-{figure}"}
-                    case "exercise-start":
-                        place, start = number(name, len(self.exercises) + 1), block.end
-                        self.exercises.append(Exercise.read(block, place))
-                    case "exercise-end":
-                        content = part.text[start : block.start]
-                        self.exercises[-1] = self.exercises[-1]._replace(text=content)
-                    case "text" if part.handbook and part.section.startswith(ENTRIES):
-                        is_entry = self._add_to_entry(block.text.strip(), part.section, is_entry)
+            if not part.code:
+                anchors |= {anchor for block in blocks(part.text) for anchor in self._read(block, part)}
+            elif self.exercises and "exercise" in part.tags:
+                self.exercises[-1].code = part.text
+            elif self.exercises and "solution" in part.tags:
+                self.exercises[-1].solution += f"{part.text}\n"
             self.in_handbook |= anchors if part.handbook else set()
         self.in_handbook |= {entry.anchor for entry in self.entries}
+
+    def _read(self, block: Block, part: Part) -> Iterator[str]:
+        """Add what a block defines, and yield its anchors."""
+        if block.kind in ("label", "heading"):
+            self._entry = None
+        match block.kind:
+            case "label":
+                self._label = block.name
+                yield block.name
+            case "heading":
+                self.sections.append(Section(block.name, self._label, block.level))
+                self._label = ""
+                if block.level > 1:
+                    yield self.sections[-1].anchor
+            case "equation":
+                place = number(self.name, len(self.equations) + 1)
+                self.equations.append(Equation(block.name, block.content, place))
+            case "words":
+                self.figures.append(Figure.read(block))
+                anchor = self.figures[-1].number.replace(".", "-")
+                yield from (f"figure-{anchor}", f"code-{anchor}")
+            case "exercise-start":
+                self._start, place = block.end, number(self.name, len(self.exercises) + 1)
+                self.exercises.append(Exercise.read(block, place))
+            case "exercise-end":
+                self.exercises[-1].text = part.text[self._start : block.start]
+            case "text" if part.handbook and part.section.startswith(ENTRIES):
+                if begins := ENTRY.match(block.text.strip()):
+                    subsection = self.sections[-1].title if self.sections[-1].level > 2 else ""
+                    title = " ".join(begins["title"].split())
+                    self._entry = Entry(part.section, subsection, title, begins["text"].strip())
+                    self.entries.append(self._entry)
+                elif self._entry:
+                    self._entry.text += f"\n{block.text}"
 
     @property
     def title(self) -> str:
@@ -291,24 +308,6 @@ class Source:
     def prose(self) -> str:
         """The raw text of all prose."""
         return "\n\n".join(part.text for part in self.parts if not part.code)
-
-    def _add_code(self, part: Part) -> None:
-        """Add the code of an exercise, or of its solution."""
-        exercise = self.exercises[-1]
-        if "solution" in part.tags:
-            self.exercises[-1] = exercise._replace(solution=f"{exercise.solution}{part.text}\n")
-        else:
-            self.exercises[-1] = exercise._replace(code=part.text)
-
-    def _add_to_entry(self, text: str, section: str, is_entry: bool) -> bool:
-        """Begin an entry, or add a text to the one that it `is_entry` of; return whether it is of any."""
-        if begins := ENTRY.match(text):
-            kind = self.sections[-1].title if self.sections[-1].level > 2 else ""
-            title = " ".join(begins["title"].split())
-            self.entries.append(Entry(section, kind, title, begins["text"].strip()))
-        elif is_entry:
-            self.entries[-1] = self.entries[-1]._replace(text=f"{self.entries[-1].text}\n{text}")
-        return is_entry or bool(begins)
 
 
 @cache

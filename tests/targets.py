@@ -14,7 +14,7 @@ COPIED = 6  # this many consecutive words count as a quotation
 
 def anchors(source: Source) -> set[str]:
     """Return the targets that a chapter offers."""
-    named = {*source.sections, *source.equations, *source.exercises}
+    named = (*source.sections, *source.equations, *source.exercises)
     return {
         *(f"claim-{name}" for part in source.parts for name in part.claims),
         *(f"figure-{figure.number.replace('.', '-')}" for figure in source.figures),

@@ -3,12 +3,12 @@
 import ast
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from builder.claim_values import calls
 from builder.figure_words import BLANK
 from builder.lint.cells import before_exercises, cells, weight
-from builder.source import KINDS, READERS, SEEN, SYMPTOMS, Source
+from builder.source import KINDS, READERS, SEEN, SYMPTOMS, Source, blocks
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
@@ -106,15 +106,16 @@ def handbook(chapter: Source) -> Iterator[str]:
 
 def sections(chapter: Source) -> Iterator[str]:
     """Check the required content of each section."""
-    code, prose = _by_section(chapter, code=True), _by_section(chapter, code=False)
-    for section in prose | code:
-        body, source = prose.get(section, ""), code.get(section, "")
-        if section.startswith("The code") and "show_source(" not in source:
+    for section, group in groupby(chapter.parts, key=lambda part: part.section):
+        parts = list(group)
+        code = [part.text for part in parts if part.code]
+        if section.startswith("The code") and not any(calls(text, "show_source") for text in code):
             yield f"{section}: no show_source"
-        if section.startswith("An experiment") and not re.search(r"^\s*claim\(", source, re.MULTILINE):
+        if section.startswith("An experiment") and not any(calls(text, "claim") for text in code):
             yield f"{section}: no claim"
         if section.startswith("Further reading"):
-            items = re.findall(r"^(?:[-*]|\d+\.) (?:.+\n?)(?:^ +.+\n?)*", body, re.MULTILINE)
+            texts = [block.text for part in parts if not part.code for block in blocks(part.text)]
+            items = [text for text in texts if re.match(r"(?:[-*]|\d+\.) ", text)]
             if len(items) not in LINKS:
                 yield f"{section}: {len(items)} items, not {LINKS[0]} to {LINKS[-1]}"
             for item in items:
@@ -197,11 +198,3 @@ def terms(chapter: Source) -> Iterator[str]:
     for term, meaning in introduced.items():
         if not isinstance(meaning, str) or len(meaning.split()) < 4 or not meaning.rstrip().endswith("."):
             yield f"terms: {term} is not explained by a sentence"
-
-
-def _by_section(chapter: Source, *, code: bool) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for part in chapter.parts:
-        if part.code is code:
-            texts[part.section] = texts.get(part.section, "") + part.text + "\n"
-    return texts

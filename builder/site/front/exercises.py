@@ -8,6 +8,7 @@ from collections import defaultdict
 from builder.chapters import Chapter
 from builder.site.fields import MARK, declared_checks, room_of
 from builder.site.front.targets import TargetTable
+from builder.site.rendering.numbers import stars
 from builder.source import KINDS, STARS, Exercise, read
 
 THINKING = (0, 5, 15, 30)  # minutes, by stars
@@ -25,13 +26,6 @@ def minutes(exercise: Exercise) -> int:
 def exercise_link(exercise: Exercise, chapter: Chapter, text: str) -> str:
     """Return a link to an exercise, as Markdown."""
     return f"[{text}](/{chapter.file}.ipynb#{exercise.label})"
-
-
-def shown_stars(stars: int) -> str:
-    """Return the difficulty as HTML, which screen readers read as a number."""
-    return (
-        f'<span class="at-stars" role="img" aria-label="difficulty {stars} of {STARS}">{"★" * stars}</span>'
-    )
 
 
 class ExerciseList(TargetTable):
@@ -54,7 +48,7 @@ class ExerciseList(TargetTable):
             for one in exercises:
                 title = exercise_link(one, chapter, one.title.replace("|", r"\|"))
                 title += f' <span class="{MARK}"></span>' if one.label in fields else ""
-                cells = one.number, title, one.kind.capitalize(), shown_stars(one.stars), str(minutes(one))
+                cells = one.number, title, one.kind.capitalize(), stars(one.stars), str(minutes(one))
                 lines.append(f"| {' | '.join(cells)} |")
             lines.append("")
         return "\n".join(lines)
@@ -70,8 +64,8 @@ class ExerciseKinds(TargetTable):
             for one in read(chapter.path).exercises:
                 links[one.kind, one.stars].append(exercise_link(one, chapter, one.number))
         levels = range(1, STARS + 1)
-        lines = [f"| Kind | {' | '.join(map(shown_stars, levels))} |", "| --- |" + " --- |" * STARS]
+        lines = [f"| Kind | {' | '.join(map(stars, levels))} |", "| --- |" + " --- |" * STARS]
         for kind in KINDS:
-            cells = [", ".join(links[kind, stars]) or "–" for stars in levels]
+            cells = [", ".join(links[kind, level]) or "–" for level in levels]
             lines.append(f"| {kind.capitalize()} | {' | '.join(cells)} |")
         return "\n".join(lines)

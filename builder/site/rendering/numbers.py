@@ -51,15 +51,21 @@ class NameExercises(SphinxPostTransform):
 
 def exercise_title(exercise: Exercise, node: exercise_enumerable_node) -> nodes.title:
     """Return the number, the kind, the difficulty, and the title of an exercise, as its node has it."""
-    label = f'role="img" aria-label="difficulty {exercise.stars} of {STARS}"'
     return nodes.title(
         "",
         "",
         nodes.inline("", f"Exercise {exercise.number} ", classes=["caption-number"]),
         nodes.Text(f"· {exercise.kind.capitalize()} "),
-        nodes.raw("", f'<span class="at-stars" {label}>{"★" * exercise.stars}</span>', format="html"),
+        nodes.raw("", stars(exercise.stars), format="html"),
         nodes.Text(" · "),
         nodes.inline("", "", *node[0][1].children, classes=["at-exercise-name"]),
+    )
+
+
+def stars(level: int) -> str:
+    """Return a difficulty as HTML, which screen readers read as a number."""
+    return (
+        f'<span class="at-stars" role="img" aria-label="difficulty {level} of {STARS}">{"★" * level}</span>'
     )
 
 
