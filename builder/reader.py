@@ -61,7 +61,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             if "exercise" in cell.metadata.get("tags", []):
-                cells[-1].metadata["exercise"] = {"id": numbers[cell.source]}  # for `grade`
+                cells[-1].metadata["exercise"] = {"id": numbers.get(cell.source, "")}  # for `grade`
             continue
         tags, below = cell.metadata.get("tags", []), cell.source
         if is_mark(cell):
