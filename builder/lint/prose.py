@@ -40,16 +40,18 @@ def _paragraphs(text: str) -> Iterator[tuple[str, int]]:
 def blank(text: str, *, math: bool) -> str:
     """Replace everything but prose with spaces, also formulas if `math`; the length stays the same."""
 
-    def spaces(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match[0])
-
     def blanked(part: re.Match[str]) -> str:
-        if part["words"] is not None:  # of a link, whose target is none
+        if part["words"] is not None:  # of a link, whose target is no prose
             words = blank(part["words"], math=math)
-            return f"[{words}]" + spaces(re.match(r".*", part[0][len(words) + 2 :], re.DOTALL))
-        return part[0] if part["math"] and not math else spaces(part)
+            return f"[{words}]{spaces(part[0][len(words) + 2 :])}"
+        return part[0] if part["math"] and not math else spaces(part[0])
 
-    return ADDRESS.sub(spaces, INLINE.sub(blanked, text))
+    return ADDRESS.sub(lambda address: spaces(address[0]), INLINE.sub(blanked, text))
+
+
+def spaces(text: str) -> str:
+    """Return as many spaces and lines as a text has."""
+    return re.sub(r"[^\n]", " ", text)
 
 
 def sentences(text: str) -> Iterator[tuple[str, int]]:

@@ -1,8 +1,8 @@
 """Figures in the house style: drawn by matplotlib, shown as SVG.
 
 The title, the alt text and the caption of a figure stand in the chapter's source, below the cell that shows
-it; the builder puts them into the notebook and the page (`builder/figure_words.py`). The cell displays the picture
-with its number, and keeps the values for the places in these words.
+it; the builder puts them into the notebook and the page (`builder/figure_words.py`). The cell displays the
+picture with its number, and keeps the values for the places in these words.
 
 While the book is built and tested (CLAIMS_MUST_HOLD is set), a figure that is not legible on a phone is
 refused. In a reader's copy, other words or sizes may need more room: the figure is shown, as large as it is.
