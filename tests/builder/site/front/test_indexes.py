@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 
 from builder.figures import drawings, plain
 from builder.site.front.indexes import marked_tests
-from builder.source import parse, read
+from builder.source import read
 from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
 
 TESTS = marked_tests(ROOT / "tests")
@@ -27,8 +27,6 @@ def test_law_every_labeled_equation_is_read_and_has_a_test():
         assert [one.label for one in read(path).equations] == labels
         assert set(labels) <= TESTS.keys()
         assert all("$" not in one.formula.strip() != "" for one in read(path).equations)
-    text = "Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n"
-    assert parse(text, "01_a.md").equations == [("eq-one", "|c| = d", "1.1")]
 
 
 @pytest.mark.page
