@@ -40,7 +40,8 @@ class Book:
     def add(self, path: Path) -> None:
         """Add what a page defines."""
         page, source = path.stem, read(path)
-        self.titles[page] = source.title
+        if source.title:
+            self.titles[page] = source.title
         self.sections |= {section.label: (page, section) for section in source.sections if section.label}
         self.equations |= {equation.label: (page, equation) for equation in source.equations}
         self.exercises |= {exercise.label: (page, exercise) for exercise in source.exercises}

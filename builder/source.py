@@ -211,8 +211,8 @@ class Exercise:
 
     @property
     def check(self) -> str:
-        """The call that checks the answer, the last statement of its cell."""
-        return ast.unparse(ast.parse(self.code).body[-1])
+        """The call that checks the answer, the last statement of its cell, which a draft may lack."""
+        return "".join(map(ast.unparse, ast.parse(self.code).body[-1:]))
 
 
 @dataclass
@@ -282,7 +282,7 @@ class Source:
             case "exercise-start":
                 self._start, place = block.end, number(self.name, len(self.exercises) + 1)
                 self.exercises.append(Exercise.read(block, place))
-            case "exercise-end":
+            case "exercise-end" if self.exercises:
                 self.exercises[-1].text = part.text[self._start : block.start]
             case "text" if part.handbook and part.section.startswith(ENTRIES):
                 if begins := ENTRY.match(block.text.strip()):

@@ -23,7 +23,7 @@ def declared_checks(source: Path) -> dict[str, Judged]:
         return {}
     checks = import_module(f"{rooms.__name__}.{source.stem[3:]}.exercises")
     functions = {
-        exercise.label: getattr(checks, exercise.check.partition("(")[0].removeprefix("checks."))
+        exercise.label: getattr(checks, exercise.check.partition("(")[0].removeprefix("checks."), None)
         for exercise in read(source).exercises
     }
     return {label: function for label, function in functions.items() if isinstance(function, Judged)}
