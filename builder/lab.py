@@ -15,7 +15,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from builder.build import write
 from builder.chapters import CHAPTERS, KERNEL, PYTHON, ROOT
-from builder.site.notebooks import without_solutions
+from builder.reader import without_solutions
 from builder.staleness import text_of
 
 START = "start.ipynb"

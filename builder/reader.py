@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from textwrap import shorten
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -135,6 +136,12 @@ def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
     cell.metadata |= {"jupyter": {"source_hidden": True} | ({"outputs_hidden": True} if outputs else {})}
     cell.metadata |= {"cellView": "form"}
     return cell
+
+
+def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook without the solutions, their headings and texts included."""
+    cells = [cell for cell in notebook["cells"] if "solution" not in cell["metadata"].get("tags", [])]
+    return {**notebook, "cells": cells}
 
 
 def complete(cells: list[NotebookNode]) -> None:

@@ -174,6 +174,13 @@ def test_law_the_package_and_the_chapters_never_import_the_builder():
     ] == []
 
 
+def test_law_what_makes_notebooks_does_not_import_the_site():
+    builder = FOLDER.parent / "builder"
+    sources = [*builder.glob("*.py"), *builder.glob("lint/*.py")]
+    upward = [path.name for path in sources if "from builder.site" in path.read_text("utf-8")]
+    assert upward == ["figures.py"]  # which draws as a page does
+
+
 def test_law_no_module_uses_a_loader_that_can_run_code():
     found = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
     assert {name: loaders for name, loaders in found.items() if loaders} == {}
