@@ -2,8 +2,10 @@
 
 import ast
 import re
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "annotated_transformer"
@@ -28,7 +30,7 @@ ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
 FAST = ("fast", "fast.*")  # a guest: imports inside functions reach it
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
-SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
+SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "output", "results", "toy")
 VOCABULARY = ("book", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
@@ -70,7 +72,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     **dict.fromkeys(MODERN, ("config", "registry", *MODEL, *MODERN)),
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
-    "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
@@ -151,6 +152,15 @@ def test_law_no_module_imports_from_a_higher_layer():
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
 
 
+def test_law_no_folders_of_the_book_import_each_other():
+    imports: dict[str, set[str]] = defaultdict(set)
+    for path in FOLDER.glob("book/*/*.py"):
+        folder = path.parent.name
+        names = imported(path.read_text("utf-8"), module_name(path))
+        imports[folder] |= {name.split(".")[1] for name in names if name.startswith("book.")} - {folder}
+    TopologicalSorter(imports).prepare()  # raises a CycleError that names the circle
+
+
 def test_law_the_package_is_imported_without_its_fast_path():
     at_import = re.compile(rf"^(from|import) {PACKAGE}\.fast\b", re.M)
     importers = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
@@ -164,6 +174,13 @@ def test_law_the_package_and_the_chapters_never_import_the_builder():
         for path in sources
         if re.search(r"^ *(from|import) builder\b", path.read_text("utf-8"), re.M)
     ] == []
+
+
+def test_law_what_makes_notebooks_does_not_import_the_site():
+    builder = FOLDER.parent / "builder"
+    sources = [*builder.glob("*.py"), *builder.glob("lint/*.py")]
+    upward = [path.name for path in sources if "from builder.site" in path.read_text("utf-8")]
+    assert upward == ["figures.py"]  # which draws as a page does
 
 
 def test_law_no_module_uses_a_loader_that_can_run_code():

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from builder.chapters import parsed, written
+from builder.chapters import written
+from builder.source import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name

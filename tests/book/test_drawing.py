@@ -10,8 +10,8 @@ from bs4 import BeautifulSoup
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
-from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure, show_figure, svg
+from annotated_transformer.book.output import STRICT
 from annotated_transformer.plotting import palette
 
 

@@ -20,7 +20,8 @@ import torch.nn.functional as F
 
 from annotated_transformer.book.exercises import Verdict
 from annotated_transformer.book.exercises.answers import Judged
-from builder.chapters import parsed, written
+from builder.chapters import written
+from builder.source import parsed
 from tests.declared import as_given
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from annotated_transformer.book import grading
 from annotated_transformer.book.grading import grade, starter_digest
 from builder.book import Book
 from builder.chapters import written
-from builder.site.notebooks import without_solutions
+from builder.reader import without_solutions
 from builder.staleness import exercise_table, unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -51,9 +51,6 @@ def test_law_the_names_of_axes_are_those_of_the_signatures():
     assert {"batch", "src_tokens", "rows"} <= used
 
 
-# The preface and the reference.
-
-
 # The guide.
 
 

@@ -11,12 +11,14 @@ import nbformat
 import pytest
 import torch
 
-from annotated_transformer.book.cells.check import STRICT, check, check_close
+from annotated_transformer.book.cells.check import check, check_close
 from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.cells.tally import tally
+from annotated_transformer.book.output import STRICT
 from builder.chapters import written
 from builder.claim_values import named_claims
 from builder.lint import claims
+from builder.source import parse, read
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = written(ROOT)
@@ -226,8 +228,7 @@ def test_message_a_claim_that_cannot_be(value, bounds, sentence):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_law_every_claim_is_displayed_once(path):
-    text = path.read_text("utf-8")
-    assert claims.lint(text, path.name) == []
+    assert claims.lint(read(path)) == []
     notebook = nbformat.read(ROOT / "chapters" / f"{path.stem}.ipynb", as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -252,6 +253,7 @@ FAULTS = [
 
 
 def test_law_deleted_duplicate_and_linked_claims_are_reported(small):
-    assert claims.lint(small, "01_fixture.md") == []
+    assert claims.lint(parse(small, "01_fixture.md")) == []
     for old, new, complaint in FAULTS:
-        assert any(complaint in line for line in claims.lint(small.replace(old, new), "01_fixture.md"))
+        changed = parse(small.replace(old, new), "01_fixture.md")
+        assert any(complaint in line for line in claims.lint(changed))
