@@ -13,6 +13,8 @@ declare const BOOK: {
     special: Record<"pad" | "bos" | "eos", number>;
   };
   kinds: Record<string, TensorKind>;
+  full: number; // numbers of this size have full color in the picture, and larger ones, too
+  least: number; // smaller attention weights are neither drawn nor said
   frame: Omit<FirstFrame, "frame"> & {
     sentence: string;
     step: number;

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
+from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, model_script
 
 HERE = Path(__file__).parent
+LEAST = 0.03  # smaller attention weights are neither drawn nor described, here and on the cover
 EXAMPLES = {  # with the translations that the page shows: a test computes them
     "en-de": {
         "I hope that you can come tomorrow.": "Ich hoffe, dass du morgen kommen kannst.",
@@ -61,7 +62,9 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
         "kinds": {
             kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
         },
-        "frame": json.loads(FIRST_FRAME.read_text(encoding="utf-8")),
+        "frame": json.loads(first_frame.FILE.read_text(encoding="utf-8")),
+        "full": first_frame.FULL,
+        "least": LEAST,
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }
 

@@ -2,7 +2,7 @@
 import { cellAfter, fill, focusOn, h } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { holdsHead } from "./state.js";
-import { languages, LANGUAGES, LEAST, percent, reads, spoken, tokenElement } from "./words.js";
+import { languages, LANGUAGES, percent, reads, spoken, tokenElement } from "./words.js";
 /** @import { Head } from "../engine/transformer.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -106,7 +106,7 @@ export class Stage {
       ),
     );
     const curves = rows.flatMap((row, query) =>
-      Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= LEAST),
+      Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= BOOK.least),
     );
     this.curves = curves.map((curve) => ({ ...curve, path: Stage.curve(curve) }));
     this.draw(
@@ -164,7 +164,7 @@ export class Stage {
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] >= LEAST && !silent ? this.rows[query][key] : 0;
+      const weight = this.rows[query][key] >= BOOK.least && !silent ? this.rows[query][key] : 0;
       item.style.setProperty("--weight", String(weight));
       item.classList.toggle("at-active", weight > 0);
       /** @type {Element} */ (item.querySelector("i")).textContent = weight ? percent(weight) : "";

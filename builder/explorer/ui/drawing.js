@@ -4,7 +4,7 @@ import { capital, tensorTitle } from "./names.js";
 import { CHIP, chip, heading, moves, rect, share, short, strip } from "./marks.js";
 import { WordList } from "./word_list.js";
 import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
-import { exactPercent, LEAST, plain } from "./words.js";
+import { exactPercent, plain } from "./words.js";
 /** @import { Box, Layout, Placed, Stack } from "./layout.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Part } from "./stops.js" */
@@ -77,7 +77,7 @@ export class Drawing {
       "g",
       { class: `at-x-fan ${this.look(stop)}`, "aria-hidden": "true" },
       rows
-        .filter(({ weight }) => weight >= LEAST)
+        .filter(({ weight }) => weight >= BOOK.least)
         .map(({ weight, y }) =>
           h("path", {
             d: `M${start} ${y}C${middle} ${y} ${middle} ${low} ${end} ${low}`,

@@ -1,6 +1,5 @@
 // What the picture is drawn with: strips of numbers, words, and how they move.
 import { h } from "./dom.js";
-import { FULL } from "./strips.js";
 /** @import { Box } from "./layout.js" */
 
 const LETTER = 6.3; // the mean width of a letter, in pixels
@@ -21,7 +20,7 @@ export const moves = (stop, motion, turn, by = []) => ({
 
 // How much of its full color a number has.
 /** @type {(value: number) => number} */
-export const share = (value) => Math.min(1, Math.abs(value) / FULL);
+export const share = (value) => Math.min(1, Math.abs(value) / BOOK.full);
 
 /**
  * A vector as colors, in an outline.

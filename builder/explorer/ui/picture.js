@@ -9,7 +9,7 @@ import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
 import { SOFTMAX, STOPS } from "./stops.js";
-import { areStored, FULL, Strips } from "./strips.js";
+import { areStored, Strips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
 /** @import { Scene } from "./scene.js" */
 /** @import { Explorer } from "./explorer.js" */
@@ -148,7 +148,7 @@ export class Picture {
         value: this.layer,
         pick: (layer) => this.pickLayer(Number(layer)),
       }),
-      h("p", { class: "at-x-scale" }, `−${FULL}`, h("i"), `${FULL} and more`),
+      h("p", { class: "at-x-scale" }, `−${BOOK.full}`, h("i"), `${BOOK.full} and more`),
     );
   }
 

@@ -2,8 +2,6 @@
 /** @import { Matrix } from "../engine/tensors.js" */
 /** @import { Result, Session } from "./session.js" */
 
-export const FULL = 2; // numbers of this size have full color, and larger ones, too (book/explorer/first_frame.py)
-
 /** @typedef {Record<string, ArrayLike<number>[]>} Rows  a row for each token, by the tensor's name */
 
 export class Strips {
@@ -43,7 +41,7 @@ function stored(name, targets, sources) {
   const count = name.startsWith("encoder") ? sources : targets;
   const width = bytes.length / count;
   return Array.from({ length: count }, (_, row) =>
-    Float32Array.from(bytes.subarray(row * width, (row + 1) * width), (byte) => (byte * FULL) / 127),
+    Float32Array.from(bytes.subarray(row * width, (row + 1) * width), (byte) => (byte * BOOK.full) / 127),
   );
 }
 

@@ -1,17 +1,7 @@
 // Why this word: what was written before it, what it read, and which other tokens were likely.
 import { button, fill, h } from "./dom.js";
 import { capital } from "./names.js";
-import {
-  exactPercent,
-  languages,
-  LEAST,
-  number,
-  percent,
-  plain,
-  SIGNS,
-  SPECIAL,
-  tokenElement,
-} from "./words.js";
+import { exactPercent, languages, number, percent, plain, SIGNS, SPECIAL, tokenElement } from "./words.js";
 /** @import { Likely } from "../engine/translator.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Outcome } from "./session.js" */
@@ -116,7 +106,7 @@ export class Why {
   }
 }
 
-const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
+const LEFT_OUT = `Attention weights below ${percent(BOOK.least)} are left out.`;
 
 // "All tokens multiplied: 17.7% (log-probability −1.73)."
 /** @type {(result: Pick<Outcome, "logProb">) => string} */

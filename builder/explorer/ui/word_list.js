@@ -1,7 +1,7 @@
 // A list of words that attention reads, each with its weight and its vector as a strip.
 import { h } from "./dom.js";
 import { heading, short, strip } from "./marks.js";
-import { LEAST, percent, plain } from "./words.js";
+import { percent, plain } from "./words.js";
 /** @import { Box } from "./layout.js" */
 
 /** @typedef {{ token: string, weight: number, place: number, y: number }} Row */
@@ -41,7 +41,7 @@ export class WordList {
   /** @type {(row: Row) => Element} */
   word({ token, weight, y }) {
     const { x, width } = this.box;
-    const read = weight >= LEAST;
+    const read = weight >= BOOK.least;
     const line = y - 2;
     return h(
       "g",

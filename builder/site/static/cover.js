@@ -5,7 +5,6 @@
     /cover\.js.*$/,
     "explorer/explorer",
   );
-  const LEAST = 0.03; // as in front/picture.py
 
   /** @type {(figure: HTMLElement) => void} */
   const enliven = (figure) => {
@@ -22,10 +21,9 @@
       items.forEach((item, i) => item.classList.toggle("at-active", i === query));
       curves.forEach((curve) => curve.classList.toggle("at-active", Number(curve.dataset.query) === query));
       keys.forEach((key, i) => {
-        const weight = weights[i] >= LEAST ? weights[i] : 0;
-        key.style.setProperty("--weight", String(weight));
-        /** @type {Element} */ (key.querySelector("i")).textContent = weight
-          ? `${Math.round(100 * weight)}%`
+        key.style.setProperty("--weight", String(weights[i]));
+        /** @type {Element} */ (key.querySelector("i")).textContent = weights[i]
+          ? `${Math.round(100 * weights[i])}%`
           : "";
       });
     };
