@@ -23,7 +23,6 @@ declare const BOOK: {
   };
   chapters: Record<number, { title: string; page: string }>;
 };
-type FirstFrame = import("./explorer/ui/session.js").FirstFrame;
 type TensorKind = {
   title: string;
   words: string;

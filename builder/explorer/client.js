@@ -1,9 +1,5 @@
-/** @import { Provenance } from "./engine/provenance.js" */
-/** @import { Config } from "./engine/transformer.js" */
-/** @import { Answer, Packed, Report, Request } from "./engine/worker.js" */
-
 /** @typedef {{ config: Config, vocabulary: string[] }} Loaded */
-/** @typedef {{ resolve: (result: any) => void, reject: (reason: Error) => void, report?: Report }} Waiting */
+/** @typedef {{ resolve: (result: any) => void, reject: (reason: Error) => void, report?: TokensReport }} Waiting */
 /** @typedef {{ id: number, partial?: { tokens: string[] }, result?: unknown, error?: string }} Message */
 
 // Receivers of the models' scripts, by direction.
@@ -52,7 +48,7 @@ export class EngineClient {
   }
 
   // Translates; `report` is called after each token with { tokens }. See worker.js for what it returns.
-  /** @type {(options: Request, report?: Report) => Promise<Answer>} */
+  /** @type {(options: Typed & Partial<Options>, report?: TokensReport) => Promise<Answer>} */
   async translate(options, report) {
     await this.load(options.direction);
     return this.ask("translate", options, report);
@@ -70,7 +66,7 @@ export class EngineClient {
     return this.ask("provenance", { name, index });
   }
 
-  /** @type {(call: string, argument: object, report?: Report) => Promise<any>} */
+  /** @type {(call: string, argument: object, report?: TokensReport) => Promise<any>} */
   ask(call, argument, report) {
     const id = (this.lastId += 1);
     return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ from annotated_transformer.book.explorer.int8 import whole_numbers_by_row
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-EXPORTED = ("serve", "Tokenizer", "Translator", "readSafetensors", "inflate")  # the tests need the last four
+EXPORTED = ("serve", "Translator", "readSafetensors", "inflate")  # the tests need the last three
 
 
 def engine_script() -> str:

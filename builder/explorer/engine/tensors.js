@@ -1,8 +1,6 @@
 // Numbers as the model keeps them: a vector is a Float32Array, a matrix a list of vectors, one per token.
 // Sums are taken in double precision and stored in single precision.
 
-/** @typedef {Float32Array} Vector */
-/** @typedef {Vector[]} Matrix */
 /**
  * What sums and the like need of an array.
  * @typedef {ArrayLike<number> & { reduce(step: (so: number, value: number) => number, start: number): number }} Numbers
@@ -40,18 +38,6 @@ export const sum = (values) => values.reduce((total, value) => total + value, 0)
 
 /** @type {(a: Vector, b: Vector) => Vector} */
 export const add = (a, b) => a.map((value, i) => value + b[i]);
-
-// The concatenation of vectors.
-/** @type {(vectors: Matrix) => Vector} */
-export function concatenate(vectors) {
-  const whole = new Float32Array(vectors.reduce((length, vector) => length + vector.length, 0));
-  let start = 0;
-  for (const vector of vectors) {
-    whole.set(vector, start);
-    start += vector.length;
-  }
-  return whole;
-}
 
 /** @type {(values: Numbers) => number} */
 export const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);

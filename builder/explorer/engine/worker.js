@@ -1,26 +1,7 @@
 // The engine's message handler: answers { id, call, argument } with { id, partial }, { id, result } or { id, error }.
 import { provenance } from "./provenance.js";
+import { greedySearch } from "./search.js";
 import { Translator } from "./translator.js";
-/** @import { Provenance } from "./provenance.js" */
-/** @import { Matrix } from "./tensors.js" */
-/** @import { Config, Head, Kind } from "./transformer.js" */
-/** @import { Likely, Observation } from "./translator.js" */
-
-/** @typedef {{ direction: string, file: string }} Packed  a model, as pack.py has packed it */
-/** @typedef {{ direction: string, text: string, prefix?: number[], ablated?: Head[] }} Request */
-/** @typedef {(partial: { tokens: string[] }) => void} Report */
-/**
- * @typedef {object} Answer
- * @property {{ ids: number[], tokens: string[] }} source
- * @property {{ ids: number[], tokens: string[] }} target
- * @property {string} text
- * @property {string[]} written  what stands before each token
- * @property {number} logProb
- * @property {number[]} logProbs
- * @property {Likely[][]} top
- * @property {Record<Kind, Matrix[][]>} attention  layers × heads × queries × keys
- * @property {{ name: string, shape: number[] }[]} tensors
- */
 
 /** @type {(scope: Pick<Worker, "onmessage" | "postMessage">) => void} */
 export function serve(scope) {
@@ -29,7 +10,7 @@ export function serve(scope) {
   /** @type {{ translator: Translator, observation: Observation }} */
   let current; // what was translated last
 
-  /** @type {Record<string, (argument: any, report: Report) => unknown>} */
+  /** @type {Record<string, (argument: any, report: TokensReport) => unknown>} */
   const calls = {
     /** @type {(packed: Packed) => Promise<{ config: Config, vocabulary: string[] }>} */
     async load({ direction, file }) {
@@ -39,16 +20,18 @@ export function serve(scope) {
       return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
 
-    /** @type {(request: Request, report: Report) => Answer} */
+    /** @type {(options: Typed & Partial<Options>, report: TokensReport) => Answer} */
     translate({ direction, text, prefix, ablated = [] }, report) {
       const translator = /** @type {Translator} */ (translators.get(direction));
       const src = translator.encode(text);
       const { tokenizer, model } = translator;
       model.ablate(ablated);
-      const steps = translator.search(src, prefix);
-      let step = steps.next();
-      for (; !step.done; step = steps.next()) report({ tokens: tokenizer.tokens(step.value) });
-      const target = step.value;
+      /** @type {number[]} */
+      const target = [];
+      for (const token of greedySearch(model, src, prefix)) {
+        target.push(token);
+        report({ tokens: tokenizer.tokens(target) });
+      }
       const observation = translator.observe(src, target);
       current = { translator, observation };
       const [before, , after] = translator.setAside(text);
@@ -79,10 +62,8 @@ export function serve(scope) {
   /** @type {(kind: Kind) => Matrix[][]} */
   function weightsOf(kind) {
     const { tensors } = current.observation;
-    const [stack, module] = [
-      kind === "encoder" ? kind : "decoder",
-      kind === "cross" ? "cross_attention" : "self_attention",
-    ];
+    const stack = kind === "encoder" ? kind : "decoder";
+    const module = kind === "cross" ? "cross_attention" : "self_attention";
     const { num_layers } = current.translator.model.config;
     return Array.from({ length: num_layers }, (_, layer) =>
       tensors.get(`${stack}.layers.${layer}.${module}.weights`),

@@ -1,14 +1,10 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { CHIP, chip, heading, moves, rect, share, short, strip } from "./marks.js";
+import { CHIP, chip, curve, heading, moves, rect, share, short, strip } from "./marks.js";
 import { WordList } from "./word_list.js";
 import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, plain } from "./words.js";
-/** @import { Box, Layout, Placed, Stack } from "./layout.js" */
-/** @import { Child } from "./dom.js" */
-/** @import { Part } from "./stops.js" */
-/** @import { Scene } from "./scene.js" */
 
 export class Drawing {
   /** @param {Scene} scene @param {Layout} layout @param {(name: string) => void} open */
@@ -48,14 +44,14 @@ export class Drawing {
   // What can be read, at the left and at the right; on a phone, only at the left: one of both.
   lists() {
     const { layout, scene } = this;
-    const { source, read, cross, own, strips, stop, step } = scene;
+    const { source, read, cross, past, strips, stop, step } = scene;
     const input = fullName("input", "decoder", scene.layer);
     const memory = new WordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
       title: "made once by the encoder",
       stop: CROSS_ATTENTION,
       strips: { name: memoryName(), rows: strips[memoryName()], move: moves("encoder", "fade", 2.4) },
     });
-    const words = new WordList(read, this.shows(SELF_ATTENTION) ? own : null, layout.words, {
+    const words = new WordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
       title: "written so far",
       stop: SELF_ATTENTION,
       strips: { name: input, rows: strips[input].slice(0, step + Number(this.shows(SELF_ATTENTION))) },
@@ -72,19 +68,14 @@ export class Drawing {
     const { x, y, width, height } = /** @type {{ box: Box }} */ (reader).box;
     const left = from.x < x;
     const [start, end] = left ? [from.x + from.width + 4, x] : [from.x - 4, x + width];
-    const [middle, low] = [(start + end) / 2, y + height / 2];
+    const low = y + height / 2;
     return h(
       "g",
       { class: `at-x-fan ${this.look(stop)}`, "aria-hidden": "true" },
       rows
         .filter(({ weight }) => weight >= BOOK.least)
         .map(({ weight, y }) =>
-          h("path", {
-            d: `M${start} ${y}C${middle} ${y} ${middle} ${low} ${end} ${low}`,
-            pathLength: 1,
-            "stroke-width": (1 + 7 * weight).toFixed(1),
-            ...moves(stop, "draw", 0),
-          }),
+          curve([start, y], [end, low], weight, { pathLength: 1, ...moves(stop, "draw", 0) }),
         ),
     );
   }
@@ -260,7 +251,7 @@ export class Drawing {
         class: `at-x-box at-x-${stack} ${active}`,
         style: `--role: var(--at-${part.role})`,
         role: "button",
-        tabindex: -1,
+        tabindex: -1, // so that it can have the focus
         "aria-expanded": String(opened),
         "data-key": `box ${name}`,
         "aria-label": `${part.box}. ${tensorTitle(name)}: open its numbers`,

@@ -3,15 +3,12 @@ import { button, fill, h } from "./dom.js";
 import { chapterLink } from "./names.js";
 import { overview, STOPS } from "./stops.js";
 import { sentenceOf } from "./words.js";
-/** @import { Player } from "./player.js" */
-/** @import { Scene } from "./scene.js" */
-/** @import { Stop } from "./stops.js" */
 
 const WHOLE = 14; // the chapter that puts all parts together
 const PLAY = ` Press Play to follow it in ${STOPS.length} stops.`;
 
 export class Guide {
-  /** @param {Player} player */
+  /** @param {import("./player.js").Player} player */
   constructor(player) {
     this.player = player;
     this.words = h("div", { class: "at-x-stop" });
@@ -23,14 +20,13 @@ export class Guide {
   tell(scene) {
     const { stop } = scene;
     const at = stop === null ? null : STOPS[stop];
-    /** @type {(stop: Stop) => Element} */
-    const printed = ({ title, words }) => h("li", {}, h("b", {}, title), `: ${words(scene)}`);
+    const printed = STOPS.map(({ title, words }) => h("li", {}, h("b", {}, title), `: ${words(scene)}`));
     fill(
       this.words,
       h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
       h("p", {}, at ? at.words(scene) : [overview(scene), h("span", { class: "at-x-action" }, PLAY)]),
       h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : WHOLE)),
-      !at && h("ol", { class: "at-x-printed" }, STOPS.map(printed)),
+      !at && h("ol", { class: "at-x-printed" }, printed),
     );
   }
 

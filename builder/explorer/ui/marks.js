@@ -1,6 +1,5 @@
 // What the picture is drawn with: strips of numbers, words, and how they move.
 import { h } from "./dom.js";
-/** @import { Box } from "./layout.js" */
 
 const LETTER = 6.3; // the mean width of a letter, in pixels
 export const CHIP = 120; // the width of a chip where there is room
@@ -17,6 +16,14 @@ export const moves = (stop, motion, turn, by = []) => ({
   "data-turn": turn,
   "data-by": by.join(" "),
 });
+
+// A curve as wide as an attention weight.
+/** @type {(start: [x: number, y: number], end: [x: number, y: number], weight: number, attributes?: Record<string, unknown>) => SVGPathElement} */
+export function curve([x, y], [endX, endY], weight, attributes = {}) {
+  const middle = (x + endX) / 2;
+  const d = `M${x} ${y}C${middle} ${y} ${middle} ${endY} ${endX} ${endY}`;
+  return h("path", { d, "stroke-width": (1 + 7 * weight).toFixed(1), ...attributes });
+}
 
 // How much of its full color a number has.
 /** @type {(value: number) => number} */

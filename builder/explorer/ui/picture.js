@@ -1,20 +1,17 @@
 // The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
+import { parsed } from "../engine/names.js";
 import { Drawing, namesShown } from "./drawing.js";
-import { choices, fill, find, focusOn, h, show, STILL } from "./dom.js";
+import { choices, fill, find, focusOn, h, show, STILL, tabTo } from "./dom.js";
 import { Guide, sentenceAt } from "./guide.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
-import { capital, parsed, tensorTitle } from "./names.js";
+import { capital, tensorTitle } from "./names.js";
 import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
 import { SOFTMAX, STOPS } from "./stops.js";
 import { areStored, Strips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
-/** @import { Scene } from "./scene.js" */
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Place } from "./player.js" */
-/** @import { Typed } from "./state.js" */
 
 const HEADER = 48; // pixels of the page's own, which stays in view
 
@@ -52,8 +49,6 @@ export class Picture {
     this.shown = null; // the sentence that is drawn
     /** @type {number | null} */
     this.from = null; // the stop that was drawn last
-    /** @type {Promise<unknown> | undefined} */
-    this.drawn = undefined;
     /** @type {Scene | null} */
     this.scene = null;
   }
@@ -94,7 +89,7 @@ export class Picture {
     fill(this.svg, ...new Drawing(scene, place, (name) => this.open(name)).all());
     this.svg.setAttribute("aria-label", sentenceAt(scene));
     const boxes = this.boxes();
-    (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
+    tabTo(boxes, boxes.find((box) => box === document.activeElement) ?? boxes[0]);
     const { stop } = scene;
     if (stop !== null && stop !== this.from && !STILL.matches) {
       const begins = stop === 0 && (this.from === null || scene.step === 0); // the encoder runs once, before all words
@@ -118,7 +113,7 @@ export class Picture {
     if (now < 0 || !by) return;
     event.preventDefault();
     const to = boxes[Math.min(Math.max(now + by, 0), boxes.length - 1)];
-    boxes.forEach((box) => box.setAttribute("tabindex", box === to ? "0" : "-1"));
+    tabTo(boxes, to);
     to.focus({ preventScroll: true });
   }
 
@@ -216,7 +211,7 @@ export class Picture {
   /** @type {(to: Place) => void} */
   go(to) {
     this.explorer.change(to);
-    this.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
+    this.explorer.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 
   // The box whose tensor was open; if it has none, the first button.

@@ -1,7 +1,6 @@
 // Which stop of the picture is shown, and when the next one is: plays, pauses, steps, and goes slower.
 
 const STAY = 5000; // milliseconds at each stop: time to read its sentence
-/** @typedef {{ step: number, stop: number | null }} Place  the token that is made, and its stop: null is the overview */
 
 export class Player {
   /** @param {{ stops: number, place: () => Place, last: () => number, go: (to: Place) => void, bring: () => void, changed: () => void }} view */

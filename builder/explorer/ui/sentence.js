@@ -1,8 +1,6 @@
 import { button, choices, fill, h, help, nextGroup } from "./dom.js";
 import { LONGEST, sameSentence } from "./state.js";
 import { directionName, EMPTY, languages } from "./words.js";
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Typed } from "./state.js" */
 
 const ABOUT =
   "The model runs on your own device: it is loaded once, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
@@ -109,8 +107,8 @@ export class Sentence {
     const others = BOOK.models[direction].examples;
     if (examples.includes(text)) return others[examples.indexOf(text)];
     const { state, result } = this.explorer.store;
-    const shown = sameSentence(state, { direction: this.direction, text });
-    return (shown && result.text) || others[0];
+    const isShown = sameSentence(state, { direction: this.direction, text });
+    return (isShown && result.text) || others[0];
   }
 
   /** @type {(text: string) => void} */
@@ -127,7 +125,8 @@ export class Sentence {
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));
     this.refuse("");
-    if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
+    if (await this.explorer.open({ direction: this.direction, text: this.input.value }))
+      this.explorer.bringTranslation();
   }
 
   // Says what went wrong; `invalid` if the sentence is at fault.

@@ -1,8 +1,4 @@
 // The numbers that the picture shows: the engine's tensors, or, until a model is loaded, those of the first frame.
-/** @import { Matrix } from "../engine/tensors.js" */
-/** @import { Result, Session } from "./session.js" */
-
-/** @typedef {Record<string, ArrayLike<number>[]>} Rows  a row for each token, by the tensor's name */
 
 export class Strips {
   /** @param {Session} session */

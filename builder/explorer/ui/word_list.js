@@ -2,27 +2,25 @@
 import { h } from "./dom.js";
 import { heading, short, strip } from "./marks.js";
 import { percent, plain } from "./words.js";
-/** @import { Box } from "./layout.js" */
 
 /** @typedef {{ token: string, weight: number, place: number, y: number }} Row */
-/** @typedef {{ name: string, rows: ArrayLike<number>[], move?: Record<string, unknown> }} Vectors  of the first words */
 
 const LEAST_PITCH = 19; // pixels, so that words stay apart
 const MOST_PITCH = 32;
 
 export class WordList {
-  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips: Vectors }} about */
+  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips: { name: string, rows: ArrayLike<number>[], move?: Record<string, unknown> } }} about */
   constructor(tokens, weights, box, { title, stop, strips }) {
     this.title = title;
     this.box = box;
     this.stop = stop; // at which they are read
     this.strips = strips;
-    const kept = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
-    this.pitch = Math.min(MOST_PITCH, box.height / kept.length);
-    this.top = box.y + box.height - this.pitch * kept.length; // they stand on what they come from
+    const places = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
+    this.pitch = Math.min(MOST_PITCH, box.height / places.length);
+    this.top = box.y + box.height - this.pitch * places.length; // they stand on what they come from
     /** @type {Row[]} */
-    this.rows = kept.map((place, row) => ({
-      token: `${place > (kept[row - 1] ?? -1) + 1 ? "… " : ""}${plain(tokens[place], place)}`,
+    this.rows = places.map((place, row) => ({
+      token: `${place > (places[row - 1] ?? -1) + 1 ? "… " : ""}${plain(tokens[place], place)}`,
       weight: weights?.[place] ?? 0,
       place,
       y: this.top + this.pitch * (row + 0.5),
