@@ -60,7 +60,8 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             "special": {name: config[f"{name}_id"] for name in ("pad", "bos", "eos")},
         },
         "kinds": {
-            kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
+            kind: {**entry, "page": f"chapters/api/{entry['function'].split('.')[1]}"}
+            for kind, entry in kinds().items()
         },
         "frame": json.loads(first_frame.FILE.read_text(encoding="utf-8")),
         "full": first_frame.FULL,
@@ -77,11 +78,6 @@ def kinds() -> dict[str, Any]:
 def limits() -> dict[str, Any]:
     """Return what the shipped models know, beyond which the page warns, and how it was measured."""
     return dict(json.loads((HERE / "limits.json").read_text(encoding="utf-8")))
-
-
-def reference_page(function: str) -> str:
-    """Return the page of the reference that describes a function of the package."""
-    return f"chapters/api/{function.split('.')[1]}"
 
 
 def model_size(direction: str) -> str:

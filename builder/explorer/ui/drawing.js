@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
 import { CHIP, chip, curve, heading, moves, rect, share, short, strip } from "./marks.js";
-import { WordList } from "./word_list.js";
+import { wordList } from "./word_list.js";
 import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, plain } from "./words.js";
 
@@ -33,7 +33,7 @@ export class Drawing {
       this.rails(),
       this.title("encoder", layout.encoder),
       this.title("decoder", layout.decoder),
-      this.lists().map((list) => [this.fan(list), list.draw()]),
+      this.lists().map((list) => [this.fan(list), list.element]),
       layout.encoder.parts.map((placed, i) => this.box("encoder", placed, moves("encoder", "glow", 0.4 * i))),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
       this.softmax(),
@@ -46,12 +46,12 @@ export class Drawing {
     const { layout, scene } = this;
     const { source, read, cross, past, strips, stop, step } = scene;
     const input = fullName("input", "decoder", scene.layer);
-    const memory = new WordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
+    const memory = wordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
       title: "made once by the encoder",
       stop: CROSS_ATTENTION,
       strips: { name: memoryName(), rows: strips[memoryName()], move: moves("encoder", "fade", 2.4) },
     });
-    const words = new WordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
+    const words = wordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
       title: "written so far",
       stop: SELF_ATTENTION,
       strips: { name: input, rows: strips[input].slice(0, step + Number(this.shows(SELF_ATTENTION))) },
@@ -61,7 +61,7 @@ export class Drawing {
   }
 
   // Curves from what is read to the box that reads it.
-  /** @type {(list: WordList) => Element | undefined} */
+  /** @type {(list: ReturnType<typeof wordList>) => Element | undefined} */
   fan({ rows, stop, box: from }) {
     if (!this.shows(stop)) return;
     const reader = this.layout.decoder.parts.find(({ part, box }) => box && part.stop === stop);

@@ -63,14 +63,11 @@ function beginFigure(figure, options) {
   caption.before(host);
 }
 
-function start() {
-  const hosts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-explorer]"));
-  hosts.forEach((host) => {
-    const options = JSON.parse(host.dataset.explorer ?? "");
-    if (options.view === "all") beginFrame(host, true);
-    else if (options.view === "cover") beginCover(host);
-    else beginFigure(host, options);
-  });
-}
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-else start();
+/** @type {NodeListOf<HTMLElement>} */
+const hosts = document.querySelectorAll("[data-explorer]");
+hosts.forEach((host) => {
+  const options = JSON.parse(host.dataset.explorer ?? "");
+  if (options.view === "all") beginFrame(host, true);
+  else if (options.view === "cover") beginCover(host);
+  else beginFigure(host, options);
+});

@@ -6,11 +6,10 @@ import { Guide, sentenceAt } from "./guide.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
 import { capital, tensorTitle } from "./names.js";
-import { Player } from "./player.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
-import { SOFTMAX, STOPS } from "./stops.js";
-import { areStored, Strips } from "./strips.js";
+import { SOFTMAX } from "./stops.js";
+import { areStored, readStrips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
 
 const HEADER = 48; // pixels of the page's own, which stays in view
@@ -19,16 +18,7 @@ export class Picture {
   /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
-    this.strips = new Strips(explorer.store.session);
-    this.player = new Player({
-      stops: STOPS.length,
-      place: () => explorer.store.state,
-      last: () => explorer.store.result.target.tokens.length - 1,
-      go: (to) => this.go(to),
-      bring: () => this.bring(),
-      changed: () => this.guide.drawControls(),
-    });
-    this.guide = new Guide(this.player);
+    this.guide = new Guide(this);
     this.svg = h("svg", { role: "group", onkeydown: (event) => this.arrow(event) });
     this.choose = h("div", { class: "at-x-picture-choose" });
     this.siblings = h("div", { class: "at-x-siblings" });
@@ -43,7 +33,7 @@ export class Picture {
       drawn,
       h("div", { class: "at-x-told" }, this.guide.element, this.choose, this.panel),
     );
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.player.pause());
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.guide.pause());
     seen.observe(this.element); // what is below must not change while it is read
     /** @type {Typed | null} */
     this.shown = null; // the sentence that is drawn
@@ -59,9 +49,10 @@ export class Picture {
   }
 
   async render() {
-    const { result, state } = this.explorer.store;
+    const { store } = this.explorer;
+    const { result, state } = store;
     const { layer } = this;
-    if (this.shown && !sameSentence(this.shown, state)) this.player.pause();
+    if (this.shown && !sameSentence(this.shown, state)) this.guide.pause();
     this.guide.drawControls();
     this.drawChoices();
     this.drawSiblings();
@@ -69,11 +60,13 @@ export class Picture {
     this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
     const names = namesShown(layer);
     if (result.frame && !areStored(names)) return;
-    const strips = await this.strips.read(result, names).catch((/** @type {Error} */ error) => error);
-    if (this.explorer.store.result !== result || this.explorer.store.state !== state) return; // superseded
+    const strips = await readStrips(store.session, result, names).catch(
+      (/** @type {Error} */ error) => error,
+    );
+    if (store.result !== result || store.state !== state) return; // superseded
     if (strips instanceof Error) return this.guide.refuse(strips);
     this.shown = state;
-    this.scene = sceneOf(this.explorer.store, layer, strips);
+    this.scene = sceneOf(store, layer, strips);
     this.guide.tell(this.scene);
     this.draw();
   }
@@ -93,8 +86,8 @@ export class Picture {
     const { stop } = scene;
     if (stop !== null && stop !== this.from && !STILL.matches) {
       const begins = stop === 0 && (this.from === null || scene.step === 0); // the encoder runs once, before all words
-      if (begins) move(this.svg, "encoder", this.player.factor);
-      move(this.svg, stop, this.player.factor, begins ? 4 : 0);
+      if (begins) move(this.svg, "encoder", this.guide.factor);
+      move(this.svg, stop, this.guide.factor, begins ? 4 : 0);
     }
     this.from = stop;
   }
@@ -165,7 +158,7 @@ export class Picture {
 
   /** @type {(name: string) => Promise<void>} */
   async open(name) {
-    this.player.pause();
+    this.guide.pause();
     if (!(await this.live())) return;
     if (this.explorer.store.state.tensor === name) this.explorer.closeTensor();
     else this.explorer.openTensor(name);
