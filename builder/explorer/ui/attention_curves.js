@@ -102,12 +102,11 @@ export class Stage {
     /** @type {(name: string, heading: Child, items: Element[]) => Element} */
     const column = (name, heading, items) =>
       h("div", { class: name }, h("p", {}, heading), h("ul", { role: "list" }, items));
-    this.svg = h("svg", box, curves);
     this.element.style.setProperty("--rows", String(lines));
     fill(
       this.element,
       column("at-x-keys", keys, keyItems),
-      this.svg,
+      h("svg", box, curves),
       column("at-x-queries", queries, queryItems),
       note,
     );
@@ -115,7 +114,7 @@ export class Stage {
 
   /** @type {(place: "word" | "step", to: number) => void} */
   go(place, to) {
-    this.explorer.change({ [place]: to });
+    this.explorer.store.change({ [place]: to });
     focusOn(this.element, `query ${to}`);
   }
 
@@ -132,11 +131,9 @@ export class Stage {
   }
 }
 
-/** @typedef {{ result: Result, state: State }} Shown */
-
 // What the chosen attention joins: keys, queries, and a row of weights for each query; `place`: where the state has the
 // active one.
-/** @param {Shown} shown */
+/** @param {Pick<Explorer["store"], "result" | "state">} store */
 function attentionOf({ result, state }) {
   const [from, to] = languages(result.direction);
   const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
@@ -150,13 +147,13 @@ function attentionOf({ result, state }) {
 }
 
 // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; if the heads are off, that nothing reached it.
-/** @type {(shown: Shown, who: string, verb?: string) => string} */
-export function readSentence(shown, who, verb = "attended to") {
-  if (!headsMeant(shown.state).on.length)
-    return `nothing reached ${who} through ${silenceWords(shown.state)}`;
-  const { keys, rows, active } = attentionOf(shown);
+/** @type {(store: Explorer["store"], who: string, verb?: string) => string} */
+export function readSentence(store, who, verb = "attended to") {
+  if (!headsMeant(store.state).on.length)
+    return `nothing reached ${who} through ${silenceWords(store.state)}`;
+  const { keys, rows, active } = attentionOf(store);
   const words = reads(keys.tokens, rows[active]) || "all words a little";
-  return `${who} ${verb} ${words} (${placeWords(shown.state)})`;
+  return `${who} ${verb} ${words} (${placeWords(store.state)})`;
 }
 
 // The heads that the chosen kind, layer and head include, and those of them that are on.

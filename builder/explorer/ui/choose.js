@@ -11,7 +11,13 @@ export function chooseAttention(explorer) {
   const { layers, heads } = BOOK.shape;
   /** @type {(key: "view" | "layer" | "head", legend: string, options: [Kind | number | null, string][]) => Element} */
   const choice = (key, legend, options) =>
-    choices({ key, legend, options, value: state[key], pick: (value) => explorer.change({ [key]: value }) });
+    choices({
+      key,
+      legend,
+      options,
+      value: state[key],
+      pick: (value) => explorer.store.change({ [key]: value }),
+    });
   /** @type {(count: number) => [number | null, string][]} */
   const places = (count) => [
     ...Array.from({ length: count }, (_, i) => /** @type {[number, string]} */ ([i, String(i + 1)])),

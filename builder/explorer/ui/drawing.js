@@ -121,7 +121,7 @@ export class Drawing {
     const { part, box, strip: place } = placed;
     const { layer, step, strips } = this.scene;
     const name = fullName(part.tensor, "decoder", layer);
-    const shown = this.shows(part.stop);
+    const visible = this.shows(part.stop);
     const turn = this.turn(part);
     const rise = (box?.height ?? 0) + 22;
     const added = box && part.inLayer && !part.past;
@@ -131,8 +131,8 @@ export class Drawing {
       part.closed && this.closed(placed),
       part.past && this.past(placed),
       box && this.box("decoder", placed),
-      shown && this.cells(placed, turn),
-      shown
+      visible && this.cells(placed, turn),
+      visible
         ? strip(strips[name][step], place, {
             name,
             row: step,
@@ -140,7 +140,7 @@ export class Drawing {
             move: moves(part.stop, "rise", turn + 1, [rise]),
           })
         : rect(place, { class: "at-x-empty", rx: 2 }),
-      added && shown && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
+      added && visible && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
     );
   }
 
@@ -281,7 +281,7 @@ export class Drawing {
     const { bars, softmax } = this.layout;
     const { top, id: chosen, step, layer } = this.scene;
     const turn = BOOK.shape.layers - layer; // after those above the drawn one
-    const shown = this.shows(SOFTMAX.stop);
+    const visible = this.shows(SOFTMAX.stop);
     const [name, number] = [74, 46];
     const room = bars.width - name - number;
     return h(
@@ -297,7 +297,7 @@ export class Drawing {
           const filled = { ...track, width: room * probability };
           return [
             rect(track, { class: "at-x-track", rx: 2 }),
-            shown &&
+            visible &&
               h(
                 "g",
                 { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", turn) },

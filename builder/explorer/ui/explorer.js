@@ -71,7 +71,7 @@ export class Explorer {
     if (linked) this.enter(linked);
     this.render();
     if (!whole) return;
-    if (mayLoad()) this.open({ direction: this.sentence.direction, text: this.sentence.input.value });
+    if (mayLoad()) this.open(this.sentence.typed);
     addEventListener("hashchange", () => this.follow());
   }
 
@@ -149,7 +149,7 @@ export class Explorer {
   openTensor(name, index = this.store.firstIndex(name), part = "tensor") {
     const { store } = this;
     if (`${name} ${index}` !== `${store.state.tensor} ${store.state.at}`) this.leaveTrace();
-    this.change({ tensor: name, at: index });
+    store.change({ tensor: name, at: index });
     this.reveal(part);
     this.say(`${tensorTitle(name)}, ${shapeWords(store.shapeOf(name) ?? [])}.`);
   }
@@ -167,12 +167,6 @@ export class Explorer {
   /** @type {(words: string) => void} */
   say(words) {
     this.live.textContent = words;
-  }
-
-  // Shows another part of the same translation.
-  /** @type {(patch: Partial<State>) => void} */
-  change(patch) {
-    this.store.change(patch);
   }
 
   // Scrolls to a new translation that is out of view, as on a phone.
@@ -195,16 +189,6 @@ export class Explorer {
   // A translation begins, and none was running.
   begin() {
     this.bringFocus = this.holdFocus();
-  }
-
-  // What is known of a running translation has changed.
-  waiting() {
-    this.sentence.render();
-  }
-
-  // More of its model has arrived.
-  arriving() {
-    this.sentence.renderLoading();
   }
 
   // Shows an error; `invalid` if the sentence is at fault.
@@ -292,7 +276,7 @@ export class Explorer {
   // Closes the tensor that is open.
   closeTensor() {
     const { tensor } = this.store.state;
-    this.change({ tensor: "", at: [] });
+    this.store.change({ tensor: "", at: [] });
     this.picture.focusBox(tensor);
   }
 

@@ -80,7 +80,7 @@ export class Heat {
           legend: "Head",
           options: heads.map((_, head) => [head, String(head + 1)]),
           value: state.at[0],
-          pick: (head) => this.explorer.change({ at: [head, row, column] }),
+          pick: (head) => this.explorer.store.change({ at: [head, row, column] }),
         }),
     );
     this.grid.setAttribute("aria-label", title);
@@ -182,7 +182,7 @@ export class Heat {
   /** @type {(row: number, column: number) => void} */
   go(row, column) {
     const { at } = this.explorer.store.state;
-    this.explorer.change({ at: [...at.slice(0, -2), row, column] });
+    this.explorer.store.change({ at: [...at.slice(0, -2), row, column] });
     focusOn(this.grid, `cell ${row} ${column}`);
   }
 

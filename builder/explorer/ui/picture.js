@@ -36,7 +36,7 @@ export class Picture {
     const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.guide.pause());
     seen.observe(this.element); // what is below must not change while it is read
     /** @type {Typed | null} */
-    this.shown = null; // the sentence that is drawn
+    this.sentence = null; // that is drawn
     /** @type {number | null} */
     this.from = null; // the stop that was drawn last
     /** @type {Scene | null} */
@@ -52,7 +52,7 @@ export class Picture {
     const { store } = this.explorer;
     const { result, state } = store;
     const { layer } = this;
-    if (this.shown && !sameSentence(this.shown, state)) this.guide.pause();
+    if (this.sentence && !sameSentence(this.sentence, state)) this.guide.pause();
     this.guide.drawControls();
     this.drawChoices();
     this.drawSiblings();
@@ -65,7 +65,7 @@ export class Picture {
     );
     if (store.result !== result || store.state !== state) return; // superseded
     if (strips instanceof Error) return this.guide.refuse(strips);
-    this.shown = state;
+    this.sentence = state;
     this.scene = sceneOf(store, layer, strips);
     this.guide.tell(this.scene);
     this.draw();
@@ -127,7 +127,7 @@ export class Picture {
           h("span", { class: i < written ? null : "at-x-unknown" }, tokenElement(token, i, language)),
         ]),
         value: Math.min(step, result.target.tokens.length - 1),
-        pick: (step) => this.explorer.change({ step: Number(step) }),
+        pick: (step) => this.explorer.store.change({ step: Number(step) }),
       }),
       choices({
         key: "shown layer",
@@ -143,7 +143,7 @@ export class Picture {
   // Another layer is not stored with the first frame, so the model computes it.
   /** @type {(layer: number) => Promise<void>} */
   async pickLayer(layer) {
-    if (await this.live()) this.explorer.change({ layer });
+    if (await this.live()) this.explorer.store.change({ layer });
   }
 
   // Whether the engine holds what is shown; if it is the first frame, that is translated once more.
@@ -203,7 +203,7 @@ export class Picture {
   // Shows a stop, and says it.
   /** @type {(to: Place) => void} */
   go(to) {
-    this.explorer.change(to);
+    this.explorer.store.change(to);
     this.explorer.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 

@@ -42,6 +42,11 @@ export class Sentence {
     this.render();
   }
 
+  // What is in the field.
+  get typed() {
+    return { direction: this.direction, text: this.input.value };
+  }
+
   // Puts another sentence, from a link or an example, into the field.
   /** @type {(typed: Typed) => void} */
   show({ direction, text }) {
@@ -97,18 +102,13 @@ export class Sentence {
   /** @type {(direction: string) => void} */
   turn(direction) {
     if (direction === this.direction) return;
-    this.refuse("");
-    this.show({ direction, text: this.inLanguageOf(direction, this.input.value) });
-  }
-
-  /** @type {(direction: string, text: string) => string} */
-  inLanguageOf(direction, text) {
-    const { examples } = BOOK.models[this.direction];
-    const others = BOOK.models[direction].examples;
-    if (examples.includes(text)) return others[examples.indexOf(text)];
+    const { typed } = this;
     const { state, result } = this.explorer.store;
-    const isShown = sameSentence(state, { direction: this.direction, text });
-    return (isShown && result.text) || others[0];
+    const translation = sameSentence(state, typed) && result.text;
+    const { examples } = BOOK.models[direction];
+    const place = BOOK.models[this.direction].examples.indexOf(typed.text);
+    this.refuse("");
+    this.show({ direction, text: examples[place] ?? (translation || examples[0]) });
   }
 
   /** @type {(text: string) => void} */
@@ -125,8 +125,7 @@ export class Sentence {
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));
     this.refuse("");
-    if (await this.explorer.open({ direction: this.direction, text: this.input.value }))
-      this.explorer.bringTranslation();
+    if (await this.explorer.open(this.typed)) this.explorer.bringTranslation();
   }
 
   // Says what went wrong; `invalid` if the sentence is at fault.

@@ -12,9 +12,9 @@ const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
 /** @type {(explorer: Explorer) => Element} */
 export function sharing(explorer) {
-  const { picture, stage, store } = explorer;
+  const { picture, store } = explorer;
   const drawing = () =>
-    standalone((picture ?? stage).svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
+    standalone(picture.svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
   const message = h("p");
   const copy = async () => {
     fill(message, await copied(location.href.split("#")[0] + toFragment(store.state)));

@@ -1,4 +1,4 @@
-// What the explorer shows and what readers have asked for, without a page: how the state changes, and its results.
+// What the explorer shows and what readers have asked for: how the state changes, and its results.
 import { parsed } from "../engine/names.js";
 import { forcing, sameSentence, START } from "./state.js";
 
@@ -66,7 +66,7 @@ export class Store {
     const isLatest = () => turn === this.turn;
     if (!this.busy) view.begin();
     Object.assign(this, { busy: true, asked: state });
-    view.waiting();
+    view.sentence.render();
     const { direction, text, prefix, ablated } = state;
     const options = { direction, text, prefix, ablated };
     const same = sameSentence(state, this.state);
@@ -74,9 +74,9 @@ export class Store {
     try {
       await session.load(direction, (bytes) => {
         this.arrived = bytes;
-        view.arriving();
+        view.sentence.renderLoading();
       });
-      view.waiting();
+      view.sentence.render();
       const result = await view.watch(options, isLatest);
       if (!isLatest() || !result) return false; // superseded by another request
       this.result = result;

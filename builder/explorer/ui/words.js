@@ -34,9 +34,6 @@ export const plain = (token, place = 0) =>
   SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
 /** @type {(token: string) => string} */
 export const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
-// A token within a sentence: punctuation and special tokens have names, all others are quoted.
-/** @type {(token: string, place: number) => string} */
-export const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
 
 // A token as an element, in its language.
 /** @type {(token: string, place: number, language: string | undefined) => HTMLElement} */
@@ -59,10 +56,12 @@ export const HELP = {
 export const heaviest = (row) =>
   [...Array(row.length).keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= BOOK.least);
 
-// "“tomorrow” 88%, “come” 5%"
+// "“tomorrow” 88%, “come” 5%, period 4%"
 /** @type {(keys: string[], row: ArrayLike<number>, order?: number[]) => string} */
 export const reads = (keys, row, order = heaviest(row)) =>
-  order.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
+  order
+    .map((key) => `${SIGNS[keys[key].trim()] ?? `“${plain(keys[key], key)}”`} ${percent(row[key])}`)
+    .join(", ");
 
 // With no-break spaces: a number and its sign stay on one line.
 /** @type {(share: number) => string} */
