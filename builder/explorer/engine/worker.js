@@ -1,9 +1,10 @@
-// The engine's message handler: answers { id, call, argument } with { id, partial }, { id, result } or { id, error }.
+// The engine's message handler: answers { call, argument }, through the port that comes with it, with { partial },
+// { result } or { error }.
 import { provenance } from "./provenance.js";
 import { greedySearch } from "./search.js";
 import { Translator } from "./translator.js";
 
-/** @type {(scope: Pick<Worker, "onmessage" | "postMessage">) => void} */
+/** @type {(scope: Pick<Worker, "onmessage">) => void} */
 export function serve(scope) {
   /** @type {Map<string, Translator>} */
   const translators = new Map(); // by direction
@@ -70,12 +71,12 @@ export function serve(scope) {
     );
   }
 
-  scope.onmessage = async ({ data: { id, call, argument } }) => {
+  scope.onmessage = async ({ data: { call, argument }, ports: [port] }) => {
     try {
-      const result = await calls[call](argument, (partial) => scope.postMessage({ id, partial }));
-      scope.postMessage({ id, result });
+      const result = await calls[call](argument, (partial) => port.postMessage({ partial }));
+      port.postMessage({ result });
     } catch (error) {
-      scope.postMessage({ id, error: /** @type {Error} */ (error).message });
+      port.postMessage({ error: /** @type {Error} */ (error).message });
     }
   };
 }

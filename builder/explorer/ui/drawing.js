@@ -1,7 +1,7 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { CHIP, chip, curve, heading, moves, rect, share, short, strip } from "./marks.js";
+import { CHIP, chip, curve, heading, moves, rect, share, short, strip, text } from "./marks.js";
 import { wordList } from "./word_list.js";
 import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
 import { exactPercent, plain } from "./words.js";
@@ -31,8 +31,12 @@ export class Drawing {
       this.panel("encoder", layout.encoder),
       this.panel("decoder", layout.decoder),
       this.rails(),
-      this.title("encoder", layout.encoder),
-      this.title("decoder", layout.decoder),
+      h(
+        "g",
+        { "aria-hidden": "true" },
+        this.title("encoder", layout.encoder),
+        this.title("decoder", layout.decoder),
+      ),
       this.lists().map((list) => [this.fan(list), list.element]),
       layout.encoder.parts.map((placed, i) => this.box("encoder", placed, moves("encoder", "glow", 0.4 * i))),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
@@ -99,7 +103,7 @@ export class Drawing {
     const { layout, scene } = this;
     const layer = `, layer ${scene.layer + 1} of ${BOOK.shape.layers}`;
     const words = capital(name) + (layout.narrow && name === "encoder" ? "" : layer);
-    return h("text", { x: panel.x + 10, y: panel.y + 15, class: "at-x-title", "aria-hidden": "true" }, words);
+    return text(panel.x + 10, panel.y + 15, words, { look: "at-x-title" });
   }
 
   // The lines along which everything moves up, and from the encoder to its vectors.
@@ -119,8 +123,6 @@ export class Drawing {
   /** @type {(placed: Placed) => Element} */
   decoderPart(placed) {
     const { part, box, strip: place } = placed;
-    const { layer, step, strips } = this.scene;
-    const name = fullName(part.tensor, "decoder", layer);
     const visible = this.shows(part.stop);
     const turn = this.turn(part);
     const rise = (box?.height ?? 0) + 22;
@@ -133,15 +135,18 @@ export class Drawing {
       box && this.box("decoder", placed),
       visible && this.cells(placed, turn),
       visible
-        ? strip(strips[name][step], place, {
-            name,
-            row: step,
-            look: this.look(part.stop),
-            move: moves(part.stop, "rise", turn + 1, [rise]),
-          })
+        ? this.vector(part, part.tensor, place, moves(part.stop, "rise", turn + 1, [rise]))
         : rect(place, { class: "at-x-empty", rx: 2 }),
       added && visible && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
     );
+  }
+
+  // The strip of a tensor, of the token that is made.
+  /** @type {(part: Part, tensor: string, box: Box, move: Record<string, unknown>) => Element} */
+  vector({ stop }, tensor, box, move) {
+    const { layer, step: row, strips } = this.scene;
+    const name = fullName(tensor, "decoder", layer);
+    return strip(strips[name][row], box, { name, row, look: this.look(stop), move });
   }
 
   // The place of a part among those of its stop: what moves one after the other.
@@ -166,42 +171,28 @@ export class Drawing {
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.
   /** @type {(placed: Placed) => Element | false} */
   past({ part, box, strip: place }) {
-    const { scene, layout } = this;
+    const { layout } = this;
     const { parts } = layout.decoder;
     const at = parts.findIndex(({ part: other }) => other === part);
-    const name = fullName(/** @type {string} */ (part.past), "decoder", scene.layer);
+    const visible = this.shows(part.stop);
     const { y, height } = /** @type {Box} */ (box);
     const right = place.x + place.width + 8;
-    const goes = part.inLayer;
-    const from = goes ? parts[at - 2].strip : null;
+    const from = part.inLayer ? parts[at - 2].strip : null;
     const lane = { ...layout.lane, y: y + (height - layout.lane.height) / 2 };
     const center = lane.x + lane.width / 2;
     const start = from
       ? `M${from.x + from.width} ${from.y + from.height / 2}H${center - 8}q8 0 8 -8V${y + height}`
       : "";
+    const move = from
+      ? moves(part.stop, "pass", this.turn(part), [from.x - lane.x, from.y - lane.y, from.width / lane.width])
+      : moves(part.stop, "fade", 0);
     return h(
       "g",
       { class: "at-x-past-strip", "aria-hidden": "true" },
       h("path", { d: `${start}M${lane.x} ${y + height / 2}H${right}`, class: "at-x-rail" }),
-      this.shows(part.stop) &&
-        strip(scene.strips[name][scene.step], lane, {
-          name,
-          row: scene.step,
-          look: this.look(part.stop),
-          move: from
-            ? moves(part.stop, "pass", this.turn(part), [
-                from.x - lane.x,
-                from.y - lane.y,
-                from.width / lane.width,
-              ])
-            : moves(part.stop, "fade", 0),
-        }),
-      h(
-        "text",
-        { x: right + 5, y: y + height / 2 - 3, "text-anchor": "middle", class: "at-x-plus-sign" },
-        "+",
-      ),
-      goes && this.shows(part.stop) && heading(center, lane.y + lane.height + 11, "old", "middle"),
+      visible && this.vector(part, /** @type {string} */ (part.past), lane, move),
+      text(right + 5, y + height / 2 - 3, "+", { look: "at-x-plus-sign", anchor: "middle" }),
+      from && visible && heading(center, lane.y + lane.height + 11, "old", "middle"),
     );
   }
 
@@ -244,6 +235,7 @@ export class Drawing {
     const { narrow } = this.layout;
     const active = this.scene.stop === part.stop && stack === "decoder" ? "at-active" : "";
     const opened = this.scene.opened === name;
+    const line = y + (part.cells && stack === "decoder" ? 15 : height / 2 + 4);
     const open = () => this.open(name);
     return h(
       "g",
@@ -263,16 +255,7 @@ export class Drawing {
         },
       },
       rect({ x, y, width, height }, { rx: 5, ...move }),
-      h(
-        "text",
-        {
-          x: x + width / 2,
-          y: y + (part.cells && stack === "decoder" ? 15 : height / 2 + 4),
-          "text-anchor": "middle",
-          class: narrow ? "at-x-tight" : null,
-        },
-        part.box,
-      ),
+      text(x + width / 2, line, part.box, { look: narrow ? "at-x-tight" : undefined, anchor: "middle" }),
     );
   }
 
@@ -295,6 +278,7 @@ export class Drawing {
           const y = bars.y + bars.height * i;
           const track = { x: bars.x + name, y: y + 3, width: room, height: 11 };
           const filled = { ...track, width: room * probability };
+          const right = { look: "at-x-share", anchor: "end" };
           return [
             rect(track, { class: "at-x-track", rx: 2 }),
             visible &&
@@ -302,16 +286,8 @@ export class Drawing {
                 "g",
                 { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", turn) },
                 rect(filled, { class: "at-x-probability", rx: 2, "data-share": probability }),
-                h(
-                  "text",
-                  { x: track.x - 6, y: y + 13, "text-anchor": "end" },
-                  short(plain(token, step), name - 8),
-                ),
-                h(
-                  "text",
-                  { x: bars.x + bars.width, y: y + 13, "text-anchor": "end", class: "at-x-share" },
-                  exactPercent(probability),
-                ),
+                text(track.x - 6, y + 13, short(plain(token, step), name - 8), { anchor: "end" }),
+                text(bars.x + bars.width, y + 13, exactPercent(probability), right),
               ),
           ];
         }),

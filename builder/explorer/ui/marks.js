@@ -72,13 +72,15 @@ export function chip({ x, y, width: room, height }, words, look = "", move = {})
     "g",
     { class: `at-x-chip ${look}`, ...move },
     rect({ x: middle - width / 2, y, width, height }, { rx: 12 }),
-    h("text", { x: middle, y: y + height / 2 + 4, "text-anchor": "middle" }, short(words, width - 12)),
+    text(middle, y + height / 2 + 4, short(words, width - 12), { anchor: "middle" }),
   );
 }
 
-/** @type {(x: number, y: number, text: string, anchor?: string) => Element} */
-export const heading = (x, y, text, anchor = "start") =>
-  h("text", { x, y, class: "at-x-minor", "text-anchor": anchor }, text);
+/** @type {(x: number, y: number, words: Child, options?: { look?: string, anchor?: string }) => Element} */
+export const text = (x, y, words, { look, anchor } = {}) =>
+  h("text", { x, y, class: look, "text-anchor": anchor }, words);
+/** @type {(x: number, y: number, words: string, anchor?: string) => Element} */
+export const heading = (x, y, words, anchor) => text(x, y, words, { look: "at-x-minor", anchor });
 
 /** @type {(words: string, room: number) => string} */
 export const short = (words, room) => {

@@ -1,6 +1,6 @@
 // A list of words that attention reads, each with its weight and its vector as a strip.
 import { h } from "./dom.js";
-import { heading, short, strip } from "./marks.js";
+import { heading, short, strip, text } from "./marks.js";
 import { percent, plain } from "./words.js";
 
 const LEAST_PITCH = 19; // pixels, so that words stay apart
@@ -21,14 +21,13 @@ export function wordList(tokens, weights, box, { title, stop, strips: { name, ro
   }));
   const items = rows.map(({ token, weight, place, y }) => {
     const read = weight >= BOOK.least;
-    const share = { x: x + width, y: y - 2, "text-anchor": "end", class: "at-x-share" };
     const line = { x: x + 1, y: y + 4, width: width - 2, height: Math.min(7, pitch - 16) };
     return [
       h(
         "g",
         { class: `at-x-read ${read ? "at-active" : ""}` },
-        h("text", { x, y: y - 2 }, short(token, width - (read ? 34 : 0))),
-        read && h("text", share, percent(weight)),
+        text(x, y - 2, short(token, width - (read ? 34 : 0))),
+        read && text(x + width, y - 2, percent(weight), { look: "at-x-share", anchor: "end" }),
       ),
       vectors[place] && strip(vectors[place], line, { name, row: place, move }),
     ];
