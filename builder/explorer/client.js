@@ -53,7 +53,7 @@ export class EngineClient {
     return this.ask("translate", options, report);
   }
 
-  // A tensor of the last translation, by its name.
+  // A tensor of the last translation.
   /** @type {(name: string) => Promise<any>} */
   tensor(name) {
     return this.ask("tensor", { name });

@@ -80,11 +80,6 @@ const TYPES = {
   I8: (buffer) => new Float32Array(new Int8Array(buffer)),
 };
 
-// Multiplies each row by its step, in place.
-/** @type {(rows: Matrix, steps: Vector) => void} */
-const scaleRows = (rows, steps) =>
-  rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
-
 // The metadata of a safetensors file and its tensors by name: a length, a header in JSON, and the numbers. A matrix `x`
 // of whole numbers has a step for each row in `x.step`.
 /** @type {(buffer: ArrayBuffer) => { metadata: Record<string, string>, tensors: Map<string, any> }} */
@@ -93,18 +88,12 @@ export function readSafetensors(buffer) {
   const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
   const { __metadata__: metadata, ...header } = JSON.parse(text);
   const tensors = new Map();
-  for (const [
-    name,
-    {
-      dtype,
-      shape,
-      data_offsets: [start, end],
-    },
-  ] of Object.entries(header)) {
+  for (const [name, { dtype, shape, data_offsets }] of Object.entries(header)) {
     const read = TYPES[dtype];
     if (!read) {
       throw new Error(`${name} is stored as ${dtype}; this engine reads ${Object.keys(TYPES).join(", ")}`);
     }
+    const [start, end] = data_offsets;
     const numbers = read(buffer.slice(8 + length + start, 8 + length + end));
     const width = shape.at(-1);
     const rows = Array.from({ length: numbers.length / width }, (_, row) =>
@@ -113,7 +102,9 @@ export function readSafetensors(buffer) {
     tensors.set(name, shape.length === 1 ? numbers : rows);
   }
   for (const [name, steps] of [...tensors].filter(([name]) => name.endsWith(".step"))) {
-    scaleRows(tensors.get(name.replace(/\.step$/, "")), steps);
+    /** @type {Matrix} */
+    const rows = tensors.get(name.replace(/\.step$/, ""));
+    rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
     tensors.delete(name);
   }
   return { metadata, tensors };

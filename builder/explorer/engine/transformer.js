@@ -77,11 +77,9 @@ export class Transformer {
   // Replaces the output of these heads by zeros, and restores all others: a list of [kind, layer, head].
   /** @type {(heads: Head[]) => void} */
   ablate(heads) {
-    for (const layer of this.encoder.layers) layer.self_attention.ablated.clear();
-    for (const { self_attention, cross_attention } of this.decoder.layers) {
-      self_attention.ablated.clear();
-      cross_attention.ablated.clear();
-    }
+    for (const { self_attention } of this.encoder.layers) self_attention.ablated.clear();
+    for (const { self_attention, cross_attention } of this.decoder.layers)
+      for (const { ablated } of [self_attention, cross_attention]) ablated.clear();
     for (const [kind, layer, head] of heads) this.attention(kind, layer).ablated.add(head);
   }
 }

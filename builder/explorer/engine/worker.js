@@ -33,23 +33,26 @@ export function serve(scope) {
         target.push(token);
         report({ tokens: tokenizer.tokens(target) });
       }
-      const observation = translator.observe(src, target);
-      current = { translator, observation };
+      current = { translator, observation: translator.observe(src, target) };
+      const { tensors, logProb, logProbs, top } = current.observation;
+      /** @type {(kind: Kind) => Matrix[][]} */
+      const weightsOf = (kind) =>
+        model.decoder.layers.map((_, layer) => tensors.get(`${model.attention(kind, layer).path}.weights`));
       const [before, , after] = translator.setAside(text);
       return {
         source: { ids: src, tokens: tokenizer.tokens(src) },
         target: { ids: target, tokens: tokenizer.tokens(target) },
         text: before + tokenizer.decode(target) + after,
         written: target.map((_, step) => tokenizer.decode(target.slice(0, step))),
-        logProb: observation.logProb,
-        logProbs: observation.logProbs,
-        top: observation.top,
+        logProb,
+        logProbs,
+        top,
         attention: {
           encoder: weightsOf("encoder"),
           decoder: weightsOf("decoder"),
           cross: weightsOf("cross"),
         },
-        tensors: [...observation.tensors].map(([name, tensor]) => ({ name, shape: shapeOf(tensor) })),
+        tensors: [...tensors].map(([name, tensor]) => ({ name, shape: shapeOf(tensor) })),
       };
     },
 
@@ -59,17 +62,6 @@ export function serve(scope) {
     /** @type {(argument: { name: string, index: number[] }) => Provenance} */
     provenance: ({ name, index }) => provenance(current.translator, current.observation, name, index),
   };
-
-  /** @type {(kind: Kind) => Matrix[][]} */
-  function weightsOf(kind) {
-    const { tensors } = current.observation;
-    const stack = kind === "encoder" ? kind : "decoder";
-    const module = kind === "cross" ? "cross_attention" : "self_attention";
-    const { num_layers } = current.translator.model.config;
-    return Array.from({ length: num_layers }, (_, layer) =>
-      tensors.get(`${stack}.layers.${layer}.${module}.weights`),
-    );
-  }
 
   scope.onmessage = async ({ data: { call, argument }, ports: [port] }) => {
     try {

@@ -73,7 +73,6 @@ export class Stage {
         ),
     );
 
-    // Highlights what one query reads.
     /** @type {(query: number) => void} */
     const light = (query) => {
       queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));

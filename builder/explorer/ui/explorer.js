@@ -144,7 +144,6 @@ export class Explorer {
     };
   }
 
-  // Opens a tensor at one of its numbers.
   /** @type {(name: string, index?: number[], part?: "tensor" | "number") => void} */
   openTensor(name, index = this.store.firstIndex(name), part = "tensor") {
     const { store } = this;
@@ -197,7 +196,6 @@ export class Explorer {
     this.sentence.refuse(sentenceOf(message), invalid);
   }
 
-  // A translation has become the result.
   /** @type {(result: Translation) => void} */
   translated(result) {
     this.sentence.refuse("");
@@ -218,7 +216,6 @@ export class Explorer {
     this.keepAddress();
   }
 
-  // Another part of the same result is chosen.
   changed() {
     this.render();
     this.keepAddress();
@@ -273,7 +270,6 @@ export class Explorer {
     return button(`← Back to ${from ?? PICTURE}`, back, { class: "at-x-link", "data-key": "back" });
   }
 
-  // Closes the tensor that is open.
   closeTensor() {
     const { tensor } = this.store.state;
     this.store.change({ tensor: "", at: [] });

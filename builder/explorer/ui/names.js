@@ -58,7 +58,6 @@ export function axes(name, { source, target, direction }) {
   return { rows: ["key", "value"].includes(kind) ? keys : queries, columns: { name: "features" } };
 }
 
-// A link to the chapter that explains something.
 /** @type {(number: number) => HTMLElement} */
 export function chapterLink(number) {
   const { title, page } = BOOK.chapters[number];

@@ -27,7 +27,6 @@ export const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?
 /** @type {(one: Typed, other: Typed) => boolean} */
 export const sameSentence = (one, other) => one.text === other.text && one.direction === other.direction;
 
-// Whether a head is among these.
 /** @type {(heads: Head[], one: Head) => boolean} */
 export const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
 

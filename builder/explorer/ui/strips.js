@@ -31,6 +31,5 @@ async function stored(name, { source, target }) {
   );
 }
 
-// Whether all of these are stored with the first frame.
 /** @type {(names: string[]) => boolean} */
 export const areStored = (names) => names.every((name) => name in BOOK.frame.strips);
