@@ -1,5 +1,5 @@
 // Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
-import { cellAfter, fill, focusOn, h } from "./dom.js";
+import { cellAfter, fill, focusOn, h, p } from "./dom.js";
 import { curve } from "./marks.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { holdsHead } from "./state.js";
@@ -100,7 +100,7 @@ export class Stage {
     const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
     /** @type {(name: string, heading: Child, items: Element[]) => Element} */
     const column = (name, heading, items) =>
-      h("div", { class: name }, h("p", {}, heading), h("ul", { role: "list" }, items));
+      h("div", { class: name }, p(heading), h("ul", { role: "list" }, items));
     this.element.style.setProperty("--rows", String(lines));
     fill(
       this.element,

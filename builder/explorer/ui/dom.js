@@ -22,6 +22,11 @@ export function h(tag, attributes = {}, ...children) {
   return /** @type {never} */ (element);
 }
 
+/** @type {(...children: Child[]) => Element} */
+export const p = (...children) => h("p", {}, children);
+/** @type {(...children: Child[]) => Element} */
+export const note = (...children) => h("p", { class: "at-x-label" }, children);
+
 // Replaces an element's children. The focus stays on the child with the same `data-key`, if there still is one.
 /** @type {(host: Element, ...children: Child[]) => void} */
 export function fill(host, ...children) {
@@ -103,7 +108,7 @@ export const help = (title, ...lines) =>
     "details",
     { class: "at-x-help" },
     h("summary", {}, title),
-    lines.map((line) => h("p", {}, line)),
+    lines.map((line) => p(line)),
   );
 
 // Of these elements, Tab reaches only the chosen one.

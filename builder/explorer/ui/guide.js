@@ -1,5 +1,5 @@
 // What is said of a stop of the picture, and what leads from one to the next: plays, pauses, steps, and goes slower.
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, p } from "./dom.js";
 import { chapterLink } from "./names.js";
 import { overview, STOPS } from "./stops.js";
 import { sentenceOf } from "./words.js";
@@ -29,7 +29,7 @@ export class Guide {
     fill(
       this.words,
       h("h3", {}, at ? [h("span", {}, `${Number(stop) + 1} `), at.title] : "How the next word is made"),
-      h("p", {}, at ? at.words(scene) : [overview(scene), h("span", { class: "at-x-action" }, PLAY)]),
+      p(at ? at.words(scene) : [overview(scene), h("span", { class: "at-x-action" }, PLAY)]),
       h("p", { class: "at-x-chapter" }, chapterLink(at ? at.chapter : WHOLE)),
       !at && h("ol", { class: "at-x-printed" }, printed),
     );

@@ -1,5 +1,5 @@
 // Switching heads off, and how the translation changes.
-import { button, cellAfter, fill, h, tabTo } from "./dom.js";
+import { button, cellAfter, fill, h, note, p, tabTo } from "./dom.js";
 import { capital, KINDS_OF_ATTENTION } from "./names.js";
 import { changes, headsOff } from "./notices.js";
 import { holdsHead } from "./state.js";
@@ -23,9 +23,7 @@ export class HeadsOff {
     const kinds = /** @type {Kind[]} */ (Object.keys(KINDS_OF_ATTENTION));
     fill(
       this.element,
-      h(
-        "p",
-        {},
+      p(
         "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads.",
       ),
       h(
@@ -34,9 +32,7 @@ export class HeadsOff {
         kinds.map((kind) => this.kind(kind, state.ablated)),
       ),
       state.ablated.length > 0 && state.view !== "encoder" && effect(compared, state),
-      state.ablated.length
-        ? comparison(compared, state)
-        : h("p", { class: "at-x-label" }, "All heads are on."),
+      state.ablated.length ? comparison(compared, state) : note("All heads are on."),
     );
   }
 
@@ -80,7 +76,7 @@ export class HeadsOff {
     return h(
       "div",
       { class: "at-x-kind", role: "toolbar", "aria-label": `Heads of ${title}` },
-      h("p", {}, title),
+      p(title),
       rows.map((row) => h("div", {}, row)),
     );
   }
@@ -122,9 +118,7 @@ function comparison({ whole, rescored, text, logProb, direction }, { ablated, fo
     .map((word, i) => [i > 0 && " ", known.includes(word) ? word : h("ins", {}, word)]);
   /** @type {(words: string, sentence: Child, value: number) => Element} */
   const line = (words, sentence, value) =>
-    h(
-      "p",
-      {},
+    p(
       `${words}: `,
       h("q", { lang: languages(direction)[1] }, sentence),
       ` (log-probability ${number(value, 3)})`,
@@ -134,6 +128,6 @@ function comparison({ whole, rescored, text, logProb, direction }, { ablated, fo
     line(on, whole.text, whole.logProb),
     line(capital(off), same ? text : marked, logProb),
     !same && line(`The first, scored with ${off}`, whole.text, rescored.logProb),
-    h("p", { class: "at-x-label" }, same ? "The translation stays the same." : "Underlined words are new."),
+    note(same ? "The translation stays the same." : "Underlined words are new."),
   ];
 }

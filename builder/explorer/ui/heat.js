@@ -1,6 +1,6 @@
 // A tensor as a heat map of numbers. Only the cells in view exist, so a tensor may have thousands of columns.
 import { parsed } from "../engine/names.js";
-import { cellAfter, choices, fill, focusOn, h } from "./dom.js";
+import { cellAfter, choices, fill, focusOn, h, note, p } from "./dom.js";
 import { axes, chapterLink, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
 import { number, sentenceOf, shapeWords, tokenElement } from "./words.js";
@@ -63,11 +63,9 @@ export class Heat {
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, title),
-      h("p", {}, info.words, " ", chapterLink(info.chapter)),
-      changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
-      h(
-        "p",
-        { class: "at-x-label" },
+      p(info.words, " ", chapterLink(info.chapter)),
+      changed && note(`In this translation: ${changed}.`),
+      note(
         h("b", {}, shapeWords(shape)),
         ` (${counted.filter(Boolean).join(", ")}). `,
         map.isShare

@@ -1,5 +1,5 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
-import { button, h } from "./dom.js";
+import { button, h, p } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { directionName, LANGUAGES, languages, percent, plain } from "./words.js";
 
@@ -21,22 +21,18 @@ export function notices({ store }) {
   const undo = forced.length > 1 ? "Undo all" : "Undo";
   return [
     forced.length > 0 &&
-      h(
-        "p",
-        {},
+      p(
         "You forced ",
         names,
         ". ",
         button(undo, () => store.free(), { ...look, "data-key": "undo" }),
       ),
     ablated.length > 0 &&
-      h(
-        "p",
-        {},
+      p(
         off,
         button("Switch all on", () => store.allOn(), { ...look, "data-key": "switch on" }),
       ),
-    warning(result) && h("p", {}, warning(result)),
+    warning(result) && p(warning(result)),
   ];
 }
 

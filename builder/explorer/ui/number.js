@@ -1,5 +1,5 @@
 // Where the chosen number comes from: its formula, with the numbers that went into it.
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, note } from "./dom.js";
 import { ROOT } from "./page.js";
 import { axes, chapterLink, tensorTitle } from "./names.js";
 import { number, plain, sentenceOf } from "./words.js";
@@ -62,7 +62,7 @@ export class NumberPanel {
         h("b", {}, number(value)),
         " come from?",
       ),
-      h("p", { class: "at-x-label" }, `${tensorTitle(name)}; ${this.explorer.heat.placeWords(name, index)}.`),
+      note(`${tensorTitle(name)}; ${this.explorer.heat.placeWords(name, index)}.`),
       formula && h("p", { class: "at-x-formula" }, formula),
       formula && info.symbols && h("p", { class: "at-x-label at-x-symbols" }, info.symbols),
       this.steps(provenance),

@@ -1,6 +1,6 @@
 // Why this word: what was written before it, what it read, and which other tokens were likely.
 import { readSentence } from "./attention_curves.js";
-import { button, h } from "./dom.js";
+import { button, h, note, p } from "./dom.js";
 import { capital } from "./names.js";
 import { exactPercent, languages, number, percent, plain, SIGNS, SPECIAL, tokenElement } from "./words.js";
 
@@ -26,9 +26,7 @@ export function why(explorer) {
   ];
   return [
     h("h3", {}, "Why ", name.cloneNode(true), "?"),
-    h(
-      "p",
-      { class: "at-x-label" },
+    note(
       "The five likeliest next tokens",
       !result.frame && h("span", { class: "at-x-action" }, ": choose one to go on from there"),
     ),
@@ -37,9 +35,7 @@ export function why(explorer) {
       { class: "at-x-top", role: "list" },
       top.map((entry) => h("li", {}, bar(explorer, entry, step, chosen, language))),
     ), // stays in place when one is chosen
-    h(
-      "p",
-      {},
+    p(
       before
         ? ["After ", h("q", { lang: language }, before), ", the model gives "]
         : "To begin with, the model gives ",
@@ -49,15 +45,11 @@ export function why(explorer) {
       cause,
       `Before ${best && !forced ? "it chose" : "that"}, ${readSentence(explorer.store, "it")}.`,
     ),
-    h(
-      "p",
-      { class: "at-x-label" },
+    note(
       forced && "These weights do not depend on which token you forced: they were computed before it. ",
       `${LEFT_OUT} Attention shows where the model looked, not why it chose.`,
     ),
-    h(
-      "p",
-      { class: "at-x-label" },
+    note(
       `All tokens multiplied: ${exactPercent(Math.exp(result.logProb))} (log-probability ${number(result.logProb, 3)}).`,
     ),
   ];
@@ -91,9 +83,9 @@ function whyWord({ store }) {
   const word = Math.min(store.state.word, tokens.length - 1);
   return [
     h("h3", {}, "What does ", whyName(tokens[word], word, language), " attend to?"),
-    h("p", {}, `${capital(readSentence(store, "it", "attends to"))}.`),
-    h("p", {}, "In the encoder, each token attends to all tokens of its own sentence, later ones included."),
-    h("p", { class: "at-x-label" }, LEFT_OUT),
+    p(`${capital(readSentence(store, "it", "attends to"))}.`),
+    p("In the encoder, each token attends to all tokens of its own sentence, later ones included."),
+    note(LEFT_OUT),
   ];
 }
 
