@@ -14,7 +14,7 @@ import { Stage } from "./attention_curves.js";
 import { fromFragment, sameSentence, toFragment } from "./state.js";
 import { Store } from "./store.js";
 import { why } from "./why.js";
-import { HELP, languages, number, sentenceOf, shapeWords } from "./words.js";
+import { HELP, languages, number, shapeWords } from "./words.js";
 
 const PACE = 45; // milliseconds between two tokens, so that readers see them arrive
 const PICTURE = "the picture";
@@ -129,25 +129,13 @@ export class Explorer {
     }
   }
 
-  // Remembers the focus: the returned function restores it if the focused element is gone.
-  /** @type {() => () => void} */
-  holdFocus() {
-    const activeElement = /** @type {HTMLElement | null} */ (document.activeElement);
-    if (!activeElement || !this.host.contains(activeElement)) return () => {};
-    const { key } = activeElement.dataset;
-    const home = this.section?.contains(activeElement) ? this.heads.element : this.stage.element;
-    return () => {
-      if (document.activeElement !== document.body) return; // the focus stayed, or the reader moved it
-      if (key) focusOn(this.host, key);
-      if (document.activeElement === document.body)
-        find(home, "[data-key][tabindex='0']")?.focus({ preventScroll: true });
-    };
-  }
-
   /** @type {(name: string, index?: number[], part?: "tensor" | "number") => void} */
   openTensor(name, index = this.store.firstIndex(name), part = "tensor") {
     const { store } = this;
-    if (`${name} ${index}` !== `${store.state.tensor} ${store.state.at}`) this.leaveTrace();
+    const { tensor, at } = store.state;
+    const from = tensor ? `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` : PICTURE;
+    // With an entry in the browser's history, the reader can go back.
+    if (`${name} ${index}` !== `${tensor} ${at}`) this.keepAddress("pushState", { from });
     store.change({ tensor: name, at: index });
     this.reveal(part);
     this.say(`${tensorTitle(name)}, ${shapeWords(store.shapeOf(name) ?? [])}.`);
@@ -185,15 +173,17 @@ export class Explorer {
 
   // What the store calls.
 
-  // A translation begins, and none was running.
+  // A translation begins, and none was running. If it removes the element in focus, another gets the focus at its end.
   begin() {
-    this.bringFocus = this.holdFocus();
-  }
-
-  // Shows an error; `invalid` if the sentence is at fault.
-  /** @type {(message: string, invalid: boolean) => void} */
-  refuse(message, invalid) {
-    this.sentence.refuse(sentenceOf(message), invalid);
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
+    const inside = this.host.contains(focused);
+    const home = this.section?.contains(focused) ? this.heads.element : this.stage.element;
+    this.bringFocus = () => {
+      if (!inside || document.activeElement !== document.body) return; // it stayed, or the reader moved it
+      if (focused.dataset.key) focusOn(this.host, focused.dataset.key);
+      if (document.activeElement === document.body)
+        find(home, "[data-key][tabindex='0']")?.focus({ preventScroll: true });
+    };
   }
 
   /** @type {(result: Translation) => void} */
@@ -242,24 +232,14 @@ export class Explorer {
     return answer;
   }
 
-  keepAddress() {
+  // Writes the state into the address, of which Safari allows 100 changes in 30 seconds.
+  /** @type {(change?: "replaceState" | "pushState", data?: unknown) => void} */
+  keepAddress(change = "replaceState", data = history.state) {
     if (!this.whole || this.store.result.frame) return;
     try {
-      history.replaceState(history.state, "", toFragment(this.store.state));
+      history[change](data, "", toFragment(this.store.state));
     } catch {
-      // Safari allows 100 changes in 30 seconds; beyond that, the address lags behind.
-    }
-  }
-
-  // Opening a tensor adds an entry to the browser's history, so that the reader can go back.
-  leaveTrace() {
-    const { state } = this.store;
-    const { tensor, at } = state;
-    const from = tensor ? `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` : PICTURE;
-    try {
-      history.pushState({ from }, "", toFragment(state));
-    } catch {
-      // as above; then the reader cannot go back
+      // the address lags behind
     }
   }
 

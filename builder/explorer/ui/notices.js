@@ -17,21 +17,16 @@ export function notices({ store }) {
   const { layers, heads } = BOOK.shape;
   const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
   const off = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
-  const look = { class: "at-x-link at-x-action" };
-  const undo = forced.length > 1 ? "Undo all" : "Undo";
+  /** @type {(words: string, key: string, patch: Partial<State>) => Element} */
+  const undo = (words, key, patch) =>
+    button(words, () => store.compute({ ...store.latest, ...patch }), {
+      class: "at-x-link at-x-action",
+      "data-key": key,
+    });
+  const undoWords = forced.length > 1 ? "Undo all" : "Undo";
   return [
-    forced.length > 0 &&
-      p(
-        "You forced ",
-        names,
-        ". ",
-        button(undo, () => store.free(), { ...look, "data-key": "undo" }),
-      ),
-    ablated.length > 0 &&
-      p(
-        off,
-        button("Switch all on", () => store.allOn(), { ...look, "data-key": "switch on" }),
-      ),
+    forced.length > 0 && p("You forced ", names, ". ", undo(undoWords, "undo", { prefix: [], forced: [] })),
+    ablated.length > 0 && p(off, undo("Switch all on", "switch on", { ablated: [] })),
     warning(result) && p(warning(result)),
   ];
 }

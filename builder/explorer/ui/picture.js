@@ -134,16 +134,11 @@ export class Picture {
         legend: "Layer",
         options: Array.from({ length: layers }, (_, i) => [i, String(i + 1)]),
         value: this.layer,
-        pick: (layer) => this.pickLayer(Number(layer)),
+        // Another layer is not stored with the first frame, so the model computes it.
+        pick: async (layer) => (await this.live()) && this.explorer.store.change({ layer: Number(layer) }),
       }),
       h("p", { class: "at-x-scale" }, `−${BOOK.full}`, h("i"), `${BOOK.full} and more`),
     );
-  }
-
-  // Another layer is not stored with the first frame, so the model computes it.
-  /** @type {(layer: number) => Promise<void>} */
-  async pickLayer(layer) {
-    if (await this.live()) this.explorer.store.change({ layer });
   }
 
   // Whether the engine holds what is shown; if it is the first frame, that is translated once more.

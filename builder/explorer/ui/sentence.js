@@ -1,6 +1,6 @@
 import { button, choices, fill, h, help, nextGroup } from "./dom.js";
 import { LONGEST, sameSentence } from "./state.js";
-import { directionName, EMPTY, languages } from "./words.js";
+import { directionName, EMPTY, languages, sentenceOf } from "./words.js";
 
 const ABOUT =
   "The model runs on your own device: it is loaded once, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
@@ -131,7 +131,7 @@ export class Sentence {
   // Says what went wrong; `invalid` if the sentence is at fault.
   /** @type {(message: string, invalid?: boolean) => void} */
   refuse(message, invalid = message !== "") {
-    fill(this.error, message);
+    fill(this.error, sentenceOf(message));
     this.input.setAttribute("aria-invalid", String(invalid));
   }
 }

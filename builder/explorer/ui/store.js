@@ -49,15 +49,6 @@ export class Store {
     this.compute({ ...latest, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
   }
 
-  // Lets the model choose every token again.
-  free() {
-    this.compute({ ...this.latest, prefix: [], forced: [] });
-  }
-
-  allOn() {
-    this.compute({ ...this.latest, ablated: [] });
-  }
-
   // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
   /** @type {(state: State) => Promise<boolean>} */
   async compute(state) {
@@ -86,7 +77,7 @@ export class Store {
       done = true;
     } catch (error) {
       if (!isLatest()) return false;
-      view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
+      view.sentence.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
     } finally {
       this.arrived = 0;
     }
