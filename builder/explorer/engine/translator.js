@@ -4,6 +4,8 @@ import { logSoftmax, readSafetensors, softmax, sum, topk } from "./tensors.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
 
+const LIKELIEST = 5; // tokens of a step
+
 export class Translator {
   /** @param {ArrayBuffer} file  a safetensors file with configuration and tokenizer */
   constructor(file) {
@@ -60,23 +62,20 @@ export class Translator {
       const read = [this.model.config.bos_id, ...target.slice(0, -1)];
       const hidden = this.model.decode(read, memory);
       const logits = this.model.logits(hidden);
-      tensors.set("probabilities", logits.map(softmax));
+      const probabilities = logits.map(softmax);
+      tensors.set("probabilities", probabilities);
       const logProbs = logits.map((row, step) => logSoftmax(row)[target[step]]);
-      const top = logits.map((row) => this.likeliest(row));
+      const top = logits.map((row, step) =>
+        topk(row, LIKELIEST).map((id) => ({
+          id,
+          token: this.tokenizer.tokens([id])[0],
+          probability: probabilities[step][id],
+        })),
+      );
       return { ids: { encoder: src, decoder: read }, tensors, logProbs, logProb: sum(logProbs), top };
     } finally {
       this.model.watch = null;
     }
-  }
-
-  /** @type {(logits: Vector, k?: number) => Likely[]} */
-  likeliest(logits, k = 5) {
-    const probabilities = softmax(logits);
-    return topk(logits, k).map((id) => ({
-      id,
-      token: this.tokenizer.tokens([id])[0],
-      probability: probabilities[id],
-    }));
   }
 }
 

@@ -123,6 +123,7 @@ export class Drawing {
   /** @type {(placed: Placed) => Element} */
   decoderPart(placed) {
     const { part, box, strip: place } = placed;
+    const { panel } = this.layout.decoder;
     const visible = this.shows(part.stop);
     const turn = this.turn(part);
     const rise = (box?.height ?? 0) + 22;
@@ -130,7 +131,10 @@ export class Drawing {
     return h(
       "g",
       { class: added ? "at-x-added" : null, style: `--role: var(--at-${part.role})` },
-      part.closed && this.closed(placed),
+      part.closed && [
+        rect({ ...panel, y: place.y - 3, height: place.height + 6 }, { class: "at-x-closed", rx: 4 }),
+        heading(place.x + place.width + 14, place.y + place.height, `layer ${part.closed}`),
+      ],
       part.past && this.past(placed),
       box && this.box("decoder", placed),
       visible && this.cells(placed, turn),
@@ -156,16 +160,6 @@ export class Drawing {
     const parts = this.layout.decoder.parts.map((placed) => placed.part);
     const moving = parts.filter(({ stop, box }) => box && stop === part.stop);
     return 2 * Math.max(0, moving.indexOf(part)); // a strip without a box only rises
-  }
-
-  // A layer that is not drawn, around the strip that leaves it.
-  /** @type {(placed: Placed) => Child} */
-  closed({ part, strip: { x, y, width, height } }) {
-    const { panel } = this.layout.decoder;
-    return [
-      rect({ ...panel, y: y - 3, height: height + 6 }, { class: "at-x-closed", rx: 4 }),
-      heading(x + width + 14, y + height, `layer ${part.closed}`),
-    ];
   }
 
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.
@@ -203,14 +197,13 @@ export class Drawing {
     const { layer, step, hidden: values } = this.scene;
     const { x, y, width, height } = /** @type {Box} */ (box);
     const columns = 64;
-    const [cell, top] = [(width - 16) / columns, y + 19];
+    const [wide, top] = [(width - 16) / columns, y + 19];
     const tall = (height - 22) / (values.length / columns);
-    /** @type {(i: number) => Box} */
-    const place = (i) => ({
-      x: x + 8 + cell * (i % columns),
-      y: top + tall * Math.floor(i / columns),
-      width: cell,
-      height: tall,
+    const cells = Array.from(values, (value, i) => {
+      if (value <= 0) return null;
+      const place = { x: x + 8 + wide * (i % columns), y: top + tall * Math.floor(i / columns) };
+      const look = { "fill-opacity": share(value).toFixed(3), "data-cell": i };
+      return rect({ ...place, width: wide, height: tall }, look);
     });
     return h(
       "g",
@@ -222,9 +215,7 @@ export class Drawing {
         ...moves(part.stop, "fade", turn),
       },
       rect({ x: x + 8, y: top, width: width - 16, height: height - 22 }, { class: "at-x-blank" }),
-      Array.from(values, (value, i) =>
-        value > 0 ? rect(place(i), { "fill-opacity": share(value).toFixed(3), "data-cell": i }) : null,
-      ),
+      cells,
     );
   }
 

@@ -68,22 +68,15 @@ export class Explorer {
       whole ? this.section : this.more,
       this.live,
     );
-    if (linked) this.enter(linked);
+    // A link to another token or stop of the first frame is shown at once; another link waits for the model.
+    const anywhere = { step: 0, stop: null };
+    if (linked && toFragment({ ...linked, ...anywhere }) === toFragment({ ...state, ...anywhere }))
+      Object.assign(this.store, { state: this.store.fitted(linked), linked: null });
+    else if (linked) this.sentence.show(linked);
     this.render();
     if (!whole) return;
     if (mayLoad()) this.open(this.sentence.typed);
     addEventListener("hashchange", () => this.follow());
-  }
-
-  // Opens a link: another token or stop of the first frame is shown at once, everything else waits for the model.
-  /** @type {(linked: State) => void} */
-  enter(linked) {
-    const { store } = this;
-    const anywhere = { step: 0, stop: null };
-    if (toFragment({ ...linked, ...anywhere }) !== toFragment({ ...store.state, ...anywhere }))
-      return this.sentence.show(linked);
-    store.state = store.fitted(linked);
-    store.linked = null;
   }
 
   render() {

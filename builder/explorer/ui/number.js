@@ -131,7 +131,9 @@ export class NumberPanel {
     const words = ([first, second], i) => {
       if (!second) return tensorTitle(/** @type {string} */ (first.name));
       if (kind === "embedding") return "entry × scale";
-      return keys ? tokenName(keys, i) : `feature ${i}`;
+      if (!keys) return `feature ${i}`;
+      const alike = keys.filter((token) => token === keys[i]).length; // which their position distinguishes
+      return `“${plain(keys[i], i)}”${alike > 1 ? ` (token ${i + 1})` : ""}`;
     };
     /** @type {(some: { value: number }[]) => number} */
     const total = (some) => some.reduce((sum, { value }) => sum + value, 0);
@@ -151,11 +153,6 @@ export class NumberPanel {
     return lines;
   }
 }
-
-// A word that occurs more than once is distinguished by its position.
-/** @type {(tokens: string[], i: number) => string} */
-const tokenName = (tokens, i) =>
-  `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
 
 // Whether the formula gives the number: up to rounding, which is small compared with the largest term.
 /** @type {(provenance: Provenance) => Element} */

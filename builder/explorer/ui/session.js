@@ -73,21 +73,17 @@ export class Session {
       if (!isLatest()) return null;
       const client = await this.load(options.direction);
       this.held = null;
-      const whole = options.ablated.length ? await this.withAllHeads(client, options) : null;
+      const { ablated, ...others } = options;
+      const key = JSON.stringify(others);
+      if (ablated.length && this.whole?.key !== key)
+        // it is cached, since it does not depend on which heads are off
+        this.whole = { key, result: await client.translate(others) };
+      const whole = (ablated.length && this.whole?.result) || null;
       const rescored = whole && (await client.translate({ ...options, prefix: whole.target.ids }));
       const result = await client.translate(options, report);
       this.held = options;
       return { ...result, direction: options.direction, options, whole, rescored };
     });
-  }
-
-  // It does not depend on which heads are off, so it is cached.
-  /** @type {(client: EngineClient, options: Options) => Promise<Answer>} */
-  async withAllHeads(client, options) {
-    const key = JSON.stringify([options.direction, options.text, options.prefix]);
-    if (this.whole?.key !== key)
-      this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
-    return this.whole.result;
   }
 
   // Calls the engine's client once the engine remembers this translation.
