@@ -33,9 +33,7 @@ export const holdsHead = (heads, one) => heads.some((other) => String(other) ===
 // How the fields that are no text are written and read.
 /** @typedef {{ write: (value: any) => string, read: (text: string) => unknown }} Format */
 /** @type {Format} */
-const NUMBER = { write: String, read: Number };
-/** @type {Format} */
-const OR_MEAN = {
+const NUMBER = {
   write: (place) => String(place ?? "mean"),
   read: (text) => (text === "mean" ? null : Number(text)),
 };
@@ -56,8 +54,8 @@ const FORMATS = {
         return head ? [[kind, ...place.map(Number)]] : [];
       }),
   },
-  layer: OR_MEAN,
-  head: OR_MEAN,
+  layer: NUMBER,
+  head: NUMBER,
   step: NUMBER,
   stop: NUMBER,
   word: NUMBER,

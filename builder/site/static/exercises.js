@@ -201,10 +201,12 @@
     const [right, of] = judged(document);
     summary.textContent = `${right} of the ${of} exercises that a page judges: right.`;
   };
-  const addSummary = () => {
-    const bar = element("p", "", { class: "at-bar" });
-    bar.append(summary);
-    document.querySelector("article section section")?.before(bar);
+
+  /** @type {(name: string, ...children: Element[]) => any} */
+  const makeBar = (name, ...children) => {
+    const bar = element(name, "", { class: "at-bar" });
+    bar.append(...children);
+    return bar;
   };
 
   // On a chapter's page: a button that clears its answers, and then brings them back.
@@ -223,9 +225,7 @@
       button.textContent = cleared ? undo : clear;
       restore.forEach((fill) => fill());
     });
-    const bar = element("p", "", { class: "at-bar" });
-    bar.append(button);
-    document.querySelector("form.at-fields")?.closest(".at-task")?.before(bar);
+    document.querySelector("form.at-fields")?.closest(".at-task")?.before(makeBar("p", button));
   };
 
   // 5. The fields of an exercise, in its box.
@@ -258,9 +258,7 @@
     rows.forEach(({ label, input, verdict }) => form.append(label, input, verdict));
     const clear = element("button", "Clear", { type: "button" });
     const result = element("output");
-    const bar = element("div", "", { class: "at-bar" });
-    bar.append(element("button", "Check"), clear, result);
-    form.append(bar);
+    form.append(makeBar("div", element("button", "Check"), clear, result));
     script.replaceWith(form);
 
     /** Judge what is written, show the verdicts, and return whether all of it is right. */
@@ -316,6 +314,7 @@
   restore.forEach((fill) => fill());
   addEventListener("pageshow", ({ persisted }) => persisted || restore.forEach((fill) => fill())); // a browser may have filled them
   if (restore.length) addClear();
-  if (document.querySelector("span.at-judged")) addSummary();
+  if (document.querySelector("span.at-judged"))
+    document.querySelector("article section section")?.before(makeBar("p", summary));
   showContents();
 })();
