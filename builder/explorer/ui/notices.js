@@ -3,6 +3,8 @@ import { button, h, p } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { directionName, LANGUAGES, languages, percent, plain } from "./words.js";
 
+const NAMED = 4; // heads; more would make a paragraph
+
 /** @type {(explorer: Explorer) => Child} */
 export function notices({ store }) {
   const { state, result } = store;
@@ -16,7 +18,12 @@ export function notices({ store }) {
   ]);
   const { layers, heads } = BOOK.shape;
   const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
-  const off = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
+  // "encoder layer 2, head 1; cross-attention layer 4, head 3"
+  const named = ablated
+    .map(([kind, layer, head]) => `${KINDS_OF_ATTENTION[kind]} layer ${layer + 1}, head ${head + 1}`)
+    .sort();
+  if (named.length > NAMED) named.splice(NAMED, Infinity, "…");
+  const off = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${named.join("; ")}. `;
   /** @type {(words: string, key: string, patch: Partial<State>) => Element} */
   const undo = (words, key, patch) =>
     button(words, () => store.compute({ ...store.latest, ...patch }), {
@@ -68,15 +75,4 @@ export const headsOff = (count) => `${count} ${count === 1 ? "head" : "heads"} o
 export function changes({ ablated, forced }) {
   const tokens = forced.length > 0 && `with your forced ${forced.length === 1 ? "token" : "tokens"}`;
   return [ablated.length > 0 && headsOff(ablated.length), tokens].filter(Boolean).join(", ");
-}
-
-const NAMED = 4; // heads that are named; more would make a paragraph
-
-// "encoder layer 2, head 1; cross-attention layer 4, head 3"
-/** @type {(ablated: Head[]) => string} */
-function headsWords(ablated) {
-  const names = ablated.map(
-    ([kind, layer, head]) => `${KINDS_OF_ATTENTION[kind]} layer ${layer + 1}, head ${head + 1}`,
-  );
-  return [...names.sort().slice(0, NAMED), ...(names.length > NAMED ? ["…"] : [])].join("; ");
 }

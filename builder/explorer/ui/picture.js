@@ -9,7 +9,7 @@ import { capital, tensorTitle } from "./names.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
 import { SOFTMAX } from "./stops.js";
-import { areStored, readStrips } from "./strips.js";
+import { readStrips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
 
 const HEADER = 48; // pixels of the page's own, which stays in view
@@ -59,7 +59,7 @@ export class Picture {
     fill(this.back, state.tensor && this.explorer.wayBack());
     this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
     const names = namesShown(layer);
-    if (result.frame && !areStored(names)) return;
+    if (result.frame && !names.every((name) => name in BOOK.frame.strips)) return; // a model will be loaded
     const strips = await readStrips(store.session, result, names).catch(
       (/** @type {Error} */ error) => error,
     );

@@ -30,6 +30,3 @@ async function stored(name, { source, target }) {
     Float32Array.from(bytes.subarray(row * width, (row + 1) * width), (byte) => (byte * BOOK.full) / 127),
   );
 }
-
-/** @type {(names: string[]) => boolean} */
-export const areStored = (names) => names.every((name) => name in BOOK.frame.strips);
