@@ -49,12 +49,12 @@ def picture(size: str) -> str:
 def reads(source: list[str], row: list[float]) -> str:
     """Describe what a word attends to, largest weight first: "“tomorrow” 88%, “come” 5%" (ui/words.js)."""
     order = sorted(range(len(row)), key=lambda column: -row[column])
-    words = [
+    parts = [
         f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}%"
         for column in order
         if row[column]
     ]
-    return ", ".join(words)
+    return ", ".join(parts)
 
 
 def aside(token: str) -> str:
