@@ -13,6 +13,8 @@ declare const BOOK: {
     special: Record<"pad" | "bos" | "eos", number>;
   };
   kinds: Record<string, TensorKind>;
+  full: number; // numbers of this size have full color in the picture, and larger ones, too
+  least: number; // smaller attention weights are neither drawn nor said
   frame: Omit<FirstFrame, "frame"> & {
     sentence: string;
     step: number;
@@ -21,7 +23,6 @@ declare const BOOK: {
   };
   chapters: Record<number, { title: string; page: string }>;
 };
-type FirstFrame = import("./explorer/ui/session.js").FirstFrame;
 type TensorKind = {
   title: string;
   words: string;

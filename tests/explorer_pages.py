@@ -90,7 +90,3 @@ class BookPage:
     def translation(self) -> str:
         """Return the translation that is shown."""
         return str(self.inner_text(".at-x-main .at-x-translation q"))
-
-    def focused(self) -> str | None:
-        """Return the key of the element in focus."""
-        return self.evaluate("document.activeElement.dataset.key")

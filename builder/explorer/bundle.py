@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
+from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, model_script
 
 HERE = Path(__file__).parent
+LEAST = 0.03  # smaller attention weights are neither drawn nor described, here and on the cover
 EXAMPLES = {  # with the translations that the page shows: a test computes them
     "en-de": {
         "I hope that you can come tomorrow.": "Ich hoffe, dass du morgen kommen kannst.",
@@ -59,9 +60,12 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             "special": {name: config[f"{name}_id"] for name in ("pad", "bos", "eos")},
         },
         "kinds": {
-            kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
+            kind: {**entry, "page": f"chapters/api/{entry['function'].split('.')[1]}"}
+            for kind, entry in kinds().items()
         },
-        "frame": json.loads(FIRST_FRAME.read_text(encoding="utf-8")),
+        "frame": json.loads(first_frame.FILE.read_text(encoding="utf-8")),
+        "full": first_frame.FULL,
+        "least": LEAST,
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }
 
@@ -74,11 +78,6 @@ def kinds() -> dict[str, Any]:
 def limits() -> dict[str, Any]:
     """Return what the shipped models know, beyond which the page warns, and how it was measured."""
     return dict(json.loads((HERE / "limits.json").read_text(encoding="utf-8")))
-
-
-def reference_page(function: str) -> str:
-    """Return the page of the reference that describes a function of the package."""
-    return f"chapters/api/{function.split('.')[1]}"
 
 
 def model_size(direction: str) -> str:

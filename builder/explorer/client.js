@@ -1,10 +1,4 @@
-/** @import { Provenance } from "./engine/provenance.js" */
-/** @import { Config } from "./engine/transformer.js" */
-/** @import { Answer, Packed, Report, Request } from "./engine/worker.js" */
-
 /** @typedef {{ config: Config, vocabulary: string[] }} Loaded */
-/** @typedef {{ resolve: (result: any) => void, reject: (reason: Error) => void, report?: Report }} Waiting */
-/** @typedef {{ id: number, partial?: { tokens: string[] }, result?: unknown, error?: string }} Message */
 
 // Receivers of the models' scripts, by direction.
 /** @type {Map<string, (model: Packed) => void>} */
@@ -30,14 +24,15 @@ export class EngineClient {
     } catch (error) {
       throw new Error(`${REFUSED} (${/** @type {Error} */ (error).message})`, { cause: error });
     }
-    /** @type {Map<number, Waiting>} */
-    this.waiting = new Map();
-    this.lastId = 0;
-    this.failed = "";
+    /** @type {Set<(reason: Error) => void>} */
+    this.waiting = new Set(); // what rejects the calls that have no answer yet
     /** @type {Map<string, Promise<Loaded>>} */
     this.models = new Map();
-    this.worker.onmessage = ({ data }) => this.answer(data);
-    this.worker.onerror = ({ message }) => this.fail(message ? `the engine stopped: ${message}` : REFUSED);
+    this.failed = "";
+    this.worker.onerror = ({ message }) => {
+      this.failed = message ? `the engine stopped: ${message}` : REFUSED;
+      for (const reject of this.waiting) reject(new Error(this.failed));
+    };
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once; `received` is called with the bytes so far.
@@ -52,13 +47,13 @@ export class EngineClient {
   }
 
   // Translates; `report` is called after each token with { tokens }. See worker.js for what it returns.
-  /** @type {(options: Request, report?: Report) => Promise<Answer>} */
+  /** @type {(options: Typed & Partial<Options>, report?: TokensReport) => Promise<Answer>} */
   async translate(options, report) {
     await this.load(options.direction);
     return this.ask("translate", options, report);
   }
 
-  // A tensor of the last translation, by its name.
+  // A tensor of the last translation.
   /** @type {(name: string) => Promise<any>} */
   tensor(name) {
     return this.ask("tensor", { name });
@@ -70,31 +65,21 @@ export class EngineClient {
     return this.ask("provenance", { name, index });
   }
 
-  /** @type {(call: string, argument: object, report?: Report) => Promise<any>} */
+  // Each call has a channel of its own for its answer.
+  /** @type {(call: string, argument: object, report?: TokensReport) => Promise<any>} */
   ask(call, argument, report) {
-    const id = (this.lastId += 1);
+    const { port1: answers, port2 } = new MessageChannel();
     return new Promise((resolve, reject) => {
       if (this.failed) return reject(new Error(this.failed)); // while the model was loaded
-      this.waiting.set(id, { resolve, reject, report });
-      this.worker.postMessage({ id, call, argument });
+      this.waiting.add(reject);
+      answers.onmessage = ({ data: { partial, result, error } }) => {
+        if (partial) return report?.(partial);
+        this.waiting.delete(reject);
+        answers.close();
+        return error === undefined ? resolve(result) : reject(new Error(error));
+      };
+      this.worker.postMessage({ call, argument }, [port2]);
     });
-  }
-
-  /** @type {(message: Message) => void} */
-  answer({ id, partial, result, error }) {
-    const waiting = this.waiting.get(id);
-    if (!waiting) return; // already rejected
-    if (partial) return waiting.report?.(partial);
-    this.waiting.delete(id);
-    return error === undefined ? waiting.resolve(result) : waiting.reject(new Error(error));
-  }
-
-  // No more answers will come, so all pending promises are rejected.
-  /** @type {(reason: string) => void} */
-  fail(reason) {
-    this.failed = reason;
-    for (const { reject } of this.waiting.values()) reject(new Error(reason));
-    this.waiting.clear();
   }
 }
 

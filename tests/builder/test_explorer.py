@@ -13,7 +13,6 @@ from annotated_transformer.book.explorer.figure import show_explorer
 from annotated_transformer.book.explorer.int8 import explorer_translator
 from builder.chapters import read_chapters
 from builder.explorer import bundle
-from builder.site.front import cover_data
 from tests.axe import violations
 from tests.explorer_pages import DOCUMENTS, HTML, PHONE, ROOT, WIDE, BookPage, eventually
 
@@ -35,22 +34,21 @@ def test_law_each_kind_names_a_function_a_test_and_a_chapter_that_exist(kind: st
 
 
 def test_oracle_the_first_frame_is_what_the_model_computes():
-    found = first_frame.first_frame()
-    same = ("sentence", "text", "source", "target", "step", "direction")
-    assert [found[name] for name in same] == [FRAME[name] for name in same]
-    assert found["logProb"] == pytest.approx(FRAME["logProb"], abs=0.02)
-    assert np.array(found["attention"]) == pytest.approx(np.array(FRAME["attention"]), abs=2e-3)
-    for row, committed in zip(found["top"], FRAME["top"], strict=True):
+    frame = first_frame.first_frame()
+    for name in ("sentence", "text", "source", "target", "step", "direction"):
+        assert frame[name] == FRAME[name]
+    assert frame["logProb"] == pytest.approx(FRAME["logProb"], abs=0.02)
+    for name in ("attention", "selfAttention"):
+        assert np.array(frame[name]) == pytest.approx(np.array(FRAME[name]), abs=2e-3)
+    for row, committed in zip(frame["top"], FRAME["top"], strict=True):
         assert row[0]["token"] == committed[0]["token"]
-        shares, shown = ([entry["probability"] for entry in entries] for entries in (row, committed))
-        assert shares == pytest.approx(shown, abs=2e-3)
-    assert np.array(found["selfAttention"]) == pytest.approx(np.array(FRAME["selfAttention"]), abs=2e-3)
-    assert found["strips"].keys() == FRAME["strips"].keys()
-    for name, strip in found["strips"].items():
-        levels, shown = (
-            np.frombuffer(base64.b64decode(text), dtype=np.int8) for text in (strip, FRAME["strips"][name])
-        )
-        assert levels == pytest.approx(shown, abs=2), name  # of 127
+        shares, expected = ([entry["probability"] for entry in entries] for entries in (row, committed))
+        assert shares == pytest.approx(expected, abs=2e-3)
+    assert frame["strips"].keys() == FRAME["strips"].keys()
+    for name, texts in frame["strips"].items():
+        strips = (base64.b64decode(text) for text in (texts, FRAME["strips"][name]))
+        levels, expected = (np.frombuffer(strip, dtype=np.int8) for strip in strips)
+        assert levels == pytest.approx(expected, abs=2), name  # of 127
 
 
 @pytest.mark.parametrize("direction", bundle.EXAMPLES)
@@ -82,39 +80,37 @@ STOPS = (
     *("Embedding", "+ position", "Self-attention", "Add & Norm", "Cross-attention", "Feed-forward"),
     *("Softmax", "The next word"),
 )
+OFF = ["cross", 3, 1]  # the head that is switched off
 STATUS = "document.querySelector('.at-x [role=status]').textContent"
-REMEMBERED = """() => {
-  const own = EngineClient.prototype.tensor;
-  window.tensors = {};
-  EngineClient.prototype.tensor = async function (name) {
-    return window.tensors[name] = await own.call(this, name);
-  };
+# What each strip and each cell of the picture shows, and what another client of the engine has there.
+DRAWN = """async options => {
+  const client = new EngineClient("_static/explorer");
+  await client.translate(options);
+  return Promise.all([...document.querySelectorAll(".at-x-drawn [data-strip]")].map(async (strip) => {
+    const { strip: name, row } = strip.dataset;
+    const expected = [...(await client.tensor(name))[row]];
+    const drawn = expected.map(() => 0);
+    for (const { href } of strip.querySelectorAll("image")) {
+      const image = Object.assign(new Image(), { src: href.baseVal });
+      await image.decode();
+      const pen = new OffscreenCanvas(expected.length, 1).getContext("2d");
+      pen.drawImage(image, 0, 0);
+      const { data } = pen.getImageData(0, 0, expected.length, 1);
+      expected.forEach((_, i) => {
+        const [red, , blue, alpha] = data.slice(4 * i, 4 * i + 4);
+        drawn[i] = (2 * alpha / 255) * (red > blue ? -1 : 1); // amber is negative, violet positive
+      });
+    }
+    for (const cell of strip.querySelectorAll("[data-cell]"))
+      drawn[cell.dataset.cell] = 2 * Number(cell.getAttribute("fill-opacity"));
+    return { name, expected, drawn, past: strip.closest(".at-x-past-strip") !== null };
+  }));
 }"""
-DRAWN = """() => Promise.all([...document.querySelectorAll(".at-x-drawn [data-strip]")].map(async (strip) => {
-  const { strip: name, row } = strip.dataset;
-  const expected = [...window.tensors[name][row]];
-  const shown = expected.map(() => 0);
-  const image = strip.querySelector("image");
-  if (image) {
-    const loaded = Object.assign(new Image(), { src: image.getAttribute("href") });
-    await loaded.decode();
-    const pen = new OffscreenCanvas(expected.length, 1).getContext("2d");
-    pen.drawImage(loaded, 0, 0);
-    const { data } = pen.getImageData(0, 0, expected.length, 1);
-    shown.forEach((_, i) => {
-      const [red, , blue, alpha] = data.slice(4 * i, 4 * i + 4);
-      shown[i] = (2 * alpha / 255) * (red > blue ? -1 : 1); // amber is negative, violet positive
-    });
-  }
-  for (const cell of strip.querySelectorAll("[data-cell]"))
-    shown[cell.dataset.cell] = 2 * Number(cell.getAttribute("fill-opacity"));
-  return { name, expected, shown, past: strip.closest(".at-x-past-strip") !== null };
-}))"""
 DELAYED = """() => {
   const { prototype } = EngineClient;
-  const own = prototype.translate;
+  const { translate } = prototype;
   const opened = new Promise((open) => { window.answer = open; });
-  prototype.translate = async function (...given) { await opened; return own.apply(this, given); };
+  prototype.translate = async function (...options) { await opened; return translate.apply(this, options); };
 }"""
 
 
@@ -148,7 +144,7 @@ def start_on_the_cover(page: BookPage, translated: dict[str, str]) -> None:
     page.ready()
     assert {*asked} >= MODEL
     assert "de-en.js" not in asked
-    assert page.translation() == translated[cover_data.SENTENCE] == FRAME["text"]
+    assert page.translation() == translated[FRAME["sentence"]] == FRAME["text"]
     write(page, OTHER)
     eventually(page.translation, translated[OTHER])
     page.click(".at-alignment .at-x-label a")
@@ -160,29 +156,35 @@ def start_on_the_cover(page: BookPage, translated: dict[str, str]) -> None:
 
 def open_a_number(page: BookPage) -> None:
     """Open the probability of a token, and what it is computed from; each is the result of its operands."""
-    press(page, "box probabilities")
+    page.focus(".at-x-drawn [tabindex='0']")
+    for _ in range(20):
+        page.keyboard.press("ArrowUp")  # to the last box
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.dataset.key === 'tensor'")
+    assert page.inner_text(".at-x-heat h4") == "Probabilities"
     page.wait_for_selector(EXPLAINED)
     probability = page.inner_text(".at-x-number h4 b")
     page.locator(".at-x-sum button").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("location.hash.includes('tensor=logits')")
     page.wait_for_selector(EXPLAINED)
-    shown = page.inner_text(".at-x-number h4 b")
-    assert page.inner_text(".at-x-same b") == shown != probability
+    logit = page.inner_text(".at-x-number h4 b")
+    assert page.inner_text(".at-x-same b") == logit != probability
     lines = page.locator(".at-x-sum tr:not(.at-x-total) > :last-child").all_inner_texts()
-    assert sum(map(as_number, lines)) == pytest.approx(as_number(shown), rel=1e-2, abs=5e-3)
+    assert sum(map(as_number, lines)) == pytest.approx(as_number(logit), rel=1e-2, abs=5e-3)
     assert page.locator(".at-x-number .at-x-formula mjx-container").count() == 1
     page.focus(".at-x-grid [aria-selected=true]")
     page.keyboard.press("Home")
     page.wait_for_function("location.hash.endsWith('.0')")
     page.go_back()
     page.wait_for_function("!location.hash.includes('tensor=logits')")
+    page.go_back()
+    page.wait_for_function("document.activeElement.dataset.key === 'box probabilities'")
 
 
 def change_what_the_model_does(page: BookPage) -> str:
     """Force another token and switch a head off; return the address of the result."""
-    token = page.locator(".at-x-option[aria-pressed=false]").first
-    forced = str(token.get_attribute("data-key"))
+    forced = str(page.locator(".at-x-option[aria-pressed=false]").first.get_attribute("data-key"))
     press(page, forced)
     page.wait_for_selector("[data-key=undo]")
     page.ready()
@@ -200,53 +202,31 @@ def ask_twice(page: BookPage, translated: dict[str, str]) -> None:
     page.evaluate(DELAYED)
     write(page, "No.")
     page.evaluate("document.querySelectorAll('.at-x-option')[1].click()")
-    page.evaluate(
-        """text => {
-          document.querySelector(".at-x-field input").value = text;
-          document.querySelector(".at-x-form").requestSubmit();
-          answer();
-        }""",
-        OTHER,
-    )
+    write(page, OTHER)
+    page.evaluate("answer()")
     eventually(page.translation, translated[OTHER])
     page.ready()
     page.wait_for_function("!location.hash.includes('forced')")
     assert "text=The+old+man" in page.url
 
 
-def follow_a_word(page: BookPage) -> None:
-    """Follow the chosen word through the picture, by keyboard; each stop is said, and shows more strips."""
-    page.focus("[data-key=play]")
-    drawn = 0
-    for number, title in enumerate(STOPS, start=1):
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function(f"{STATUS}.startsWith('Stop {number} of {len(STOPS)}: {title}. ')")
-        assert page.locator(".at-x-drawn > svg").get_attribute("aria-label") == page.evaluate(STATUS)
-        assert page.inner_text(".at-x-stop h3").endswith(title)
-        hidden = page.locator(":checked + span > .at-x-unknown").count()
-        assert hidden == (number <= STOPS.index("Softmax"))  # the word is not known before it is predicted
-        found = page.locator(".at-x-drawn [data-row]").count()
-        assert found >= drawn
-        drawn = found
-
-
 def compare_the_picture(page: BookPage) -> None:
     """Show another layer: each strip is what the engine has, and what goes past a box what went into it."""
-    page.evaluate(REMEMBERED)
-    press(page, cover_data.SENTENCE)  # an example, which is translated at once
+    press(page, FRAME["sentence"])  # an example, which is translated at once
     eventually(page.translation, FRAME["text"])
     page.ready()
     page.locator("[data-key='made 5']").check(force=True)
     page.locator("[data-key='shown layer 1']").check(force=True)
     page.wait_for_function("document.querySelector('[data-strip^=\"decoder.layers.1.\"]')")
-    strips = page.evaluate(DRAWN)
+    same = {"direction": FRAME["direction"], "text": FRAME["sentence"], "ablated": [OFF]}
+    strips = page.evaluate(DRAWN, same)
     assert {strip["name"] for strip in strips} >= {
         *(f"decoder.layers.{layer}.add_norm_3" for layer in range(4)),
         *(f"decoder.layers.1.{name}" for name in first_frame.SUBLAYERS),
     }
     for strip in strips:
         expected = np.clip(strip["expected"], -first_frame.FULL, first_frame.FULL)
-        assert strip["shown"] == pytest.approx(expected, abs=0.05), strip["name"]
+        assert strip["drawn"] == pytest.approx(expected, abs=0.05), strip["name"]
     past = [strip["name"] for strip in strips if strip["past"]]
     assert past == [
         "decoder.positions",
@@ -256,47 +236,33 @@ def compare_the_picture(page: BookPage) -> None:
     ]
 
 
-def open_a_box(page: BookPage) -> None:
-    """Open the numbers of a box, choose one, and go back, by keyboard."""
-    page.focus(".at-x-drawn [tabindex='0']")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.dataset.key === 'tensor'")
-    assert page.inner_text(".at-x-heat h4") == "Encoder: embeddings + positions"
-    page.focus(".at-x-grid [aria-selected=true]")
-    page.keyboard.press("End")
-    page.wait_for_selector(EXPLAINED)
-    assert "feature 159" in page.inner_text(".at-x-number")
-    page.go_back()
-    page.wait_for_function("document.activeElement.dataset.key === 'box encoder.embedded'")
-
-
 def look(page: BookPage) -> list[str]:
     """Return the faults of the page with all sections open, light and wide, and dark on a phone."""
     page.locator(".at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
-    found: list[str] = []
+    faults: list[str] = []
     for theme, size in (("light", WIDE), ("dark", PHONE)):
         page.emulate_media(color_scheme=theme)
         page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
         page.resize(**size)
-        found += page.size_faults(size["width"]) + violations(page.page, ".at-x")
+        faults += page.size_faults(size["width"]) + violations(page.page, ".at-x")
     page.resize(**WIDE)
-    return found
+    return faults
 
 
 @pytest.mark.page
 def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_a_link(visitor, open_page):
-    texts = [cover_data.SENTENCE, OTHER]
-    translator = explorer_translator(cover_data.MODEL)
+    texts = [FRAME["sentence"], OTHER]
+    translator = explorer_translator(FRAME["direction"])
     translated = dict(zip(texts, translator.translate(texts), strict=True))
     start_on_the_cover(visitor, translated)
     open_a_number(visitor)
     link = change_what_the_model_does(visitor)
-    shown = visitor.translation(), visitor.inner_text(".at-x-why"), visitor.inner_text(".at-x-notices")
+    words = visitor.translation(), visitor.inner_text(".at-x-why"), visitor.inner_text(".at-x-notices")
     ask_twice(visitor, translated)
-    follow_a_word(visitor)
+    visitor.focus("[data-key=play]")
+    visitor.keyboard.press("ArrowRight")
+    visitor.wait_for_function(f"{STATUS}.startsWith('Stop 1 of {len(STOPS)}: ')")
     compare_the_picture(visitor)
-    open_a_box(visitor)
     assert look(visitor) == []
     visitor.get_by_label("German to English").focus()
     visitor.keyboard.press("Space")
@@ -307,7 +273,7 @@ def test_law_a_reader_translates_opens_a_number_changes_the_sentence_and_shares_
     other.focus(".at-x-go")
     other.keyboard.press("Enter")
     other.ready()
-    assert (other.translation(), other.inner_text(".at-x-why"), other.inner_text(".at-x-notices")) == shown
+    assert (other.translation(), other.inner_text(".at-x-why"), other.inner_text(".at-x-notices")) == words
     assert other.url == link
 
 
@@ -319,8 +285,16 @@ def test_law_the_first_example_plays_before_a_model_is_loaded(open_page):
     page.clock.install()
     page.goto("explorer.html")
     press(page, "play")
-    for title in STOPS:
-        page.wait_for_function(f"document.querySelector('.at-x-stop h3').textContent.endsWith(' {title}')")
+    drawn = 0
+    for number, title in enumerate(STOPS, start=1):  # each stop is said, and shows more strips
+        page.wait_for_function(f"{STATUS}.startsWith('Stop {number} of {len(STOPS)}: {title}. ')")
+        assert page.locator(".at-x-drawn > svg").get_attribute("aria-label") == page.evaluate(STATUS)
+        assert page.inner_text(".at-x-stop h3").endswith(title)
+        hidden = page.locator(":checked + span > .at-x-unknown").count()
+        assert hidden == (number <= STOPS.index("Softmax"))  # the word is not known before it is predicted
+        strips = page.locator(".at-x-drawn [data-row]").count()
+        assert strips >= drawn
+        drawn = strips
         page.clock.run_for(5000)
     page.wait_for_function(f"{STATUS}.startsWith('Stop 1 of {len(STOPS)}: ')")
     assert "“morgen”" in page.evaluate(STATUS)  # the word that was made is what the next one begins with

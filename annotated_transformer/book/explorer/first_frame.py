@@ -30,7 +30,7 @@ SENTENCE = "I hope that you can come tomorrow."  # as on the cover
 STEP = 5  # "morgen"
 FILE = Path(__file__).with_name("first_frame.json")
 LIKELIEST = 5
-FULL = 2.0  # numbers of this size have full color in the picture, and larger ones, too (ui/strips.js)
+FULL = 2.0  # numbers of this size have full color in the picture, and larger ones, too
 SUBLAYERS = (  # whose outputs the picture shows, under the engine's names
     "self_attention.output",
     "add_norm_1",

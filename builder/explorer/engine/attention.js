@@ -1,6 +1,5 @@
 // Scaled dot-product attention: equation 1 of the paper, annotated_transformer/model/attention.py.
 import { times } from "./tensors.js";
-/** @import { Matrix } from "./tensors.js" */
 
 // q k^T / sqrt(d_k), whose softmax gives the weights; mask[i][j] is true where query i may attend to key j.
 /** @type {(query: Matrix, key: Matrix, mask?: boolean[][]) => Matrix} */

@@ -31,18 +31,18 @@ export function setAside(text, variants) {
     return kind;
   };
   const shape = Array.from(
-    text.replace(LABEL, (found) => "☆".repeat(found.length)),
+    text.replace(LABEL, (label) => "☆".repeat(label.length)),
     kindOf,
   ).join("");
-  const found = shape.includes("a") && shape.replaceAll("s", "a").match(SHAPE);
-  if (!found) return ["", "", text];
+  const parts = shape.includes("a") && shape.replaceAll("s", "a").match(SHAPE);
+  if (!parts) return ["", "", text];
   const characters = [...text];
-  const [, before, core, end, after, stop] = found
+  const [, before, core, end, after, stop] = parts
     .slice(1)
     .map(({ length }) => characters.splice(0, length).join(""));
   const inside = [...core];
-  const pictures = [...found[3].matchAll(PICTURE)].reverse().map(({ 0: { length }, index }) => {
-    const space = found[3][index + length] === "a" ? [" "] : [];
+  const pictures = [...parts[3].matchAll(PICTURE)].reverse().map(({ 0: { length }, index }) => {
+    const space = parts[3][index + length] === "a" ? [" "] : [];
     return inside.splice(index, length, ...space).join("");
   });
   const sentence = inside.join("") + end + (end ? "" : stop);

@@ -3,9 +3,6 @@ import { FeedForward } from "./feed_forward.js";
 import { Module } from "./module.js";
 import { MultiHeadAttention } from "./multi_head_attention.js";
 import { PostNorm } from "./normalization.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix } from "./tensors.js" */
-/** @import { Config } from "./transformer.js" */
 
 class DecoderLayer extends Module {
   /** @param {Model} model @param {string} path @param {Config} config */

@@ -2,8 +2,6 @@
 // annotated_transformer/model/embeddings.py and positional_encoding.py.
 import { Module } from "./module.js";
 import { times } from "./tensors.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix, Vector } from "./tensors.js" */
 
 export class TokenEmbedding extends Module {
   /** @param {Model} model @param {string} path */

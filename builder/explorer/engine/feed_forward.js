@@ -1,7 +1,5 @@
 // The position-wise feed-forward network: equation 2, annotated_transformer/model/feed_forward.py.
 import { Linear, Module } from "./module.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix } from "./tensors.js" */
 
 export class FeedForward extends Module {
   /** @param {Model} model @param {string} path */

@@ -1,9 +1,7 @@
 // Decoding step by step with the keys and values of earlier tokens: annotated_transformer/decoding/kv_cache.py.
-/** @import { Matrix, Vector } from "./tensors.js" */
-/** @import { Transformer } from "./transformer.js" */
 
 export class KeyValueCache {
-  /** @param {Transformer} model @param {number[]} src */
+  /** @param {Model} model @param {number[]} src */
   constructor(model, src) {
     this.model = model;
     this.length = 0;

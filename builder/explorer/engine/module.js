@@ -1,11 +1,5 @@
 // What torch.nn.Module is to the package: a place in the model, with its parameters, that can be observed.
 import { add, times } from "./tensors.js";
-/** @import { Matrix, Vector } from "./tensors.js" */
-
-/**
- * What a module needs of the model: its weights by name, and its observer.
- * @typedef {{ tensors: Map<string, Vector | Matrix>, watch: ((name: string, value: Matrix | Matrix[]) => void) | null }} Model
- */
 
 export class Module {
   /** @param {Model} model @param {string} path */
@@ -16,9 +10,9 @@ export class Module {
 
   /** @type {<T extends Vector | Matrix>(name: string) => T} */
   parameter(name) {
-    const found = this.model.tensors.get(`${this.path}.${name}`);
-    if (!found) throw new Error(`the weights hold no ${this.path}.${name}`);
-    return /** @type {never} */ (found);
+    const weights = this.model.tensors.get(`${this.path}.${name}`);
+    if (!weights) throw new Error(`the weights hold no ${this.path}.${name}`);
+    return /** @type {never} */ (weights);
   }
 
   // Reports a value, under its name, to an observer of the model, and returns it.

@@ -1,9 +1,7 @@
 // Multi-head attention: section 3.2.2 of the paper, annotated_transformer/model/multi_head_attention.py.
 import { attentionScores, weightedMeans } from "./attention.js";
 import { Linear, Module } from "./module.js";
-import { concatenate, softmax } from "./tensors.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix } from "./tensors.js" */
+import { softmax } from "./tensors.js";
 
 export class MultiHeadAttention extends Module {
   /** @param {Model} model @param {string} path @param {number} numHeads */
@@ -40,9 +38,11 @@ export class MultiHeadAttention extends Module {
         ? queries[head].map(() => new Float32Array(values[head][0].length))
         : weightedMeans(weights[head], values[head]),
     );
-    const seen = { query: queries, key: keys, value: values, scores, weights, heads: outputs };
-    for (const [name, tensor] of Object.entries(seen)) this.see(name, tensor);
-    const sideBySide = query.map((_, token) => concatenate(outputs.map((head) => head[token])));
+    const observed = { query: queries, key: keys, value: values, scores, weights, heads: outputs };
+    for (const [name, tensor] of Object.entries(observed)) this.see(name, tensor);
+    const sideBySide = query.map((_, token) =>
+      Float32Array.from(outputs.flatMap((head) => [...head[token]])),
+    );
     return this.see("output", this.to_output.forward(sideBySide));
   }
 

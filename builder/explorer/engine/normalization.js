@@ -1,8 +1,6 @@
 // Layer normalization and Add & Norm: sections 3.1 and 5.4, annotated_transformer/model/normalization.py.
 import { Module } from "./module.js";
 import { add, sum } from "./tensors.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix, Vector } from "./tensors.js" */
 
 export class LayerNorm extends Module {
   /** @param {Model} model @param {string} path */

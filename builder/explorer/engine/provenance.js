@@ -1,34 +1,30 @@
 // Where a number comes from: the numbers that it was computed from, and the result of computing it again.
-// A tensor has the name of the module that computes it; KINDS says how, by the last part of the name.
+// A tensor has the name of the module that computes it; KINDS says how, by the kind of the tensor.
+import { parsed } from "./names.js";
 import { LayerNorm } from "./normalization.js";
-import { concatenate, largest, sum } from "./tensors.js";
-/** @import { Model } from "./module.js" */
-/** @import { Matrix } from "./tensors.js" */
-/** @import { Kind } from "./transformer.js" */
-/** @import { Observation, Translator } from "./translator.js" */
+import { largest, sum } from "./tensors.js";
 
-/** @typedef {{ translator: Translator, observation: Observation, name: string, index: number[] }} Asked */
-/** @typedef {{ factors: number[], value: number, from?: string }} Term  `from`: the tensor that it is in */
+/** @typedef {{ value: number, name?: string, index?: number[] }} Operand  a number, and where it is an entry of a tensor */
 /**
- * A number computed again: from what is named in `factors`, as the sum of `terms` if it is one, with further
- * numbers in `aside`. `from` is the tensor that it was computed from, if it is one.
- * @typedef {object} Computed
- * @property {string[]} factors
- * @property {Term[]} terms
- * @property {number} result
- * @property {string} [from]
- * @property {Record<string, number>} [aside]
+ * What is asked for; `at` reads a tensor, and `entry` says also which number was read.
+ * @typedef {ReturnType<typeof parsed> & { name: string, parent: string, index: number[], model: Model,
+ *   tokens: number[], at: (name: string, index: number[]) => any, entry: (name: string, index: number[]) => Operand }} Asked
  */
-/** @typedef {Computed & { name: string, index: number[], value: number, kind: string }} Provenance */
+/**
+ * The `result` is the sum of `terms`, if there are any, changed by what is `aside`; otherwise, it is a function of the
+ * number `read`, and of those aside.
+ * @typedef {{ result: number, terms?: { factors: Operand[], value: number }[], read?: Operand, aside?: Record<string, number> }} Computed
+ */
+/** @typedef {Computed & Required<Pick<Computed, "terms">> & { name: string, index: number[], value: number, kind: string }} Provenance */
 
 /** @type {Record<string, (asked: Asked) => Computed>} */
 const KINDS = {
   embedding: scaledRow,
   positions: position,
   embedded: sumOfTwo,
-  query: projection,
-  key: projection,
-  value: projection,
+  query: product,
+  key: product,
+  value: product,
   scores: scaledDot,
   weights: normalized,
   heads: weightedMean,
@@ -42,186 +38,144 @@ const KINDS = {
   probabilities: normalized,
 };
 
-// The kind of a tensor: its name without its place, "weights" of "encoder.layers.0.self_attention.weights".
-/** @type {(name: string) => string} */
-const kindOf = (name) => name.slice(name.lastIndexOf(".") + 1).replace(/_\d$/, "");
-
 // What the number at `index` of the tensor `name` was computed from.
 /** @type {(translator: Translator, observation: Observation, name: string, index: number[]) => Provenance} */
-export function provenance(translator, observation, name, index) {
-  const value = at(observation.tensors.get(name), index);
-  const kind = kindOf(name);
-  return { name, index, value, kind, ...KINDS[kind]({ translator, observation, name, index }) };
+export function provenance({ model }, { tensors, ids }, name, index) {
+  /** @type {Asked["at"]} */
+  const at = (name, index) => index.reduce((part, i) => part[i], tensors.get(name));
+  /** @type {Asked["entry"]} */
+  const entry = (name, index) => ({ value: at(name, index), name, index });
+  const place = parsed(name);
+  const parent = name.slice(0, name.lastIndexOf("."));
+  const tokens = place.stack === "encoder" ? ids.encoder : ids.decoder;
+  const computed = KINDS[place.kind]({ ...place, name, parent, index, model, tokens, at, entry });
+  return { name, index, value: at(name, index), kind: place.kind, terms: [], ...computed };
 }
 
-/** @type {(tensor: any, index: number[]) => any} */
-const at = (tensor, index) => index.reduce((part, i) => part[i], tensor);
+/** @type {Record<string, string[]>} */
+const SUBLAYERS = {
+  encoder: ["self_attention", "feed_forward"],
+  decoder: ["self_attention", "cross_attention", "feed_forward"],
+};
 
-// A weight of the model; undefined if it has none of this name, as a bias.
-/** @type {(model: Model, name: string) => any} */
-const parameter = (model, name) => model.tensors.get(name);
-
-// The tensor that a module reads, by the order of the layers in encoder.js and decoder.js.
-/** @type {(name: string, layers: number) => string} */
-function inputOf(name, layers) {
-  const [stack, , layer, module, part] = name.split(".");
-  if (name === "logits") return `decoder.layers.${layers - 1}.add_norm_3`;
-  const sublayers =
-    stack === "encoder"
-      ? ["self_attention", "feed_forward"]
-      : ["self_attention", "cross_attention", "feed_forward"];
+// The tensor that is multiplied by a matrix, or normalized after it was added to the output of a sub-layer.
+/** @type {(asked: Asked) => string} */
+function inputOf({ kind, stack, layer = 0, module, parent, model }) {
+  const last = model.config.num_layers - 1;
+  if (kind === "logits") return `decoder.layers.${last}.add_norm_3`;
+  if (kind === "output") return `${parent}.heads`;
+  if (kind === "contract") return `${parent}.activation`;
+  if (module === "cross_attention" && kind !== "query") return `encoder.layers.${last}.add_norm_2`;
+  const sublayers = SUBLAYERS[stack];
   const place = module.startsWith("add_norm") ? Number(module.at(-1)) - 1 : sublayers.indexOf(module);
-  if (module === "cross_attention" && part !== "query") return `encoder.layers.${layers - 1}.add_norm_2`;
   if (place > 0) return `${stack}.layers.${layer}.add_norm_${place}`;
-  return layer === "0"
-    ? `${stack}.embedded`
-    : `${stack}.layers.${Number(layer) - 1}.add_norm_${sublayers.length}`;
+  return layer ? `${stack}.layers.${layer - 1}.add_norm_${sublayers.length}` : `${stack}.embedded`;
 }
 
-// A sum of products, one term for each pair of factors.
-/** @type {(names: string[], left: ArrayLike<number>, right: ArrayLike<number>, rest?: { from?: string }) => Computed} */
-function sumOfProducts(names, left, right, rest = {}) {
-  const terms = Array.from(left, (a, i) => ({ factors: [a, right[i]], value: a * right[i] }));
-  return { factors: names, terms, result: sum(terms.map((term) => term.value)), ...rest };
+/** @type {(pairs: [Operand, Operand][]) => { terms: { factors: Operand[], value: number }[], result: number }} */
+function sumOfProducts(pairs) {
+  const terms = pairs.map(([a, b]) => ({ factors: [a, b], value: a.value * b.value }));
+  return { terms, result: sum(terms.map(({ value }) => value)) };
 }
 
 /** @type {(asked: Asked) => Computed} */
-function scaledRow({ translator, observation, name, index: [token, feature] }) {
-  const { weight, scale } = translator.model.embedding;
-  const id = observation.ids[name.startsWith("encoder") ? "encoder" : "decoder"][token];
-  return sumOfProducts([`E[${id}, ${feature}]`, "√d_model"], [weight[id][feature]], [scale]);
+function scaledRow({ model, tokens, index: [token, feature] }) {
+  const { weight, scale } = model.embedding;
+  return sumOfProducts([[{ value: weight[tokens[token]][feature] }, { value: scale }]]);
 }
 
 /** @type {(asked: Asked) => Computed} */
-function position({ translator, index: [position, feature] }) {
-  const width = translator.model.config.d_model;
-  const divisor = 10000 ** ((feature - (feature % 2)) / width);
-  const result = feature % 2 ? Math.cos(position / divisor) : Math.sin(position / divisor);
-  return { factors: [], terms: [], result, aside: { position, divisor, angle: position / divisor } };
+function position({ model, index: [position, feature] }) {
+  const divisor = 10000 ** ((feature - (feature % 2)) / model.config.d_model);
+  const angle = position / divisor;
+  return { result: feature % 2 ? Math.cos(angle) : Math.sin(angle), aside: { position, divisor } };
 }
 
 /** @type {(asked: Asked) => Computed} */
-function sumOfTwo({ translator, observation, name, index }) {
-  const [stack, , layer, module] = name.split(".");
-  const layers = translator.model.config.num_layers;
-  /** @type {Record<string, string>} */
-  const sublayer = {
-    1: "self_attention.output",
-    2: stack === "encoder" ? "feed_forward.contract" : "cross_attention.output",
-    3: "feed_forward.contract",
-  };
-  const parts =
-    module === undefined
-      ? [`${stack}.embedding`, `${stack}.positions`]
-      : [
-          inputOf(`${stack}.layers.${layer}.${module}`, layers),
-          `${stack}.layers.${layer}.${sublayer[module.slice(-1)]}`,
-        ];
-  const terms = parts.map((part) => {
-    const value = at(observation.tensors.get(part), index);
-    return { factors: [value], value, from: part };
-  });
-  return { factors: parts, terms, result: sum(terms.map((term) => term.value)) };
+function sumOfTwo(asked) {
+  const { kind, stack, layer, module, index, entry } = asked;
+  const sublayer = SUBLAYERS[stack][Number(module.at(-1)) - 1];
+  const output = `${stack}.layers.${layer}.${sublayer}.${sublayer === "feed_forward" ? "contract" : "output"}`;
+  const parts = kind === "embedded" ? [`${stack}.embedding`, `${stack}.positions`] : [inputOf(asked), output];
+  const terms = parts
+    .map((part) => entry(part, index))
+    .map((part) => ({ factors: [part], value: part.value }));
+  return { terms, result: sum(terms.map(({ value }) => value)) };
 }
 
+// A row of a matrix times a token. The matrices of the heads are stacked, and so are the heads for `to_output`.
 /** @type {(asked: Asked) => Computed} */
-function projection({ translator, observation, name, index: [head, token, feature] }) {
-  const { model } = translator;
-  const from = inputOf(name, model.config.num_layers);
-  const module = name.split(".").slice(0, -1).join(".");
-  const part = `${module}.to_${kindOf(name)}.weight`;
-  const row = parameter(model, part)[(head * model.config.d_model) / model.config.num_heads + feature];
-  return sumOfProducts([from, part], observation.tensors.get(from)[token], row, { from });
-}
-
-/** @type {(asked: Asked) => Computed} */
-function product({ translator, observation, name, index: [token, feature] }) {
-  const { model } = translator;
-  const [parent, kind] = [name.split(".").slice(0, -1).join("."), kindOf(name)];
-  if (kind === "logits" && [model.config.pad_id, model.config.bos_id].includes(feature)) {
-    return { factors: [], terms: [], result: -Infinity, aside: { forbidden: feature } };
-  }
-  const from =
-    { output: `${parent}.heads`, contract: `${parent}.activation` }[kind] ??
-    inputOf(name, model.config.num_layers);
-  const part = { output: `${parent}.to_output`, logits: "embedding" }[kind] ?? name;
-  const read = observation.tensors.get(from);
-  const x =
-    kind === "output" ? concatenate(read.map((/** @type {Matrix} */ head) => head[token])) : read[token];
-  const bias = parameter(model, `${part}.bias`)?.[feature];
-  const made = sumOfProducts([from, `${part}.weight`], x, parameter(model, `${part}.weight`)[feature], {
-    from,
-  });
-  return bias === undefined ? made : { ...made, result: made.result + bias, aside: { bias } };
-}
-
-/** @type {(asked: Asked) => Computed} */
-function scaledDot({ observation, name, index: [head, query, key] }) {
-  const parent = name.split(".").slice(0, -1).join(".");
-  const [q, k] = [
-    observation.tensors.get(`${parent}.query`)[head][query],
-    observation.tensors.get(`${parent}.key`)[head][key],
-  ];
-  if (parent.startsWith("decoder") && parent.endsWith("self_attention") && key > query) {
-    return { factors: [], terms: [], result: -Infinity, aside: { later: key } };
-  }
-  const made = sumOfProducts([`${parent}.query`, `${parent}.key`], q, k);
-  return { ...made, result: made.result / Math.sqrt(q.length), aside: { divisor: Math.sqrt(q.length) } };
-}
-
-/** @type {(asked: Asked) => Computed} */
-function normalized({ observation, name, index }) {
-  const from = name === "probabilities" ? "logits" : name.replace(/weights$/, "scores");
-  const scores = at(observation.tensors.get(from), index.slice(0, -1));
-  const top = largest(scores);
-  const powers = Array.from(scores, (score) => Math.exp(score - top));
-  const place = index[index.length - 1];
-  const [score, total] = [scores[place], sum(powers)];
-  return {
-    factors: [from],
-    terms: [],
-    result: powers[place] / total,
-    from,
-    aside: { score, largest: top, total },
-  };
-}
-
-/** @type {(asked: Asked) => Computed} */
-function weightedMean({ translator, observation, name, index: [head, query, feature] }) {
-  const [stack, , layer, module] = name.split(".");
-  const parent = name.split(".").slice(0, -1).join(".");
-  const kind = module === "cross_attention" ? "cross" : /** @type {Kind} */ (stack);
-  const off = translator.model.attention(kind, Number(layer)).ablated.has(head);
-  /** @type {Matrix} */
-  const rows = observation.tensors.get(`${parent}.value`)[head];
-  const made = sumOfProducts(
-    [`${parent}.weights`, `${parent}.value`],
-    observation.tensors.get(`${parent}.weights`)[head][query],
-    rows.map((row) => row[feature]),
+function product(asked) {
+  const { kind, name, parent, index, model, entry } = asked;
+  const { d_model, num_heads, pad_id, bos_id } = model.config;
+  const [head, token, feature] = index.length === 3 ? index : [0, ...index];
+  if (kind === "logits" && [pad_id, bos_id].includes(feature))
+    return { result: -Infinity, aside: { forbidden: feature } };
+  const each = d_model / num_heads;
+  const matrix = { logits: "embedding", expand: name, contract: name }[kind] ?? `${parent}.to_${kind}`;
+  const row = /** @type {Matrix} */ (model.tensors.get(`${matrix}.weight`))[head * each + feature];
+  const from = inputOf(asked);
+  const { terms, result } = sumOfProducts(
+    Array.from(row, (value, i) => [
+      entry(from, kind === "output" ? [Math.floor(i / each), token, i % each] : [token, i]),
+      { value },
+    ]),
   );
+  const bias = /** @type {Vector | undefined} */ (model.tensors.get(`${matrix}.bias`))?.[feature];
+  return bias === undefined ? { terms, result } : { terms, result: result + bias, aside: { bias } };
+}
+
+/** @type {(asked: Asked) => Computed} */
+function scaledDot({ stack, module, parent, index: [head, query, key], model, entry }) {
+  if (stack === "decoder" && module === "self_attention" && key > query)
+    return { result: -Infinity, aside: { later: key } };
+  const width = model.config.d_model / model.config.num_heads;
+  const { terms, result } = sumOfProducts(
+    Array.from({ length: width }, (_, i) => [
+      entry(`${parent}.query`, [head, query, i]),
+      entry(`${parent}.key`, [head, key, i]),
+    ]),
+  );
+  return { terms, result: result / Math.sqrt(width), aside: { divisor: Math.sqrt(width) } };
+}
+
+/** @type {(asked: Asked) => Computed} */
+function normalized({ kind, parent, index, at, entry }) {
+  const from = kind === "probabilities" ? "logits" : `${parent}.scores`;
+  const scores = at(from, index.slice(0, -1));
+  const read = entry(from, index);
+  const top = largest(scores);
+  const total = sum(Array.from(scores, (score) => Math.exp(score - top)));
+  return { result: Math.exp(read.value - top) / total, read, aside: { largest: top, total } };
+}
+
+/** @type {(asked: Asked) => Computed} */
+function weightedMean({ stack, layer, module, parent, index: [head, query, feature], model, at, entry }) {
+  const kind = module === "cross_attention" ? "cross" : /** @type {Kind} */ (stack);
+  const { length } = at(`${parent}.value`, [head]);
+  const made = sumOfProducts(
+    Array.from({ length }, (_, key) => [
+      entry(`${parent}.weights`, [head, query, key]),
+      entry(`${parent}.value`, [head, key, feature]),
+    ]),
+  );
+  const off = model.attention(kind, Number(layer)).ablated.has(head);
   return off ? { ...made, result: 0, aside: { off: 1 } } : made;
 }
 
 /** @type {(asked: Asked) => Computed} */
-function normalizedToken({ translator, observation, name, index: [token, feature] }) {
-  const [gain, bias] = ["gain", "bias"].map(
-    (part) => parameter(translator.model, `${name}.norm.${part}`)[feature],
+function normalizedToken({ name, index: [token, feature], model, at, entry }) {
+  const [gain, bias] = ["gain", "bias"].map((part) =>
+    Number(model.tensors.get(`${name}.norm.${part}`)?.[feature]),
   );
-  const x = observation.tensors.get(`${name}.sum`)[token];
-  const { mean, variance } = LayerNorm.prototype.moments(x);
-  const result = (gain * (x[feature] - mean)) / Math.sqrt(variance + 1e-5) + bias;
-  return {
-    factors: [`${name}.sum`],
-    terms: [],
-    result,
-    from: `${name}.sum`,
-    aside: { x: x[feature], mean, variance, gain, bias },
-  };
+  const read = entry(`${name}.sum`, [token, feature]);
+  const { mean, variance } = LayerNorm.prototype.moments(at(`${name}.sum`, [token]));
+  const result = (gain * (read.value - mean)) / Math.sqrt(variance + 1e-5) + bias;
+  return { result, read, aside: { mean, variance, gain, bias } };
 }
 
 /** @type {(asked: Asked) => Computed} */
-function rectified({ observation, name, index }) {
-  const from = name.replace(/activation$/, "expand");
-  const value = at(observation.tensors.get(from), index);
-  return { factors: [from], terms: [], result: Math.max(0, value), from, aside: { x: value } };
+function rectified({ parent, index, entry }) {
+  const read = entry(`${parent}.expand`, index);
+  return { result: Math.max(0, read.value), read };
 }

@@ -1,8 +1,6 @@
 // Numbers as the model keeps them: a vector is a Float32Array, a matrix a list of vectors, one per token.
 // Sums are taken in double precision and stored in single precision.
 
-/** @typedef {Float32Array} Vector */
-/** @typedef {Vector[]} Matrix */
 /**
  * What sums and the like need of an array.
  * @typedef {ArrayLike<number> & { reduce(step: (so: number, value: number) => number, start: number): number }} Numbers
@@ -40,18 +38,6 @@ export const sum = (values) => values.reduce((total, value) => total + value, 0)
 
 /** @type {(a: Vector, b: Vector) => Vector} */
 export const add = (a, b) => a.map((value, i) => value + b[i]);
-
-// The concatenation of vectors.
-/** @type {(vectors: Matrix) => Vector} */
-export function concatenate(vectors) {
-  const whole = new Float32Array(vectors.reduce((length, vector) => length + vector.length, 0));
-  let start = 0;
-  for (const vector of vectors) {
-    whole.set(vector, start);
-    start += vector.length;
-  }
-  return whole;
-}
 
 /** @type {(values: Numbers) => number} */
 export const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
@@ -94,11 +80,6 @@ const TYPES = {
   I8: (buffer) => new Float32Array(new Int8Array(buffer)),
 };
 
-// Multiplies each row by its step, in place.
-/** @type {(rows: Matrix, steps: Vector) => void} */
-const scaleRows = (rows, steps) =>
-  rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
-
 // The metadata of a safetensors file and its tensors by name: a length, a header in JSON, and the numbers. A matrix `x`
 // of whole numbers has a step for each row in `x.step`.
 /** @type {(buffer: ArrayBuffer) => { metadata: Record<string, string>, tensors: Map<string, any> }} */
@@ -107,18 +88,12 @@ export function readSafetensors(buffer) {
   const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
   const { __metadata__: metadata, ...header } = JSON.parse(text);
   const tensors = new Map();
-  for (const [
-    name,
-    {
-      dtype,
-      shape,
-      data_offsets: [start, end],
-    },
-  ] of Object.entries(header)) {
+  for (const [name, { dtype, shape, data_offsets }] of Object.entries(header)) {
     const read = TYPES[dtype];
     if (!read) {
       throw new Error(`${name} is stored as ${dtype}; this engine reads ${Object.keys(TYPES).join(", ")}`);
     }
+    const [start, end] = data_offsets;
     const numbers = read(buffer.slice(8 + length + start, 8 + length + end));
     const width = shape.at(-1);
     const rows = Array.from({ length: numbers.length / width }, (_, row) =>
@@ -127,7 +102,9 @@ export function readSafetensors(buffer) {
     tensors.set(name, shape.length === 1 ? numbers : rows);
   }
   for (const [name, steps] of [...tensors].filter(([name]) => name.endsWith(".step"))) {
-    scaleRows(tensors.get(name.replace(/\.step$/, "")), steps);
+    /** @type {Matrix} */
+    const rows = tensors.get(name.replace(/\.step$/, ""));
+    rows.forEach((row, i) => row.forEach((number, j) => (row[j] = number * steps[i])));
     tensors.delete(name);
   }
   return { metadata, tensors };

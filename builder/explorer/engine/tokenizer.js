@@ -90,8 +90,8 @@ export class Tokenizer {
 function stepOf({ type, pattern, content }) {
   if (type === "NFC") return (text) => text.normalize();
   if (type === "Strip") return (text) => text.trim();
-  const found = new RegExp(pattern.Regex, "gu");
-  return (text) => text.replaceAll(found, () => content);
+  const expression = new RegExp(pattern.Regex, "gu");
+  return (text) => text.replaceAll(expression, () => content);
 }
 
 // GPT-2's alphabet: a printable character for each of the 256 bytes.

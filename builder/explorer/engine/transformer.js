@@ -3,24 +3,6 @@ import { Decoder } from "./decoder.js";
 import { sinusoid, TokenEmbedding } from "./embeddings.js";
 import { Encoder } from "./encoder.js";
 import { add } from "./tensors.js";
-/** @import { Model } from "./module.js" */
-/** @import { MultiHeadAttention } from "./multi_head_attention.js" */
-/** @import { Matrix, Vector } from "./tensors.js" */
-
-/**
- * The settings of config.json that the engine reads.
- * @typedef {object} Config
- * @property {number} num_layers
- * @property {number} num_heads
- * @property {number} d_model
- * @property {number} vocab_size
- * @property {number} max_length
- * @property {number} pad_id
- * @property {number} bos_id
- * @property {number} eos_id
- */
-/** @typedef {"encoder" | "decoder" | "cross"} Kind  whose attention */
-/** @typedef {[kind: Kind, layer: number, head: number]} Head */
 
 // What this engine computes; a model of another kind is refused rather than computed wrongly.
 const COMPUTED = {
@@ -38,15 +20,15 @@ const COMPUTED = {
 export class Transformer {
   /** @param {Config} config @param {Map<string, Vector | Matrix>} tensors */
   constructor(config, tensors) {
-    for (const [field, wanted] of Object.entries(COMPUTED)) {
-      const given = /** @type {Record<string, unknown>} */ (config)[field] ?? wanted;
-      if (given !== wanted) {
-        throw new Error(`the model has ${field}=${given}; this engine computes ${field}=${wanted}`);
+    for (const [field, computed] of Object.entries(COMPUTED)) {
+      const value = /** @type {Record<string, unknown>} */ (config)[field] ?? computed;
+      if (value !== computed) {
+        throw new Error(`the model has ${field}=${value}; this engine computes ${field}=${computed}`);
       }
     }
     this.config = config;
     this.tensors = tensors;
-    /** @type {Model["watch"]} */
+    /** @type {((name: string, value: Matrix | Matrix[]) => void) | null} */
     this.watch = null; // called with everything that is computed
     this.embedding = new TokenEmbedding(this, "embedding");
     this.encoder = new Encoder(this, config);
@@ -86,7 +68,7 @@ export class Transformer {
     return logits;
   }
 
-  /** @type {(kind: Kind, layer: number) => MultiHeadAttention} */
+  /** @param {Kind} kind @param {number} layer */
   attention(kind, layer) {
     if (kind === "encoder") return this.encoder.layers[layer].self_attention;
     return this.decoder.layers[layer][kind === "cross" ? "cross_attention" : "self_attention"];
@@ -95,11 +77,9 @@ export class Transformer {
   // Replaces the output of these heads by zeros, and restores all others: a list of [kind, layer, head].
   /** @type {(heads: Head[]) => void} */
   ablate(heads) {
-    for (const layer of this.encoder.layers) layer.self_attention.ablated.clear();
-    for (const { self_attention, cross_attention } of this.decoder.layers) {
-      self_attention.ablated.clear();
-      cross_attention.ablated.clear();
-    }
+    for (const { self_attention } of this.encoder.layers) self_attention.ablated.clear();
+    for (const { self_attention, cross_attention } of this.decoder.layers)
+      for (const { ablated } of [self_attention, cross_attention]) ablated.clear();
     for (const [kind, layer, head] of heads) this.attention(kind, layer).ablated.add(head);
   }
 }

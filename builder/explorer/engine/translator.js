@@ -1,20 +1,10 @@
 // Translation of sentences: annotated_transformer/decoding/translator.py, and what it observes.
 import { setAside } from "./cleaning.js";
-import { greedySearch } from "./search.js";
 import { logSoftmax, readSafetensors, softmax, sum, topk } from "./tensors.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
-/** @import { Vector } from "./tensors.js" */
 
-/** @typedef {{ id: number, token: string, probability: number }} Likely */
-/**
- * @typedef {object} Observation
- * @property {{ encoder: number[], decoder: number[] }} ids
- * @property {Map<string, any>} tensors  a number, list or list of lists for each token: the name says which
- * @property {number[]} logProbs
- * @property {number} logProb
- * @property {Likely[][]} top
- */
+const LIKELIEST = 5; // tokens of a step
 
 export class Translator {
   /** @param {ArrayBuffer} file  a safetensors file with configuration and tokenizer */
@@ -27,10 +17,10 @@ export class Translator {
   // The ids of a text, or an error with Python's message about why it cannot be translated.
   /** @type {(text: string) => number[]} */
   encode(text) {
-    const shown = pythonRepr([...text].slice(0, 40).join(""));
+    const start = pythonRepr([...text].slice(0, 40).join(""));
     if (/\p{Cs}/u.test(text)) {
       throw new Error(
-        `text 1 of 1 is not valid Unicode: it has half of a surrogate pair (${shown}); decode it as UTF-8`,
+        `text 1 of 1 is not valid Unicode: it has half of a surrogate pair (${start}); decode it as UTF-8`,
       );
     }
     const [control] = this.tokenizer.normalize(text).match(/[\x00-\x1f\x7f-\x9f]/) ?? [];
@@ -38,18 +28,18 @@ export class Translator {
       const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
       const place = [...text].indexOf(control) + 1;
       throw new Error(
-        `text 1 of 1 has the control character U+${code}, character ${place} of ${shown}; remove it`,
+        `text 1 of 1 has the control character U+${code}, character ${place} of ${start}; remove it`,
       );
     }
     const [, sentence] = this.setAside(text);
     const ids = this.tokenizer.encodeSource(sentence);
     const { max_length } = this.model.config;
     if (ids.length === 1) {
-      throw new Error(`text 1 of 1 has nothing to translate (${shown}); leave it out`);
+      throw new Error(`text 1 of 1 has nothing to translate (${start}); leave it out`);
     }
     if (ids.length > max_length) {
       throw new Error(
-        `text 1 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
+        `text 1 of 1 (${start}…) has ${ids.length} tokens with EOS, and this model has ` +
           `positions for ${max_length}; split it into shorter sentences`,
       );
     }
@@ -61,44 +51,31 @@ export class Translator {
     return setAside(text, this.tokenizer.variants);
   }
 
-  // Yields the ids found so far, which begin with those of `prefix`, and returns the whole target.
-  /** @type {(src: number[], prefix?: number[]) => Generator<number[], number[]>} */
-  *search(src, prefix) {
-    const target = [];
-    for (const token of greedySearch(this.model, src, prefix)) {
-      target.push(token);
-      yield [...target];
-    }
-    return target;
-  }
-
   // One pass over a whole target: log-probabilities, the likeliest tokens of each step, and every tensor.
-  /** @type {(src: number[], target: number[]) => Observation} */
+  /** @param {number[]} src @param {number[]} target */
   observe(src, target) {
-    const tensors = new Map();
+    /** @type {Map<string, any>} */
+    const tensors = new Map(); // a number, list or list of lists for each token: the name says which
     this.model.watch = (name, value) => tensors.set(name, value);
     try {
       const memory = this.model.encode(src);
       const read = [this.model.config.bos_id, ...target.slice(0, -1)];
       const hidden = this.model.decode(read, memory);
       const logits = this.model.logits(hidden);
-      tensors.set("probabilities", logits.map(softmax));
+      const probabilities = logits.map(softmax);
+      tensors.set("probabilities", probabilities);
       const logProbs = logits.map((row, step) => logSoftmax(row)[target[step]]);
-      const top = logits.map((row) => this.likeliest(row));
+      const top = logits.map((row, step) =>
+        topk(row, LIKELIEST).map((id) => ({
+          id,
+          token: this.tokenizer.tokens([id])[0],
+          probability: probabilities[step][id],
+        })),
+      );
       return { ids: { encoder: src, decoder: read }, tensors, logProbs, logProb: sum(logProbs), top };
     } finally {
       this.model.watch = null;
     }
-  }
-
-  /** @type {(logits: Vector, k?: number) => Likely[]} */
-  likeliest(logits, k = 5) {
-    const probabilities = softmax(logits);
-    return topk(logits, k).map((id) => ({
-      id,
-      token: this.tokenizer.tokens([id])[0],
-      probability: probabilities[id],
-    }));
   }
 }
 
@@ -114,11 +91,11 @@ function pythonRepr(text) {
     if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
     return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
   };
-  const shown = Array.from(text, (character) => {
+  const characters = Array.from(text, (character) => {
     if (escapes[character]) return escapes[character];
     return character !== " " && /[\p{C}\p{Z}]/u.test(character)
       ? hexadecimal(/** @type {number} */ (character.codePointAt(0)))
       : character;
   });
-  return quote + shown.join("") + quote;
+  return quote + characters.join("") + quote;
 }

@@ -1,35 +1,17 @@
-// The engine's message handler: answers { id, call, argument } with { id, partial }, { id, result } or { id, error }.
+// The engine's message handler: answers { call, argument }, through the port that comes with it, with { partial },
+// { result } or { error }.
 import { provenance } from "./provenance.js";
+import { greedySearch } from "./search.js";
 import { Translator } from "./translator.js";
-/** @import { Provenance } from "./provenance.js" */
-/** @import { Matrix } from "./tensors.js" */
-/** @import { Config, Head, Kind } from "./transformer.js" */
-/** @import { Likely, Observation } from "./translator.js" */
 
-/** @typedef {{ direction: string, file: string }} Packed  a model, as pack.py has packed it */
-/** @typedef {{ direction: string, text: string, prefix?: number[], ablated?: Head[] }} Request */
-/** @typedef {(partial: { tokens: string[] }) => void} Report */
-/**
- * @typedef {object} Answer
- * @property {{ ids: number[], tokens: string[] }} source
- * @property {{ ids: number[], tokens: string[] }} target
- * @property {string} text
- * @property {string[]} written  what stands before each token
- * @property {number} logProb
- * @property {number[]} logProbs
- * @property {Likely[][]} top
- * @property {Record<Kind, Matrix[][]>} attention  layers × heads × queries × keys
- * @property {{ name: string, shape: number[] }[]} tensors
- */
-
-/** @type {(scope: Pick<Worker, "onmessage" | "postMessage">) => void} */
+/** @type {(scope: Pick<Worker, "onmessage">) => void} */
 export function serve(scope) {
   /** @type {Map<string, Translator>} */
   const translators = new Map(); // by direction
   /** @type {{ translator: Translator, observation: Observation }} */
   let current; // what was translated last
 
-  /** @type {Record<string, (argument: any, report: Report) => unknown>} */
+  /** @type {Record<string, (argument: any, report: TokensReport) => unknown>} */
   const calls = {
     /** @type {(packed: Packed) => Promise<{ config: Config, vocabulary: string[] }>} */
     async load({ direction, file }) {
@@ -39,33 +21,38 @@ export function serve(scope) {
       return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
 
-    /** @type {(request: Request, report: Report) => Answer} */
+    /** @type {(options: Typed & Partial<Options>, report: TokensReport) => Answer} */
     translate({ direction, text, prefix, ablated = [] }, report) {
       const translator = /** @type {Translator} */ (translators.get(direction));
       const src = translator.encode(text);
       const { tokenizer, model } = translator;
       model.ablate(ablated);
-      const steps = translator.search(src, prefix);
-      let step = steps.next();
-      for (; !step.done; step = steps.next()) report({ tokens: tokenizer.tokens(step.value) });
-      const target = step.value;
-      const observation = translator.observe(src, target);
-      current = { translator, observation };
+      /** @type {number[]} */
+      const target = [];
+      for (const token of greedySearch(model, src, prefix)) {
+        target.push(token);
+        report({ tokens: tokenizer.tokens(target) });
+      }
+      current = { translator, observation: translator.observe(src, target) };
+      const { tensors, logProb, logProbs, top } = current.observation;
+      /** @type {(kind: Kind) => Matrix[][]} */
+      const weightsOf = (kind) =>
+        model.decoder.layers.map((_, layer) => tensors.get(`${model.attention(kind, layer).path}.weights`));
       const [before, , after] = translator.setAside(text);
       return {
         source: { ids: src, tokens: tokenizer.tokens(src) },
         target: { ids: target, tokens: tokenizer.tokens(target) },
         text: before + tokenizer.decode(target) + after,
         written: target.map((_, step) => tokenizer.decode(target.slice(0, step))),
-        logProb: observation.logProb,
-        logProbs: observation.logProbs,
-        top: observation.top,
+        logProb,
+        logProbs,
+        top,
         attention: {
           encoder: weightsOf("encoder"),
           decoder: weightsOf("decoder"),
           cross: weightsOf("cross"),
         },
-        tensors: [...observation.tensors].map(([name, tensor]) => ({ name, shape: shapeOf(tensor) })),
+        tensors: [...tensors].map(([name, tensor]) => ({ name, shape: shapeOf(tensor) })),
       };
     },
 
@@ -76,25 +63,12 @@ export function serve(scope) {
     provenance: ({ name, index }) => provenance(current.translator, current.observation, name, index),
   };
 
-  /** @type {(kind: Kind) => Matrix[][]} */
-  function weightsOf(kind) {
-    const { tensors } = current.observation;
-    const [stack, module] = [
-      kind === "encoder" ? kind : "decoder",
-      kind === "cross" ? "cross_attention" : "self_attention",
-    ];
-    const { num_layers } = current.translator.model.config;
-    return Array.from({ length: num_layers }, (_, layer) =>
-      tensors.get(`${stack}.layers.${layer}.${module}.weights`),
-    );
-  }
-
-  scope.onmessage = async ({ data: { id, call, argument } }) => {
+  scope.onmessage = async ({ data: { call, argument }, ports: [port] }) => {
     try {
-      const result = await calls[call](argument, (partial) => scope.postMessage({ id, partial }));
-      scope.postMessage({ id, result });
+      const result = await calls[call](argument, (partial) => port.postMessage({ partial }));
+      port.postMessage({ result });
     } catch (error) {
-      scope.postMessage({ id, error: /** @type {Error} */ (error).message });
+      port.postMessage({ error: /** @type {Error} */ (error).message });
     }
   };
 }

@@ -1,88 +1,35 @@
 // Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
-import { cellAfter, fill, focusOn, h } from "./dom.js";
+import { cellAfter, fill, focusOn, h, p } from "./dom.js";
+import { curve } from "./marks.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { holdsHead } from "./state.js";
-import { languages, LANGUAGES, LEAST, percent, reads, spoken, tokenElement } from "./words.js";
-/** @import { Head } from "../engine/transformer.js" */
-/** @import { Child } from "./dom.js" */
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Result } from "./session.js" */
-/** @import { State } from "./state.js" */
-
-/** @typedef {{ name: string | null, language: string, tokens: string[] }} Column */
-/**
- * @typedef {object} Parts
- * @property {Column} keys
- * @property {Column} queries
- * @property {"word" | "step"} place  where the state has the active query
- * @property {number[][]} rows
- * @property {number} active
- */
+import { languages, LANGUAGES, percent, reads, spoken, tokenElement } from "./words.js";
 
 export class Stage {
-  // What render() has drawn.
-  /** @type {number[][]} */
-  rows;
-  /** @type {HTMLLIElement[]} */
-  keyItems;
-  /** @type {HTMLLIElement[]} */
-  queryItems;
-  /** @type {{ key: number, query: number, weight: number, path: SVGPathElement }[]} */
-  curves;
-  /** @type {number} */
-  active;
-  /** @type {SVGSVGElement} */
-  svg;
-
   /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-stage" });
-    this.element.addEventListener("pointerleave", () => this.light(this.active));
-  }
-
-  // What the chosen attention joins: keys, queries, and a row of weights for each query.
-  /** @type {(shown: { result: Result, state: State }) => Parts} */
-  static parts({ result, state }) {
-    const [from, to] = languages(result.direction);
-    const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
-    const target = { name: LANGUAGES[to], language: to, tokens: result.target.tokens };
-    const read = { ...target, tokens: ["<bos>", ...target.tokens.slice(0, -1)] };
-    const [keys, queries] = { encoder: [source, source], decoder: [read, target], cross: [source, target] }[
-      state.view
-    ];
-    const place = state.view === "encoder" ? "word" : "step";
-    return {
-      keys,
-      queries,
-      place,
-      rows: meanWeights(result, state),
-      active: Math.min(state[place], queries.tokens.length - 1),
-    };
+    this.lightActive = () => {};
+    this.element.addEventListener("pointerleave", () => this.lightActive());
   }
 
   render() {
     const { explorer } = this;
-    const { keys, queries, place, rows, active } = Stage.parts(explorer.store);
-    this.rows = rows;
-    const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
+    const { keys, queries, place, rows, active } = attentionOf(explorer.store);
+    const { meant, on } = headsMeant(explorer.store.state);
+    const silent = !on.length; // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
-    const off =
-      headsMeant(explorer.store.state).meant.length > 1 ? "these heads are off" : "this head is off";
-    /** @type {(row: number[]) => string} */
-    const readWords = (row) =>
-      silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`;
-    /** @type {(query: number) => boolean} */
-    const later = (query) => place === "step" && query > active;
-    this.keyItems = keys.tokens.map((token, i) =>
-      h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))),
-    );
-    this.queryItems = queries.tokens.map((token, i) =>
-      h(
+    const off = meant.length > 1 ? "these heads are off" : "this head is off";
+    const keyItems = this.items(keys.tokens, keys.language);
+    const queryItems = queries.tokens.map((token, i) => {
+      const mark = spoken(token) === token.trim() ? "" : `(${spoken(token)}) `;
+      const effect = silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, rows[i])}`;
+      return h(
         "li",
         {
-          class: later(i) ? "at-x-later" : null,
-          onpointermove: (event) => event.pointerType === "mouse" && this.light(i), // not if the page moves below it
+          class: place === "step" && i > active ? "at-x-later" : null,
+          onpointermove: (event) => event.pointerType === "mouse" && light(i), // not if the page moves below it
         },
         h(
           "button",
@@ -96,28 +43,28 @@ export class Stage {
             onkeydown: (event) => this.arrow(event, place, i, queries.tokens.length),
           },
           tokenElement(token, i, queries.language),
-          h(
-            "span",
-            { class: "at-hidden" },
-            ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`,
-          ),
+          h("span", { class: "at-hidden" }, ` ${mark}${effect}`),
           place === "step" && explorer.store.state.forced.includes(i) && h("small", {}, "forced"),
         ),
-      ),
-    );
+      );
+    });
     const curves = rows.flatMap((row, query) =>
-      Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= LEAST),
+      Array.from(row, (weight, key) => ({ weight, key, query }))
+        .filter(({ weight }) => weight >= BOOK.least)
+        .map(({ weight, key }) => ({
+          query,
+          path: curve([0, 10 * key + 5], [100, 10 * query + 5], weight),
+        })),
     );
-    this.curves = curves.map((curve) => ({ ...curve, path: Stage.curve(curve) }));
     this.draw(
       ["reads from ", h("span", { class: "at-key" }, `${keys.name} keys`)],
-      this.keyItems,
-      this.curves.map(({ path }) => path),
+      keyItems,
+      curves.map(({ path }) => path),
       [
         place === "step" ? "is writing " : "reads ",
         h("span", { class: "at-query" }, `${queries.name} queries`),
       ],
-      this.queryItems,
+      queryItems,
       silent &&
         h(
           "div",
@@ -125,8 +72,25 @@ export class Stage {
           `Dashed curves: what would be attended to, but ${off}, so nothing of it is used.`,
         ),
     );
-    this.active = active;
-    this.light(active);
+
+    /** @type {(query: number) => void} */
+    const light = (query) => {
+      queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
+      curves.forEach((one) => one.path.classList.toggle("at-active", one.query === query));
+      keyItems.forEach((item, key) => {
+        const weight = rows[query][key] >= BOOK.least && !silent ? rows[query][key] : 0;
+        item.style.setProperty("--weight", String(weight));
+        item.classList.toggle("at-active", weight > 0);
+        /** @type {Element} */ (item.firstChild).textContent = weight ? percent(weight) : "";
+      });
+    };
+    this.lightActive = () => light(active);
+    this.lightActive();
+  }
+
+  /** @type {(tokens: string[], language: string) => HTMLLIElement[]} */
+  items(tokens, language) {
+    return tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language))));
   }
 
   // Fills the two columns, with the curves between them and a note below.
@@ -136,44 +100,20 @@ export class Stage {
     const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
     /** @type {(name: string, heading: Child, items: Element[]) => Element} */
     const column = (name, heading, items) =>
-      h("div", { class: name }, h("p", {}, heading), h("ul", { role: "list" }, items));
-    this.svg = h("svg", box, curves);
+      h("div", { class: name }, p(heading), h("ul", { role: "list" }, items));
     this.element.style.setProperty("--rows", String(lines));
     fill(
       this.element,
       column("at-x-keys", keys, keyItems),
-      this.svg,
+      h("svg", box, curves),
       column("at-x-queries", queries, queryItems),
       note,
     );
   }
 
-  /** @type {(curve: { weight: number, key: number, query: number }) => SVGPathElement} */
-  static curve({ weight, key, query }) {
-    const [left, right] = [10 * key + 5, 10 * query + 5];
-    return h("path", {
-      d: `M0 ${left}C50 ${left} 50 ${right} 100 ${right}`,
-      "stroke-width": (1 + 7 * weight).toFixed(1),
-    });
-  }
-
-  // Highlights what one query reads.
-  /** @type {(query: number) => void} */
-  light(query) {
-    const silent = this.explorer.isSilent();
-    this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
-    this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
-    this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] >= LEAST && !silent ? this.rows[query][key] : 0;
-      item.style.setProperty("--weight", String(weight));
-      item.classList.toggle("at-active", weight > 0);
-      /** @type {Element} */ (item.querySelector("i")).textContent = weight ? percent(weight) : "";
-    });
-  }
-
   /** @type {(place: "word" | "step", to: number) => void} */
   go(place, to) {
-    this.explorer.change({ [place]: to });
+    this.explorer.store.change({ [place]: to });
     focusOn(this.element, `query ${to}`);
   }
 
@@ -186,11 +126,33 @@ export class Stage {
   // The translation so far, without curves, while it is computed.
   /** @type {(source: string[], tokens: string[], languages: string[]) => void} */
   grow(source, tokens, [from, to]) {
-    /** @type {(texts: string[], language: string) => Element[]} */
-    const items = (texts, language) =>
-      texts.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language))));
-    this.draw(LANGUAGES[from], items(source, from), [], LANGUAGES[to], items(tokens, to));
+    this.draw(LANGUAGES[from], this.items(source, from), [], LANGUAGES[to], this.items(tokens, to));
   }
+}
+
+// What the chosen attention joins: keys, queries, and a row of weights for each query; `place`: where the state has the
+// active one.
+/** @param {Pick<Explorer["store"], "result" | "state">} store */
+function attentionOf({ result, state }) {
+  const [from, to] = languages(result.direction);
+  const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
+  const target = { name: LANGUAGES[to], language: to, tokens: result.target.tokens };
+  const read = { ...target, tokens: ["<bos>", ...target.tokens.slice(0, -1)] };
+  const pairs = { encoder: [source, source], decoder: [read, target], cross: [source, target] };
+  const [keys, queries] = pairs[state.view];
+  const place = /** @type {"word" | "step"} */ (state.view === "encoder" ? "word" : "step");
+  const active = Math.min(state[place], queries.tokens.length - 1);
+  return { keys, queries, place, rows: meanWeights(result, state), active };
+}
+
+// "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; if the heads are off, that nothing reached it.
+/** @type {(store: Explorer["store"], who: string, verb?: string) => string} */
+export function readSentence(store, who, verb = "attended to") {
+  if (!headsMeant(store.state).on.length)
+    return `nothing reached ${who} through ${silenceWords(store.state)}`;
+  const { keys, rows, active } = attentionOf(store);
+  const words = reads(keys.tokens, rows[active]) || "all words a little";
+  return `${who} ${verb} ${words} (${placeWords(store.state)})`;
 }
 
 // The heads that the chosen kind, layer and head include, and those of them that are on.
@@ -207,7 +169,7 @@ export function headsMeant({ view, layer, head, ablated }) {
 
 // The words for the attention that is drawn: "layer 4, mean of its heads". Heads that are off do not count.
 /** @type {(state: State) => string} */
-export function placeWords(state) {
+function placeWords(state) {
   const { layer, head } = state;
   const { meant, on } = headsMeant(state);
   const some = on.length < meant.length;
@@ -222,7 +184,7 @@ export function placeWords(state) {
 
 // The words for heads that are all off, and for what that means.
 /** @type {(state: State) => string} */
-export function silenceWords({ view, layer, head }) {
+function silenceWords({ view, layer, head }) {
   const attention = `the ${KINDS_OF_ATTENTION[view]}${layer === null ? "" : ` in layer ${layer + 1}`}`;
   if (head === null) return `${attention}: all its heads are off, so their output is zero`;
   return `head ${head + 1} of ${attention}: that head is off${layer === null ? " in every layer" : ""}, so its output is zero`;

@@ -1,25 +1,16 @@
 // Elements, and controls made of them.
 
-/** @typedef {Node | string | number | null | undefined | false | Children} Child */
-/** @typedef {Child[]} Children */
-/**
- * Attributes, and listeners of events.
- * @typedef {object} Attributes
- * @property {(event: MouseEvent) => unknown} [onclick]
- * @property {(event: KeyboardEvent) => unknown} [onkeydown]
- * @property {(event: PointerEvent) => unknown} [onpointermove]
- * @property {(event: SubmitEvent) => unknown} [onsubmit]
- */
 /** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path" | "g" | "rect" | "text" | "image">} Tags */
-
-/** @type {(children: any[]) => any[]} */
-const flat = (children) => children.flat(Infinity);
 
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN = ["svg", "path", "g", "rect", "text", "image"];
 
+// Children of an element, in lists of any depth; what is missing or false is left out.
+/** @type {(children: any[]) => any[]} */
+const nodes = (children) => children.flat(Infinity).filter((child) => child || child === 0);
+
 // h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
-/** @type {<T extends keyof Tags>(tag: T, attributes?: Attributes & Record<string, unknown>, ...children: Child[]) => Tags[T]} */
+/** @type {<T extends keyof Tags>(tag: T, attributes?: Attributes, ...children: Child[]) => Tags[T]} */
 export function h(tag, attributes = {}, ...children) {
   const element = DRAWN.includes(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -27,18 +18,21 @@ export function h(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(
-    ...flat(children).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  element.append(...nodes(children));
   return /** @type {never} */ (element);
 }
+
+/** @type {(...children: Child[]) => Element} */
+export const p = (...children) => h("p", {}, children);
+/** @type {(...children: Child[]) => Element} */
+export const note = (...children) => h("p", { class: "at-x-label" }, children);
 
 // Replaces an element's children. The focus stays on the child with the same `data-key`, if there still is one.
 /** @type {(host: Element, ...children: Child[]) => void} */
 export function fill(host, ...children) {
   const active = /** @type {HTMLElement | null} */ (document.activeElement);
   const focused = host.contains(active) ? active?.dataset.key : undefined;
-  host.replaceChildren(...flat(children).filter(Boolean));
+  host.replaceChildren(...nodes(children));
   if (focused) focusOn(host, focused);
 }
 
@@ -98,13 +92,13 @@ export function choices({ key, legend, options, value, pick }) {
 // A disabled button stays in the tab order, so that it keeps the focus.
 /** @type {(words: Child, onclick: (event: MouseEvent) => unknown, attributes?: Record<string, unknown>) => HTMLButtonElement} */
 export function button(words, onclick, { disabled, ...attributes } = {}) {
-  /** @type {(event: MouseEvent) => unknown} */
-  const press = (event) => !idle(/** @type {Element} */ (event.currentTarget)) && onclick(event);
-  return h(
+  const element = h(
     "button",
-    { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes },
+    { type: "button", "aria-disabled": disabled ? "true" : null, ...attributes },
     words,
   );
+  element.addEventListener("click", (event) => element.ariaDisabled !== "true" && onclick(event));
+  return element;
 }
 
 // What is explained once, behind a line that opens it.
@@ -114,13 +108,14 @@ export const help = (title, ...lines) =>
     "details",
     { class: "at-x-help" },
     h("summary", {}, title),
-    lines.map((line) => h("p", {}, line)),
+    lines.map((line) => p(line)),
   );
 
-/** @type {(element: Element) => boolean} */
-export const idle = (element) => element.getAttribute("aria-disabled") === "true";
-/** @type {(element: Element, disabled: boolean) => void} */
-export const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
+// Of these elements, Tab reaches only the chosen one.
+/** @type {(elements: Iterable<Element>, chosen: EventTarget | null) => void} */
+export function tabTo(elements, chosen) {
+  for (const element of elements) element.setAttribute("tabindex", element === chosen ? "0" : "-1");
+}
 
 export const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 /** @type {(element: Element, block?: ScrollLogicalPosition) => void} */

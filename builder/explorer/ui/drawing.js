@@ -1,14 +1,10 @@
 // Draws the picture: encoder and decoder, the strips of a token as far as its stop, and what it reads.
 import { h } from "./dom.js";
 import { capital, tensorTitle } from "./names.js";
-import { CHIP, chip, heading, moves, rect, share, short, strip } from "./marks.js";
-import { WordList } from "./word_list.js";
+import { CHIP, chip, curve, heading, moves, rect, share, short, strip, text } from "./marks.js";
+import { wordList } from "./word_list.js";
 import { CROSS_ATTENTION, DROP, fullName, memoryName, partsAt, SELF_ATTENTION, SOFTMAX } from "./stops.js";
-import { exactPercent, LEAST, plain } from "./words.js";
-/** @import { Box, Layout, Placed, Stack } from "./layout.js" */
-/** @import { Child } from "./dom.js" */
-/** @import { Part } from "./stops.js" */
-/** @import { Scene } from "./scene.js" */
+import { exactPercent, plain } from "./words.js";
 
 export class Drawing {
   /** @param {Scene} scene @param {Layout} layout @param {(name: string) => void} open */
@@ -35,9 +31,13 @@ export class Drawing {
       this.panel("encoder", layout.encoder),
       this.panel("decoder", layout.decoder),
       this.rails(),
-      this.title("encoder", layout.encoder),
-      this.title("decoder", layout.decoder),
-      this.lists().map((list) => [this.fan(list), list.draw()]),
+      h(
+        "g",
+        { "aria-hidden": "true" },
+        this.title("encoder", layout.encoder),
+        this.title("decoder", layout.decoder),
+      ),
+      this.lists().map((list) => [this.fan(list), list.element]),
       layout.encoder.parts.map((placed, i) => this.box("encoder", placed, moves("encoder", "glow", 0.4 * i))),
       layout.decoder.parts.map((placed) => this.decoderPart(placed)),
       this.softmax(),
@@ -48,14 +48,14 @@ export class Drawing {
   // What can be read, at the left and at the right; on a phone, only at the left: one of both.
   lists() {
     const { layout, scene } = this;
-    const { source, read, cross, own, strips, stop, step } = scene;
+    const { source, read, cross, past, strips, stop, step } = scene;
     const input = fullName("input", "decoder", scene.layer);
-    const memory = new WordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
+    const memory = wordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
       title: "made once by the encoder",
       stop: CROSS_ATTENTION,
       strips: { name: memoryName(), rows: strips[memoryName()], move: moves("encoder", "fade", 2.4) },
     });
-    const words = new WordList(read, this.shows(SELF_ATTENTION) ? own : null, layout.words, {
+    const words = wordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
       title: "written so far",
       stop: SELF_ATTENTION,
       strips: { name: input, rows: strips[input].slice(0, step + Number(this.shows(SELF_ATTENTION))) },
@@ -65,26 +65,21 @@ export class Drawing {
   }
 
   // Curves from what is read to the box that reads it.
-  /** @type {(list: WordList) => Element | undefined} */
+  /** @type {(list: ReturnType<typeof wordList>) => Element | undefined} */
   fan({ rows, stop, box: from }) {
     if (!this.shows(stop)) return;
     const reader = this.layout.decoder.parts.find(({ part, box }) => box && part.stop === stop);
     const { x, y, width, height } = /** @type {{ box: Box }} */ (reader).box;
     const left = from.x < x;
     const [start, end] = left ? [from.x + from.width + 4, x] : [from.x - 4, x + width];
-    const [middle, low] = [(start + end) / 2, y + height / 2];
+    const low = y + height / 2;
     return h(
       "g",
       { class: `at-x-fan ${this.look(stop)}`, "aria-hidden": "true" },
       rows
-        .filter(({ weight }) => weight >= LEAST)
+        .filter(({ weight }) => weight >= BOOK.least)
         .map(({ weight, y }) =>
-          h("path", {
-            d: `M${start} ${y}C${middle} ${y} ${middle} ${low} ${end} ${low}`,
-            pathLength: 1,
-            "stroke-width": (1 + 7 * weight).toFixed(1),
-            ...moves(stop, "draw", 0),
-          }),
+          curve([start, y], [end, low], weight, { pathLength: 1, ...moves(stop, "draw", 0) }),
         ),
     );
   }
@@ -108,7 +103,7 @@ export class Drawing {
     const { layout, scene } = this;
     const layer = `, layer ${scene.layer + 1} of ${BOOK.shape.layers}`;
     const words = capital(name) + (layout.narrow && name === "encoder" ? "" : layer);
-    return h("text", { x: panel.x + 10, y: panel.y + 15, class: "at-x-title", "aria-hidden": "true" }, words);
+    return text(panel.x + 10, panel.y + 15, words, { look: "at-x-title" });
   }
 
   // The lines along which everything moves up, and from the encoder to its vectors.
@@ -128,29 +123,34 @@ export class Drawing {
   /** @type {(placed: Placed) => Element} */
   decoderPart(placed) {
     const { part, box, strip: place } = placed;
-    const { layer, step, strips } = this.scene;
-    const name = fullName(part.tensor, "decoder", layer);
-    const shown = this.shows(part.stop);
+    const { panel } = this.layout.decoder;
+    const visible = this.shows(part.stop);
     const turn = this.turn(part);
     const rise = (box?.height ?? 0) + 22;
     const added = box && part.inLayer && !part.past;
     return h(
       "g",
       { class: added ? "at-x-added" : null, style: `--role: var(--at-${part.role})` },
-      part.closed && this.closed(placed),
+      part.closed && [
+        rect({ ...panel, y: place.y - 3, height: place.height + 6 }, { class: "at-x-closed", rx: 4 }),
+        heading(place.x + place.width + 14, place.y + place.height, `layer ${part.closed}`),
+      ],
       part.past && this.past(placed),
       box && this.box("decoder", placed),
-      shown && this.cells(placed, turn),
-      shown
-        ? strip(strips[name][step], place, {
-            name,
-            row: step,
-            look: this.look(part.stop),
-            move: moves(part.stop, "rise", turn + 1, [rise]),
-          })
+      visible && this.cells(placed, turn),
+      visible
+        ? this.vector(part, part.tensor, place, moves(part.stop, "rise", turn + 1, [rise]))
         : rect(place, { class: "at-x-empty", rx: 2 }),
-      added && shown && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
+      added && visible && heading(place.x + place.width + 5, place.y + place.height - 3, "new"),
     );
+  }
+
+  // The strip of a tensor, of the token that is made.
+  /** @type {(part: Part, tensor: string, box: Box, move: Record<string, unknown>) => Element} */
+  vector({ stop }, tensor, box, move) {
+    const { layer, step: row, strips } = this.scene;
+    const name = fullName(tensor, "decoder", layer);
+    return strip(strips[name][row], box, { name, row, look: this.look(stop), move });
   }
 
   // The place of a part among those of its stop: what moves one after the other.
@@ -162,55 +162,31 @@ export class Drawing {
     return 2 * Math.max(0, moving.indexOf(part)); // a strip without a box only rises
   }
 
-  // A layer that is not drawn, around the strip that leaves it.
-  /** @type {(placed: Placed) => Child} */
-  closed({ part, strip: { x, y, width, height } }) {
-    const { panel } = this.layout.decoder;
-    return [
-      rect({ ...panel, y: y - 3, height: height + 6 }, { class: "at-x-closed", rx: 4 }),
-      heading(x + width + 14, y + height, `layer ${part.closed}`),
-    ];
-  }
-
   // What goes past a box unchanged, and joins what comes out of it. The positions only join.
   /** @type {(placed: Placed) => Element | false} */
   past({ part, box, strip: place }) {
-    const { scene, layout } = this;
+    const { layout } = this;
     const { parts } = layout.decoder;
     const at = parts.findIndex(({ part: other }) => other === part);
-    const name = fullName(/** @type {string} */ (part.past), "decoder", scene.layer);
+    const visible = this.shows(part.stop);
     const { y, height } = /** @type {Box} */ (box);
     const right = place.x + place.width + 8;
-    const goes = part.inLayer;
-    const from = goes ? parts[at - 2].strip : null;
+    const from = part.inLayer ? parts[at - 2].strip : null;
     const lane = { ...layout.lane, y: y + (height - layout.lane.height) / 2 };
     const center = lane.x + lane.width / 2;
     const start = from
       ? `M${from.x + from.width} ${from.y + from.height / 2}H${center - 8}q8 0 8 -8V${y + height}`
       : "";
+    const move = from
+      ? moves(part.stop, "pass", this.turn(part), [from.x - lane.x, from.y - lane.y, from.width / lane.width])
+      : moves(part.stop, "fade", 0);
     return h(
       "g",
       { class: "at-x-past-strip", "aria-hidden": "true" },
       h("path", { d: `${start}M${lane.x} ${y + height / 2}H${right}`, class: "at-x-rail" }),
-      this.shows(part.stop) &&
-        strip(scene.strips[name][scene.step], lane, {
-          name,
-          row: scene.step,
-          look: this.look(part.stop),
-          move: from
-            ? moves(part.stop, "pass", this.turn(part), [
-                from.x - lane.x,
-                from.y - lane.y,
-                from.width / lane.width,
-              ])
-            : moves(part.stop, "fade", 0),
-        }),
-      h(
-        "text",
-        { x: right + 5, y: y + height / 2 - 3, "text-anchor": "middle", class: "at-x-plus-sign" },
-        "+",
-      ),
-      goes && this.shows(part.stop) && heading(center, lane.y + lane.height + 11, "old", "middle"),
+      visible && this.vector(part, /** @type {string} */ (part.past), lane, move),
+      text(right + 5, y + height / 2 - 3, "+", { look: "at-x-plus-sign", anchor: "middle" }),
+      from && visible && heading(center, lane.y + lane.height + 11, "old", "middle"),
     );
   }
 
@@ -221,14 +197,13 @@ export class Drawing {
     const { layer, step, hidden: values } = this.scene;
     const { x, y, width, height } = /** @type {Box} */ (box);
     const columns = 64;
-    const [cell, top] = [(width - 16) / columns, y + 19];
+    const [wide, top] = [(width - 16) / columns, y + 19];
     const tall = (height - 22) / (values.length / columns);
-    /** @type {(i: number) => Box} */
-    const place = (i) => ({
-      x: x + 8 + cell * (i % columns),
-      y: top + tall * Math.floor(i / columns),
-      width: cell,
-      height: tall,
+    const cells = Array.from(values, (value, i) => {
+      if (value <= 0) return null;
+      const place = { x: x + 8 + wide * (i % columns), y: top + tall * Math.floor(i / columns) };
+      const look = { "fill-opacity": share(value).toFixed(3), "data-cell": i };
+      return rect({ ...place, width: wide, height: tall }, look);
     });
     return h(
       "g",
@@ -240,9 +215,7 @@ export class Drawing {
         ...moves(part.stop, "fade", turn),
       },
       rect({ x: x + 8, y: top, width: width - 16, height: height - 22 }, { class: "at-x-blank" }),
-      Array.from(values, (value, i) =>
-        value > 0 ? rect(place(i), { "fill-opacity": share(value).toFixed(3), "data-cell": i }) : null,
-      ),
+      cells,
     );
   }
 
@@ -253,6 +226,7 @@ export class Drawing {
     const { narrow } = this.layout;
     const active = this.scene.stop === part.stop && stack === "decoder" ? "at-active" : "";
     const opened = this.scene.opened === name;
+    const line = y + (part.cells && stack === "decoder" ? 15 : height / 2 + 4);
     const open = () => this.open(name);
     return h(
       "g",
@@ -260,7 +234,7 @@ export class Drawing {
         class: `at-x-box at-x-${stack} ${active}`,
         style: `--role: var(--at-${part.role})`,
         role: "button",
-        tabindex: -1,
+        tabindex: -1, // so that it can have the focus
         "aria-expanded": String(opened),
         "data-key": `box ${name}`,
         "aria-label": `${part.box}. ${tensorTitle(name)}: open its numbers`,
@@ -272,16 +246,7 @@ export class Drawing {
         },
       },
       rect({ x, y, width, height }, { rx: 5, ...move }),
-      h(
-        "text",
-        {
-          x: x + width / 2,
-          y: y + (part.cells && stack === "decoder" ? 15 : height / 2 + 4),
-          "text-anchor": "middle",
-          class: narrow ? "at-x-tight" : null,
-        },
-        part.box,
-      ),
+      text(x + width / 2, line, part.box, { look: narrow ? "at-x-tight" : undefined, anchor: "middle" }),
     );
   }
 
@@ -290,7 +255,7 @@ export class Drawing {
     const { bars, softmax } = this.layout;
     const { top, id: chosen, step, layer } = this.scene;
     const turn = BOOK.shape.layers - layer; // after those above the drawn one
-    const shown = this.shows(SOFTMAX.stop);
+    const visible = this.shows(SOFTMAX.stop);
     const [name, number] = [74, 46];
     const room = bars.width - name - number;
     return h(
@@ -304,23 +269,16 @@ export class Drawing {
           const y = bars.y + bars.height * i;
           const track = { x: bars.x + name, y: y + 3, width: room, height: 11 };
           const filled = { ...track, width: room * probability };
+          const right = { look: "at-x-share", anchor: "end" };
           return [
             rect(track, { class: "at-x-track", rx: 2 }),
-            shown &&
+            visible &&
               h(
                 "g",
                 { class: id === chosen ? "at-active" : "", ...moves(SOFTMAX.stop, "fade", turn) },
                 rect(filled, { class: "at-x-probability", rx: 2, "data-share": probability }),
-                h(
-                  "text",
-                  { x: track.x - 6, y: y + 13, "text-anchor": "end" },
-                  short(plain(token, step), name - 8),
-                ),
-                h(
-                  "text",
-                  { x: bars.x + bars.width, y: y + 13, "text-anchor": "end", class: "at-x-share" },
-                  exactPercent(probability),
-                ),
+                text(track.x - 6, y + 13, short(plain(token, step), name - 8), { anchor: "end" }),
+                text(bars.x + bars.width, y + 13, exactPercent(probability), right),
               ),
           ];
         }),

@@ -1,33 +1,15 @@
 // Where the parts of the picture are, in pixels, for the width that it is given.
 import { ENCODER, partsAt } from "./stops.js";
-/** @import { Part } from "./stops.js" */
-
-/** @typedef {{ x: number, y: number, width: number, height: number }} Box */
-/** @typedef {{ part: Part, box: Box | null, strip: Box }} Placed  a part: its box, and in the decoder the strip above it */
-/** @typedef {typeof WIDE} Sizes  of a bar, a box, one with hidden units in it, a strip, that of a closed layer, and a gap */
-/** @typedef {{ panel: Box, parts: Placed[], input: Box }} Stack */
-/**
- * @typedef {object} Layout
- * @property {boolean} narrow  a phone: the words written so far take the place of the encoder's vectors
- * @property {number} width
- * @property {number} height
- * @property {Stack} encoder
- * @property {Stack} decoder
- * @property {Box} bars  the first of five
- * @property {Box} softmax
- * @property {Box} lane  where the old strip goes past the boxes
- * @property {Box} memory  the encoder's vectors
- * @property {Box} words  the words written so far
- */
 
 const NARROW = 500;
+// Of a bar, a box, one with hidden units in it, a strip, that of a closed layer, and a gap.
 const WIDE = { bar: 18, box: 24, cells: 46, strip: 14, closed: 8, gap: 4 };
 const CLOSE = { bar: 14, box: 22, cells: 34, strip: 10, closed: 6, gap: 3 }; // so that the explanation stays in view on a phone
 const PAD = 10; // between a panel and what is around or in it
 const TITLE = 16; // the line of a panel that names it
 const PITCH = 31; // of the encoder's boxes, between which there are no strips
 
-/** @type {(width: number, layer: number) => Layout} */
+/** @param {number} width @param {number} layer */
 export function layout(width, layer) {
   const narrow = width < NARROW;
   const left = narrow ? 92 : Math.min(190, 0.23 * width);
@@ -43,21 +25,21 @@ export function layout(width, layer) {
   const memory = { x: 0, y: 20, width: left, height: encoder.panel.y - 40 };
   const { y, height } = decoder.panel;
   return {
-    narrow,
+    narrow, // a phone: the words written so far take the place of the encoder's vectors
     width,
     height: decoder.input.y + sizes.box + 2,
     encoder,
     decoder,
     softmax,
-    bars: { x, y: 2, width: inner + side - (narrow ? 12 : 0), height: sizes.bar },
-    lane: { x: x + inner + 16, y: 0, width: side - 20, height: sizes.strip - 2 },
-    memory,
-    words: narrow ? memory : { x: width - 80, y: y + 20, width: 68, height: height - 20 },
+    bars: { x, y: 2, width: inner + side - (narrow ? 12 : 0), height: sizes.bar }, // the first of five
+    lane: { x: x + inner + 16, y: 0, width: side - 20, height: sizes.strip - 2 }, // where the old strip goes past the boxes
+    memory, // the encoder's vectors
+    words: narrow ? memory : { x: width - 80, y: y + 20, width: 68, height: height - 20 }, // written so far
   };
 }
 
 // From the top down: what is below a part is drawn after it.
-/** @type {(parts: Part[], top: { x: number, y: number, width: number }, side: number, sizes: Sizes) => Stack} */
+/** @type {(parts: Part[], top: { x: number, y: number, width: number }, side: number, sizes: typeof WIDE) => Stack} */
 function decoderStack(parts, { x, y, width }, side, { box: low, cells: high, strip: thin, closed, gap }) {
   /** @type {Placed[]} */
   const placed = [];
@@ -77,7 +59,7 @@ function decoderStack(parts, { x, y, width }, side, { box: low, cells: high, str
 }
 
 // At the height of the decoder, as far as both have the same parts, and its layers above those.
-/** @type {(column: { x: number, width: number }, decoder: Stack, sizes: Sizes) => Stack} */
+/** @type {(column: { x: number, width: number }, decoder: Stack, sizes: typeof WIDE) => Stack} */
 function encoderStack({ x, width }, decoder, { box: low }) {
   const bottom = decoder.parts[1].strip.y - PAD;
   const inside = ENCODER.filter(({ inLayer }) => inLayer);

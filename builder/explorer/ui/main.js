@@ -1,12 +1,10 @@
 // Puts the explorer into the places of a page that ask for it: its own page, the cover, or a figure of a chapter.
-import { button, disable, fill, focusOn, h } from "./dom.js";
+import { button, fill, focusOn, h } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { FOLDER } from "./page.js";
 import { Session } from "./session.js";
 import { START } from "./state.js";
 import { sentenceOf } from "./words.js";
-/** @import { Translated, Translation } from "./session.js" */
-/** @import { State } from "./state.js" */
 
 const session = new Session(FOLDER); // one engine per page
 
@@ -42,7 +40,7 @@ function beginFigure(figure, options) {
     `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
   const error = h("p", { class: "at-x-error", role: "alert" });
   const run = button(words(), async () => {
-    disable(run, true);
+    run.ariaDisabled = "true";
     run.textContent = "Loading the model…";
     try {
       await session.load(direction);
@@ -53,11 +51,11 @@ function beginFigure(figure, options) {
       const live = h("div", { class: "at-x" });
       host.replaceWith(live);
       caption.remove(); // it describes the drawing
-      new Explorer(live, session, { state, result: { ...result, direction }, whole: false });
+      new Explorer(live, session, { state, result, whole: false });
       focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
     } catch (problem) {
       fill(error, sentenceOf(/** @type {Error} */ (problem).message));
-      disable(run, false);
+      run.ariaDisabled = "false";
       run.textContent = words();
     }
   });
@@ -65,14 +63,11 @@ function beginFigure(figure, options) {
   caption.before(host);
 }
 
-function start() {
-  const hosts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-explorer]"));
-  hosts.forEach((host) => {
-    const options = JSON.parse(host.dataset.explorer ?? "");
-    if (options.view === "all") beginFrame(host, true);
-    else if (options.view === "cover") beginCover(host);
-    else beginFigure(host, options);
-  });
-}
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-else start();
+/** @type {NodeListOf<HTMLElement>} */
+const hosts = document.querySelectorAll("[data-explorer]");
+hosts.forEach((host) => {
+  const options = JSON.parse(host.dataset.explorer ?? "");
+  if (options.view === "all") beginFrame(host, true);
+  else if (options.view === "cover") beginCover(host);
+  else beginFigure(host, options);
+});

@@ -1,7 +1,5 @@
 // What the picture is drawn with: strips of numbers, words, and how they move.
 import { h } from "./dom.js";
-import { FULL } from "./strips.js";
-/** @import { Box } from "./layout.js" */
 
 const LETTER = 6.3; // the mean width of a letter, in pixels
 export const CHIP = 120; // the width of a chip where there is room
@@ -19,9 +17,17 @@ export const moves = (stop, motion, turn, by = []) => ({
   "data-by": by.join(" "),
 });
 
+// A curve as wide as an attention weight.
+/** @type {(start: [x: number, y: number], end: [x: number, y: number], weight: number, attributes?: Record<string, unknown>) => SVGPathElement} */
+export function curve([x, y], [endX, endY], weight, attributes = {}) {
+  const middle = (x + endX) / 2;
+  const d = `M${x} ${y}C${middle} ${y} ${middle} ${endY} ${endX} ${endY}`;
+  return h("path", { d, "stroke-width": (1 + 7 * weight).toFixed(1), ...attributes });
+}
+
 // How much of its full color a number has.
 /** @type {(value: number) => number} */
-export const share = (value) => Math.min(1, Math.abs(value) / FULL);
+export const share = (value) => Math.min(1, Math.abs(value) / BOOK.full);
 
 /**
  * A vector as colors, in an outline.
@@ -66,13 +72,15 @@ export function chip({ x, y, width: room, height }, words, look = "", move = {})
     "g",
     { class: `at-x-chip ${look}`, ...move },
     rect({ x: middle - width / 2, y, width, height }, { rx: 12 }),
-    h("text", { x: middle, y: y + height / 2 + 4, "text-anchor": "middle" }, short(words, width - 12)),
+    text(middle, y + height / 2 + 4, short(words, width - 12), { anchor: "middle" }),
   );
 }
 
-/** @type {(x: number, y: number, text: string, anchor?: string) => Element} */
-export const heading = (x, y, text, anchor = "start") =>
-  h("text", { x, y, class: "at-x-minor", "text-anchor": anchor }, text);
+/** @type {(x: number, y: number, words: Child, options?: { look?: string, anchor?: string }) => Element} */
+export const text = (x, y, words, { look, anchor } = {}) =>
+  h("text", { x, y, class: look, "text-anchor": anchor }, words);
+/** @type {(x: number, y: number, words: string, anchor?: string) => Element} */
+export const heading = (x, y, words, anchor) => text(x, y, words, { look: "at-x-minor", anchor });
 
 /** @type {(words: string, room: number) => string} */
 export const short = (words, room) => {

@@ -1,17 +1,10 @@
-// What a tensor is, from its name: "decoder.layers.3.cross_attention.weights".
+// What a tensor is, in words, and what its rows and columns stand for.
+import { parsed } from "../engine/names.js";
 import { h } from "./dom.js";
 import { ROOT } from "./page.js";
 import { languages, LANGUAGES } from "./words.js";
-/** @import { Result } from "./session.js" */
 
-/** @typedef {{ kind: string, stack: string, layer?: number, module: string }} Place  of a tensor in the model */
-/**
- * What rows or columns stand for, if it is tokens, these tokens, and what comes `next` after each.
- * @typedef {{ name: string, tokens?: string[], next?: string[], language?: string, direction?: string }} Axis
- */
-
-/** @typedef {{ rows: Axis & { tokens: string[] }, columns: Axis }} Axes */
-
+/** @type {Record<Kind, string>} */
 export const KINDS_OF_ATTENTION = {
   encoder: "encoder self-attention",
   decoder: "decoder self-attention",
@@ -25,63 +18,46 @@ const MODULES = {
   feed_forward: "feed-forward network",
   add_norm: "Add & Norm",
 };
-/** @type {(name: string) => string} */
-const kindOfTensor = (name) => name.slice(name.lastIndexOf(".") + 1).replace(/_\d$/, "");
-
-/** @type {(name: string) => Place} */
-export function parsed(name) {
-  const [stack, layers, layer, module] = name.split(".");
-  const kind = kindOfTensor(name);
-  if (layers !== "layers") return { kind, stack: layers ? stack : "output", module: "" };
-  return { kind, stack, layer: Number(layer), module };
-}
-
-/** @type {(place: { stack: string, module: string }) => string} */
-export function moduleTitle({ stack, module }) {
-  const words = MODULES[module.replace(/_\d$/, "")];
-  return stack === "decoder" && module === "self_attention" ? `masked ${words}` : words;
-}
 
 // "Decoder layer 4, cross-attention: attention weights"
 /** @type {(name: string) => string} */
 export function tensorTitle(name) {
-  const place = parsed(name);
-  const { title } = BOOK.kinds[place.kind];
-  if (place.stack === "output") return capital(title);
-  const stack = capital(place.stack);
-  return place.layer === undefined
-    ? `${stack}: ${title}`
-    : `${stack} layer ${place.layer + 1}, ${moduleTitle(place)}: ${title}`;
+  const { kind, stack, layer, module } = parsed(name);
+  const { title } = BOOK.kinds[kind];
+  if (stack === "output") return capital(title);
+  if (layer === undefined) return `${capital(stack)}: ${title}`;
+  const masked = stack === "decoder" && module === "self_attention" ? "masked " : "";
+  return `${capital(stack)} layer ${layer + 1}, ${masked}${MODULES[module.replace(/_\d$/, "")]}: ${title}`;
 }
 
 /** @type {(text: string) => string} */
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-// What the rows and columns of a tensor stand for: { name, tokens } if it is tokens, otherwise { name }.
-// A row of the decoder comes after one token and predicts the `next`.
-/** @type {(name: string, result: Result) => Axes} */
-export function axes(name, result) {
+/**
+ * What rows or columns stand for: if it is tokens, these tokens, and what comes `next` after each.
+ * @typedef {{ name: string, tokens?: string[], next?: string[], language?: string, direction?: string }} Axis
+ */
+
+// What the rows and columns of a tensor stand for. A row of the decoder comes after one token and predicts the `next`.
+/** @type {(name: string, result: Result) => { rows: Axis & { tokens: string[] }, columns: Axis }} */
+export function axes(name, { source, target, direction }) {
   const { kind, stack, module } = parsed(name);
-  const [from, to] = languages(result.direction);
-  const source = { name: `${LANGUAGES[from]} tokens`, tokens: result.source.tokens, language: from };
-  const read = {
+  const [from, to] = languages(direction);
+  const reads = { name: `${LANGUAGES[from]} tokens`, tokens: source.tokens, language: from };
+  const writes = {
     name: `${LANGUAGES[to]} tokens`,
-    tokens: ["<bos>", ...result.target.tokens.slice(0, -1)],
-    next: result.target.tokens,
+    tokens: ["<bos>", ...target.tokens.slice(0, -1)],
+    next: target.tokens,
     language: to,
   };
-  const own = stack === "encoder" ? source : read;
-  const memory = module === "cross_attention" ? source : own;
   if (stack === "output")
-    return {
-      rows: read,
-      columns: { name: "the vocabulary, which both languages share", direction: result.direction },
-    };
-  if (["scores", "weights"].includes(kind)) return { rows: own, columns: memory };
-  return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
+    return { rows: writes, columns: { name: "the vocabulary, which both languages share", direction } };
+  const queries = stack === "encoder" ? reads : writes;
+  const keys = module === "cross_attention" ? reads : queries;
+  if (["scores", "weights"].includes(kind)) return { rows: queries, columns: keys };
+  return { rows: ["key", "value"].includes(kind) ? keys : queries, columns: { name: "features" } };
 }
 
-// A link to the chapter that explains something.
 /** @type {(number: number) => HTMLElement} */
 export function chapterLink(number) {
   const { title, page } = BOOK.chapters[number];

@@ -1,69 +1,41 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
-import { button, fill, h } from "./dom.js";
+import { button, h, p } from "./dom.js";
 import { KINDS_OF_ATTENTION } from "./names.js";
 import { directionName, LANGUAGES, languages, percent, plain } from "./words.js";
-/** @import { Head } from "../engine/transformer.js" */
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Translated } from "./session.js" */
-/** @import { State } from "./state.js" */
 
-export class Notices {
-  /** @param {Explorer} explorer */
-  constructor(explorer) {
-    this.explorer = explorer;
-    this.element = h("div", { class: "at-x-notices" });
-  }
+const NAMED = 4; // heads; more would make a paragraph
 
-  render() {
-    const { state, result } = this.explorer.store;
-    this.element.hidden = Boolean(result.frame);
-    if (result.frame) return;
-    fill(
-      this.element,
-      this.forced(),
-      state.ablated.length > 0 && this.off(state.ablated),
-      warning(result) && h("p", {}, warning(result)),
-    );
-  }
-
-  forced() {
-    const { explorer } = this;
-    const { target, direction } = explorer.store.result;
-    const { forced } = explorer.store.state;
-    const [, language] = languages(direction);
-    if (!forced.length) return null;
-    const names = forced.map((step) => [
-      h("q", { lang: language }, plain(target.tokens[step], step)),
-      ` at token ${step + 1}`,
-    ]);
-    return h(
-      "p",
-      {},
-      "You forced ",
-      joined(names),
-      ". ",
-      button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.store.free(), {
-        class: "at-x-link at-x-action",
-        "data-key": "undo",
-      }),
-    );
-  }
-
-  /** @type {(ablated: Head[]) => Element} */
-  off(ablated) {
-    const { layers, heads } = BOOK.shape;
-    const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
-    const words = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
-    return h(
-      "p",
-      {},
-      words,
-      button("Switch all on", () => this.explorer.store.allOn(), {
-        class: "at-x-link at-x-action",
-        "data-key": "switch on",
-      }),
-    );
-  }
+/** @type {(explorer: Explorer) => Child} */
+export function notices({ store }) {
+  const { state, result } = store;
+  if (result.frame) return null;
+  const { forced, ablated } = state;
+  const [, language] = languages(result.direction);
+  const names = forced.map((step, i) => [
+    i > 0 && (i + 1 < forced.length ? ", " : " and "),
+    h("q", { lang: language }, plain(result.target.tokens[step], step)),
+    ` at token ${step + 1}`,
+  ]);
+  const { layers, heads } = BOOK.shape;
+  const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
+  // "encoder layer 2, head 1; cross-attention layer 4, head 3"
+  const named = ablated
+    .map(([kind, layer, head]) => `${KINDS_OF_ATTENTION[kind]} layer ${layer + 1}, head ${head + 1}`)
+    .sort();
+  if (named.length > NAMED) named.splice(NAMED, Infinity, "…");
+  const off = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${named.join("; ")}. `;
+  /** @type {(words: string, key: string, patch: Partial<State>) => Element} */
+  const undo = (words, key, patch) =>
+    button(words, () => store.compute({ ...store.latest, ...patch }), {
+      class: "at-x-link at-x-action",
+      "data-key": key,
+    });
+  const undoWords = forced.length > 1 ? "Undo all" : "Undo";
+  return [
+    forced.length > 0 && p("You forced ", names, ". ", undo(undoWords, "undo", { prefix: [], forced: [] })),
+    ablated.length > 0 && p(off, undo("Switch all on", "switch on", { ablated: [] })),
+    warning(result) && p(warning(result)),
+  ];
 }
 
 // Frequent words that the other language does not have. Of 20,000 pairs of Tatoeba, no English sentence was taken for
@@ -78,7 +50,7 @@ const frequent = (text, language) =>
   (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => FREQUENT[language].includes(word)).length;
 
 // Why a translation may be nonsense: the first reason that applies, or "".
-/** @type {(result: Translated) => string} */
+/** @type {(result: Translation) => string} */
 export function warning({ direction, source, target, logProb, options: { prefix, ablated } }) {
   const { longest, least } = BOOK.models[direction].limits;
   const { length } = target.ids;
@@ -103,19 +75,4 @@ export const headsOff = (count) => `${count} ${count === 1 ? "head" : "heads"} o
 export function changes({ ablated, forced }) {
   const tokens = forced.length > 0 && `with your forced ${forced.length === 1 ? "token" : "tokens"}`;
   return [ablated.length > 0 && headsOff(ablated.length), tokens].filter(Boolean).join(", ");
-}
-
-// "a, b and c", of lists of words and elements.
-/** @type {<T>(parts: T[]) => (T | string | false)[][]} */
-const joined = (parts) => parts.map((part, i) => [i > 0 && (i + 1 < parts.length ? ", " : " and "), part]);
-
-const NAMED = 4; // heads that are named; more would make a paragraph
-
-// "encoder layer 2, head 1; cross-attention layer 4, head 3"
-/** @type {(ablated: Head[]) => string} */
-function headsWords(ablated) {
-  const names = ablated.map(
-    ([kind, layer, head]) => `${KINDS_OF_ATTENTION[kind]} layer ${layer + 1}, head ${head + 1}`,
-  );
-  return [...names.sort().slice(0, NAMED), ...(names.length > NAMED ? ["…"] : [])].join("; ");
 }

@@ -1,20 +1,16 @@
 // The model as a picture that runs: a token's way through it, beside its explanation, and beside what a box holds.
+import { parsed } from "../engine/names.js";
 import { Drawing, namesShown } from "./drawing.js";
-import { choices, fill, find, focusOn, h, show, STILL } from "./dom.js";
+import { choices, fill, find, focusOn, h, show, STILL, tabTo } from "./dom.js";
 import { Guide, sentenceAt } from "./guide.js";
 import { layout } from "./layout.js";
 import { move } from "./motion.js";
-import { capital, parsed, tensorTitle } from "./names.js";
-import { Player } from "./player.js";
+import { capital, tensorTitle } from "./names.js";
 import { sceneOf } from "./scene.js";
 import { sameSentence } from "./state.js";
-import { SOFTMAX, STOPS } from "./stops.js";
-import { areStored, FULL, Strips } from "./strips.js";
+import { SOFTMAX } from "./stops.js";
+import { readStrips } from "./strips.js";
 import { languages, shapeWords, tokenElement } from "./words.js";
-/** @import { Scene } from "./scene.js" */
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Place } from "./player.js" */
-/** @import { Typed } from "./state.js" */
 
 const HEADER = 48; // pixels of the page's own, which stays in view
 
@@ -22,16 +18,7 @@ export class Picture {
   /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
-    this.strips = new Strips(explorer.store.session);
-    this.player = new Player({
-      stops: STOPS.length,
-      place: () => explorer.store.state,
-      last: () => explorer.store.result.target.tokens.length - 1,
-      go: (to) => this.go(to),
-      bring: () => this.bring(),
-      changed: () => this.guide.drawControls(),
-    });
-    this.guide = new Guide(this.player);
+    this.guide = new Guide(this);
     this.svg = h("svg", { role: "group", onkeydown: (event) => this.arrow(event) });
     this.choose = h("div", { class: "at-x-picture-choose" });
     this.siblings = h("div", { class: "at-x-siblings" });
@@ -46,14 +33,12 @@ export class Picture {
       drawn,
       h("div", { class: "at-x-told" }, this.guide.element, this.choose, this.panel),
     );
-    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.player.pause());
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || this.guide.pause());
     seen.observe(this.element); // what is below must not change while it is read
     /** @type {Typed | null} */
-    this.shown = null; // the sentence that is drawn
+    this.sentence = null; // that is drawn
     /** @type {number | null} */
     this.from = null; // the stop that was drawn last
-    /** @type {Promise<unknown> | undefined} */
-    this.drawn = undefined;
     /** @type {Scene | null} */
     this.scene = null;
   }
@@ -64,21 +49,24 @@ export class Picture {
   }
 
   async render() {
-    const { result, state } = this.explorer.store;
+    const { store } = this.explorer;
+    const { result, state } = store;
     const { layer } = this;
-    if (this.shown && !sameSentence(this.shown, state)) this.player.pause();
+    if (this.sentence && !sameSentence(this.sentence, state)) this.guide.pause();
     this.guide.drawControls();
     this.drawChoices();
     this.drawSiblings();
     fill(this.back, state.tensor && this.explorer.wayBack());
     this.element.classList.toggle("at-x-open", Boolean(state.tensor) && !result.frame);
     const names = namesShown(layer);
-    if (result.frame && !areStored(names)) return;
-    const strips = await this.strips.read(result, names).catch((/** @type {Error} */ error) => error);
-    if (this.explorer.store.result !== result || this.explorer.store.state !== state) return; // superseded
+    if (result.frame && !names.every((name) => name in BOOK.frame.strips)) return; // a model will be loaded
+    const strips = await readStrips(store.session, result, names).catch(
+      (/** @type {Error} */ error) => error,
+    );
+    if (store.result !== result || store.state !== state) return; // superseded
     if (strips instanceof Error) return this.guide.refuse(strips);
-    this.shown = state;
-    this.scene = sceneOf(this.explorer.store, layer, strips);
+    this.sentence = state;
+    this.scene = sceneOf(store, layer, strips);
     this.guide.tell(this.scene);
     this.draw();
   }
@@ -94,12 +82,12 @@ export class Picture {
     fill(this.svg, ...new Drawing(scene, place, (name) => this.open(name)).all());
     this.svg.setAttribute("aria-label", sentenceAt(scene));
     const boxes = this.boxes();
-    (boxes.find((box) => box === document.activeElement) ?? boxes[0]).setAttribute("tabindex", "0");
+    tabTo(boxes, boxes.find((box) => box === document.activeElement) ?? boxes[0]);
     const { stop } = scene;
     if (stop !== null && stop !== this.from && !STILL.matches) {
       const begins = stop === 0 && (this.from === null || scene.step === 0); // the encoder runs once, before all words
-      if (begins) move(this.svg, "encoder", this.player.factor);
-      move(this.svg, stop, this.player.factor, begins ? 4 : 0);
+      if (begins) move(this.svg, "encoder", this.guide.factor);
+      move(this.svg, stop, this.guide.factor, begins ? 4 : 0);
     }
     this.from = stop;
   }
@@ -118,7 +106,7 @@ export class Picture {
     if (now < 0 || !by) return;
     event.preventDefault();
     const to = boxes[Math.min(Math.max(now + by, 0), boxes.length - 1)];
-    boxes.forEach((box) => box.setAttribute("tabindex", box === to ? "0" : "-1"));
+    tabTo(boxes, to);
     to.focus({ preventScroll: true });
   }
 
@@ -139,23 +127,18 @@ export class Picture {
           h("span", { class: i < written ? null : "at-x-unknown" }, tokenElement(token, i, language)),
         ]),
         value: Math.min(step, result.target.tokens.length - 1),
-        pick: (step) => this.explorer.change({ step: Number(step) }),
+        pick: (step) => this.explorer.store.change({ step: Number(step) }),
       }),
       choices({
         key: "shown layer",
         legend: "Layer",
         options: Array.from({ length: layers }, (_, i) => [i, String(i + 1)]),
         value: this.layer,
-        pick: (layer) => this.pickLayer(Number(layer)),
+        // Another layer is not stored with the first frame, so the model computes it.
+        pick: async (layer) => (await this.live()) && this.explorer.store.change({ layer: Number(layer) }),
       }),
-      h("p", { class: "at-x-scale" }, `−${FULL}`, h("i"), `${FULL} and more`),
+      h("p", { class: "at-x-scale" }, `−${BOOK.full}`, h("i"), `${BOOK.full} and more`),
     );
-  }
-
-  // Another layer is not stored with the first frame, so the model computes it.
-  /** @type {(layer: number) => Promise<void>} */
-  async pickLayer(layer) {
-    if (await this.live()) this.explorer.change({ layer });
   }
 
   // Whether the engine holds what is shown; if it is the first frame, that is translated once more.
@@ -170,7 +153,7 @@ export class Picture {
 
   /** @type {(name: string) => Promise<void>} */
   async open(name) {
-    this.player.pause();
+    this.guide.pause();
     if (!(await this.live())) return;
     if (this.explorer.store.state.tensor === name) this.explorer.closeTensor();
     else this.explorer.openTensor(name);
@@ -215,8 +198,8 @@ export class Picture {
   // Shows a stop, and says it.
   /** @type {(to: Place) => void} */
   go(to) {
-    this.explorer.change(to);
-    this.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
+    this.explorer.store.change(to);
+    this.explorer.drawn?.then(() => this.explorer.say(sentenceAt(/** @type {Scene} */ (this.scene))));
   }
 
   // The box whose tensor was open; if it has none, the first button.

@@ -1,8 +1,6 @@
 import { button, choices, fill, h, help, nextGroup } from "./dom.js";
 import { LONGEST, sameSentence } from "./state.js";
-import { directionName, EMPTY, languages } from "./words.js";
-/** @import { Explorer } from "./explorer.js" */
-/** @import { Typed } from "./state.js" */
+import { directionName, EMPTY, languages, sentenceOf } from "./words.js";
 
 const ABOUT =
   "The model runs on your own device: it is loaded once, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
@@ -42,6 +40,11 @@ export class Sentence {
       h("div", { class: "at-x-try" }, this.examples, explorer.whole && help("What the model can do", ABOUT)),
     );
     this.render();
+  }
+
+  // What is in the field.
+  get typed() {
+    return { direction: this.direction, text: this.input.value };
   }
 
   // Puts another sentence, from a link or an example, into the field.
@@ -99,18 +102,13 @@ export class Sentence {
   /** @type {(direction: string) => void} */
   turn(direction) {
     if (direction === this.direction) return;
-    this.refuse("");
-    this.show({ direction, text: this.inLanguageOf(direction, this.input.value) });
-  }
-
-  /** @type {(direction: string, text: string) => string} */
-  inLanguageOf(direction, text) {
-    const { examples } = BOOK.models[this.direction];
-    const others = BOOK.models[direction].examples;
-    if (examples.includes(text)) return others[examples.indexOf(text)];
+    const { typed } = this;
     const { state, result } = this.explorer.store;
-    const shown = sameSentence(state, { direction: this.direction, text });
-    return (shown && result.text) || others[0];
+    const translation = sameSentence(state, typed) && result.text;
+    const { examples } = BOOK.models[direction];
+    const place = BOOK.models[this.direction].examples.indexOf(typed.text);
+    this.refuse("");
+    this.show({ direction, text: examples[place] ?? (translation || examples[0]) });
   }
 
   /** @type {(text: string) => void} */
@@ -127,13 +125,13 @@ export class Sentence {
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     if (length > LONGEST) return this.refuse(tooLong(length));
     this.refuse("");
-    if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
+    if (await this.explorer.open(this.typed)) this.explorer.bringTranslation();
   }
 
   // Says what went wrong; `invalid` if the sentence is at fault.
   /** @type {(message: string, invalid?: boolean) => void} */
   refuse(message, invalid = message !== "") {
-    fill(this.error, message);
+    fill(this.error, sentenceOf(message));
     this.input.setAttribute("aria-invalid", String(invalid));
   }
 }

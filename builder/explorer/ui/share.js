@@ -1,26 +1,24 @@
 // What is shown, to be shared: its link, and its drawing as SVG or PNG with title and license.
 import { button, fill, h } from "./dom.js";
 import { toFragment } from "./state.js";
-/** @import { Child } from "./dom.js" */
-/** @import { Explorer } from "./explorer.js" */
 
 const LICENSE = "The Annotated Transformer, CC BY 4.0; model trained on Tatoeba’s sentences, CC BY 2.0";
 const LOOK =
   "display opacity vector-effect visibility fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray stroke-linecap paint-order font-size font-weight font-style text-anchor dominant-baseline";
 /** @type {Record<string, string>} */
-const OWN = { display: "inline", opacity: "1", "vector-effect": "none" }; // what a part does not inherit
+const NOT_INHERITED = { display: "inline", opacity: "1", "vector-effect": "none" };
 const MARGIN = 16;
 const SHARPNESS = 2; // pixels of a PNG for each pixel of the page
 
 /** @type {(explorer: Explorer) => Element} */
 export function sharing(explorer) {
-  const { picture, stage, store } = explorer;
+  const { picture, store } = explorer;
   const drawing = () =>
-    standalone((picture ?? stage).svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
-  const said = h("p");
+    standalone(picture.svg, `“${store.state.text.trim()}” becomes “${store.result.text}”`);
+  const message = h("p");
   const copy = async () => {
-    fill(said, await copied(location.href.split("#")[0] + toFragment(store.state)));
-    explorer.say(said.textContent ?? "");
+    fill(message, await copied(location.href.split("#")[0] + toFragment(store.state)));
+    explorer.say(message.textContent ?? "");
   };
   return h(
     "details",
@@ -29,7 +27,7 @@ export function sharing(explorer) {
     button("Copy the link", copy, { "data-key": "copy link" }),
     button("SVG", () => save(drawing(), "svg"), { "data-key": "svg" }),
     button("PNG", async () => save(await png(drawing()), "png"), { "data-key": "png" }),
-    said,
+    message,
   );
 }
 
@@ -78,7 +76,7 @@ function dress(copy, part) {
   if (length) copy.setAttribute("lengthAdjust", "spacingAndGlyphs");
   for (const name of LOOK.split(" ")) {
     const value = style.getPropertyValue(name);
-    const usual = OWN[name] ?? outer?.getPropertyValue(name);
+    const usual = NOT_INHERITED[name] ?? outer?.getPropertyValue(name);
     if (value !== usual || copy.hasAttribute(name)) copy.setAttribute(name, plainColor(value));
   }
 }

@@ -1,19 +1,5 @@
 // The picture as data: its parts from the bottom up, and the eight stops of a token on its way through them.
 import { exactPercent, heaviest, plain, reads, SPECIAL } from "./words.js";
-/** @import { Scene } from "./scene.js" */
-
-/**
- * A part of a stack: a box, the tensor that it opens, and the strip of numbers that leaves it.
- * @typedef {object} Part
- * @property {string} [box]  what is written in it; a part without one only shows a strip
- * @property {string} tensor  its name, in the layer if it begins with a point
- * @property {string} role  its color
- * @property {number} stop  the stop at which its strip appears
- * @property {string} [past]  what goes past the part before it and joins: the residual connection
- * @property {string} [cells]  what is drawn inside the box: hidden units
- * @property {boolean} [inLayer]
- * @property {number} [closed]  the number of a layer that is not drawn: only the strip that leaves it is
- */
 
 // It has done its work before the first stop.
 /** @type {Part[]} */
@@ -111,8 +97,8 @@ export const STOPS = [
   {
     title: "Self-attention",
     chapter: 4,
-    words: ({ read, own }) =>
-      `Only attention moves numbers sideways. Learned matrices turn strips into a query here, and a key and a value for each word; softmax of query · key / √${BOOK.shape.width / BOOK.shape.heads} is the share of each value (mean of ${BOOK.shape.heads} heads): ${gathers(read, own)}.`,
+    words: ({ read, past }) =>
+      `Only attention moves numbers sideways. Learned matrices turn strips into a query here, and a key and a value for each word; softmax of query · key / √${BOOK.shape.width / BOOK.shape.heads} is the share of each value (mean of ${BOOK.shape.heads} heads): ${gathers(read, past)}.`,
   },
   {
     title: "Add & Norm",

@@ -1,33 +1,15 @@
-// What the explorer shows and what readers have asked for, without a page: how the state changes, and its results.
-import { parsed } from "./names.js";
+// What the explorer shows and what readers have asked for: how the state changes, and its results.
+import { parsed } from "../engine/names.js";
 import { forcing, sameSentence, START } from "./state.js";
-/** @import { Kind } from "../engine/transformer.js" */
-/** @import { Options, Result, Session, Translated, Translation } from "./session.js" */
-/** @import { State, Typed } from "./state.js" */
-
-/** @typedef {{ state: State, result: Result, linked: State | null }} Shown */
-/**
- * What the page does when the store changes.
- * @typedef {object} View
- * @property {() => void} begin  A translation begins, and none was running.
- * @property {() => void} waiting  What is known of a running translation has changed.
- * @property {() => void} arriving  More of its model has arrived.
- * @property {(shown: Promise<Translation | null>, told: Progress) => Promise<Translation | null>} watch
- *   Shows the tokens as they arrive, and resolves when all are shown.
- * @property {(message: string, invalid?: boolean) => void} refuse  An error, or "" for none; `invalid` if the sentence is at fault.
- * @property {(result: Translated) => void} translated  A translation has become the result.
- * @property {(same: boolean) => void} ended  No translation is running any more; `same`: the sentence did not change.
- * @property {() => void} changed  Another part of the same result is chosen.
- */
-/** @typedef {{ options: Options, known: number, tokens: string[], wanted: () => boolean }} Progress */
 
 export class Store {
-  /** @param {Session} session @param {Shown} shown @param {View} view */
+  // `linked`: the state of the link that led here, until it is shown.
+  /** @param {Session} session @param {{ state: State, result: Result, linked: State | null }} begin @param {Explorer} view */
   constructor(session, { state, result, linked }, view) {
     this.session = session;
     this.state = state;
     this.result = result;
-    this.linked = linked; // the state of the link that led here, until it is shown
+    this.linked = linked;
     this.view = view;
     this.busy = false;
     this.arrived = 0; // bytes of the model that is being loaded
@@ -37,7 +19,7 @@ export class Store {
   }
 
   // The requested state, or, if there is no request, the shown one.
-  get wanted() {
+  get latest() {
     return this.asked ?? this.state;
   }
 
@@ -52,29 +34,19 @@ export class Store {
   // Translates a sentence that was typed or chosen; what the reader looks at stays chosen.
   /** @type {(typed: Typed) => Promise<boolean>} */
   translate({ direction, text }) {
-    const { wanted } = this;
-    const { view, layer, head, ablated } = wanted;
-    const { step, stop } = sameSentence(wanted, { direction, text }) ? wanted : START;
+    const { view, layer, head, ablated } = this.latest;
+    const { step, stop } = sameSentence(this.latest, { direction, text }) ? this.latest : START;
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step, stop });
   }
 
   // Forces a token at a step, unless the model would choose it itself.
   /** @type {(step: number, id: number) => void} */
   force(step, id) {
-    const { result, state, wanted } = this;
-    if (!sameSentence(wanted, state)) return; // another sentence is being translated
-    const own = result.top[step][0].id === id;
-    const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
-    this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
-  }
-
-  // Lets the model choose every token again.
-  free() {
-    return this.compute({ ...this.wanted, prefix: [], forced: [] });
-  }
-
-  allOn() {
-    return this.compute({ ...this.wanted, ablated: [] });
+    const { result, state, latest } = this;
+    if (!sameSentence(latest, state)) return; // another sentence is being translated
+    const isBest = result.top[step][0].id === id;
+    const forced = [...state.forced.filter((other) => other < step), ...(isBest ? [] : [step])];
+    this.compute({ ...latest, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
   }
 
   // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
@@ -82,41 +54,37 @@ export class Store {
   async compute(state) {
     const { linked, session, view } = this;
     const turn = (this.turn += 1);
-    const wanted = () => turn === this.turn;
+    const isLatest = () => turn === this.turn;
     if (!this.busy) view.begin();
     Object.assign(this, { busy: true, asked: state });
-    view.waiting();
+    view.sentence.render();
     const { direction, text, prefix, ablated } = state;
     const options = { direction, text, prefix, ablated };
     const same = sameSentence(state, this.state);
-    let shown = false;
+    let done = false;
     try {
       await session.load(direction, (bytes) => {
         this.arrived = bytes;
-        view.arriving();
+        view.sentence.renderLoading();
       });
-      view.waiting();
-      /** @type {Progress} */
-      const progress = { options, known: prefix.length, tokens: [], wanted };
-      const answer = session.translate(options, ({ tokens }) => (progress.tokens = tokens), wanted);
-      const result = await view.watch(answer, progress);
-      if (!wanted() || !result) return false; // superseded by another request
-      this.result = { ...result, direction };
+      view.sentence.render();
+      const result = await view.watch(options, isLatest);
+      if (!isLatest() || !result) return false; // superseded by another request
+      this.result = result;
       this.state = this.fitted(/** @type {State} */ (this.asked)); // with what the reader chose meanwhile
       if (this.linked === linked) this.linked = null;
-      view.refuse("");
-      view.translated(this.result);
-      shown = true;
+      view.translated(result);
+      done = true;
     } catch (error) {
-      if (!wanted()) return false;
-      view.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
+      if (!isLatest()) return false;
+      view.sentence.refuse(/** @type {Error} */ (error).message, session.loaded.has(direction));
     } finally {
       this.arrived = 0;
     }
     this.busy = false;
     this.asked = null;
     view.ended(same);
-    return shown;
+    return done;
   }
 
   // Whether a link leads to another place in the translation that is shown.
@@ -136,14 +104,14 @@ export class Store {
   /** @type {(name: string) => number[]} */
   firstIndex(name) {
     const { state } = this;
-    const result = /** @type {Translated} */ (this.result);
+    const result = /** @type {Translation} */ (this.result);
     const { stack, kind, layer, module } = parsed(name);
     const row = stack === "encoder" ? state.word : state.step;
     const head = state.head ?? 0;
     if (stack === "output") return this.fitting(name, [head, row, result.target.ids[state.step]]);
     if (!["scores", "weights"].includes(kind)) return this.fitting(name, [head, row, 0]);
-    const own = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
-    const weights = result.attention[own][Number(layer)][head][row];
+    const attention = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
+    const weights = result.attention[attention][Number(layer)][head][row];
     return [head, row, weights.indexOf(Math.max(...weights))];
   }
 
@@ -158,21 +126,17 @@ export class Store {
   /** @type {(state: State) => State} */
   fitted(state) {
     const { source, target } = this.result;
-    /** @type {(place: number, tokens: string[]) => number} */
-    const within = (place, tokens) => Math.min(place, tokens.length - 1);
     const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
-    const at = tensor ? this.fitting(tensor, state.at) : [];
-    const kept = forcing(
-      state.prefix,
-      state.forced.filter((step) => step < target.tokens.length),
-    );
     return {
       ...state,
-      ...kept,
-      step: within(state.step, target.tokens),
-      word: within(state.word, source.tokens),
+      ...forcing(
+        state.prefix,
+        state.forced.filter((step) => step < target.tokens.length),
+      ),
+      step: Math.min(state.step, target.tokens.length - 1),
+      word: Math.min(state.word, source.tokens.length - 1),
       tensor,
-      at,
+      at: tensor ? this.fitting(tensor, state.at) : [],
     };
   }
 }

@@ -1,65 +1,38 @@
 // A list of words that attention reads, each with its weight and its vector as a strip.
 import { h } from "./dom.js";
-import { heading, short, strip } from "./marks.js";
-import { LEAST, percent, plain } from "./words.js";
-/** @import { Box } from "./layout.js" */
-
-/** @typedef {{ token: string, weight: number, place: number, y: number }} Row */
-/** @typedef {{ name: string, rows: ArrayLike<number>[], move?: Record<string, unknown> }} Vectors  of the first words */
+import { heading, short, strip, text } from "./marks.js";
+import { percent, plain } from "./words.js";
 
 const LEAST_PITCH = 19; // pixels, so that words stay apart
 const MOST_PITCH = 32;
 
-export class WordList {
-  /** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips: Vectors }} about */
-  constructor(tokens, weights, box, { title, stop, strips }) {
-    this.title = title;
-    this.box = box;
-    this.stop = stop; // at which they are read
-    this.strips = strips;
-    const kept = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
-    this.pitch = Math.min(MOST_PITCH, box.height / kept.length);
-    this.top = box.y + box.height - this.pitch * kept.length; // they stand on what they come from
-    /** @type {Row[]} */
-    this.rows = kept.map((place, row) => ({
-      token: `${place > (kept[row - 1] ?? -1) + 1 ? "… " : ""}${plain(tokens[place], place)}`,
-      weight: weights?.[place] ?? 0,
-      place,
-      y: this.top + this.pitch * (row + 0.5),
-    }));
-  }
-
-  draw() {
-    return h(
-      "g",
-      { "aria-hidden": "true" },
-      heading(this.box.x, this.top - 6, this.title),
-      this.rows.map((row) => [this.word(row), this.strip(row)]),
-    );
-  }
-
-  /** @type {(row: Row) => Element} */
-  word({ token, weight, y }) {
-    const { x, width } = this.box;
-    const read = weight >= LEAST;
-    const line = y - 2;
-    return h(
-      "g",
-      { class: `at-x-read ${read ? "at-active" : ""}` },
-      h("text", { x, y: line }, short(token, width - (read ? 34 : 0))),
-      read &&
-        h("text", { x: x + width, y: line, "text-anchor": "end", class: "at-x-share" }, percent(weight)),
-    );
-  }
-
-  /** @type {(row: Row) => Element | null} */
-  strip({ place, y }) {
-    const { name, rows, move } = this.strips;
-    if (!rows[place]) return null;
-    const { x, width } = this.box;
-    const box = { x: x + 1, y: y + 4, width: width - 2, height: Math.min(7, this.pitch - 16) };
-    return strip(rows[place], box, { name, row: place, move });
-  }
+// The list, and where its rows are; `stop`: at which they are read; `strips`: the vectors of the first words.
+/** @param {string[]} tokens @param {number[] | null} weights @param {Box} box @param {{ title: string, stop: number, strips: { name: string, rows: ArrayLike<number>[], move?: Record<string, unknown> } }} about */
+export function wordList(tokens, weights, box, { title, stop, strips: { name, rows: vectors, move } }) {
+  const { x, width } = box;
+  const places = mostRead(tokens, weights, Math.floor(box.height / LEAST_PITCH));
+  const pitch = Math.min(MOST_PITCH, box.height / places.length);
+  const top = box.y + box.height - pitch * places.length; // they stand on what they come from
+  const rows = places.map((place, row) => ({
+    token: `${place > (places[row - 1] ?? -1) + 1 ? "… " : ""}${plain(tokens[place], place)}`,
+    weight: weights?.[place] ?? 0,
+    place,
+    y: top + pitch * (row + 0.5),
+  }));
+  const items = rows.map(({ token, weight, place, y }) => {
+    const read = weight >= BOOK.least;
+    const line = { x: x + 1, y: y + 4, width: width - 2, height: Math.min(7, pitch - 16) };
+    return [
+      h(
+        "g",
+        { class: `at-x-read ${read ? "at-active" : ""}` },
+        text(x, y - 2, short(token, width - (read ? 34 : 0))),
+        read && text(x + width, y - 2, percent(weight), { look: "at-x-share", anchor: "end" }),
+      ),
+      vectors[place] && strip(vectors[place], line, { name, row: place, move }),
+    ];
+  });
+  return { rows, stop, box, element: h("g", { "aria-hidden": "true" }, heading(x, top - 6, title), items) };
 }
 
 // The places of the words that are shown, in their order: if there are too many, those that are read most.

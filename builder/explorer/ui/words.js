@@ -34,9 +34,6 @@ export const plain = (token, place = 0) =>
   SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
 /** @type {(token: string) => string} */
 export const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
-// A token within a sentence: punctuation and special tokens have names, all others are quoted.
-/** @type {(token: string, place: number) => string} */
-export const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
 
 // A token as an element, in its language.
 /** @type {(token: string, place: number, language: string | undefined) => HTMLElement} */
@@ -54,17 +51,17 @@ export const HELP = {
     "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
 };
 
-export const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
-
 // The keys that are read, the largest weight first.
 /** @type {(row: ArrayLike<number>) => number[]} */
 export const heaviest = (row) =>
-  [...Array(row.length).keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= LEAST);
+  [...Array(row.length).keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= BOOK.least);
 
-// "“tomorrow” 88%, “come” 5%"
-/** @type {(keys: string[], row: ArrayLike<number>, said?: number[]) => string} */
-export const reads = (keys, row, said = heaviest(row)) =>
-  said.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
+// "“tomorrow” 88%, “come” 5%, period 4%"
+/** @type {(keys: string[], row: ArrayLike<number>, order?: number[]) => string} */
+export const reads = (keys, row, order = heaviest(row)) =>
+  order
+    .map((key) => `${SIGNS[keys[key].trim()] ?? `“${plain(keys[key], key)}”`} ${percent(row[key])}`)
+    .join(", ");
 
 // With no-break spaces: a number and its sign stay on one line.
 /** @type {(share: number) => string} */

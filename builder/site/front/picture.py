@@ -8,18 +8,19 @@ import json
 from html import escape
 from typing import Any
 
+from builder.explorer.bundle import LEAST
 from builder.site.front.cover_data import FILE
 
 END = "<eos>"
 SIGNS = {END: "end of sentence", ".": "period", ",": "comma"}
 CHOSEN = "morgen"  # the word whose curves are lit when the page opens
-LEAST = 0.03  # smaller weights are neither drawn nor described; cover.js has the same limit
 
 
 def picture(size: str) -> str:
     """Return the picture as HTML, from the committed weights; `size` is that of the model, for the button."""
     data = json.loads(FILE.read_text(encoding="utf-8"))
-    source, target, weights = data["source"], data["target"], data["weights"]
+    source, target = data["source"], data["target"]
+    weights = [[weight if weight >= LEAST else 0 for weight in row] for row in data["weights"]]
     rows = max(len(source), len(target))
     chosen = target.index(CHOSEN)
     keys = "".join(_key(token, weight) for token, weight in zip(source, weights[chosen], strict=True))
@@ -51,7 +52,7 @@ def reads(source: list[str], row: list[float]) -> str:
     parts = [
         f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}%"
         for column in order
-        if row[column] >= LEAST
+        if row[column]
     ]
     return ", ".join(parts)
 
@@ -62,9 +63,8 @@ def aside(token: str) -> str:
 
 
 def _key(token: str, weight: float) -> str:
-    drawn = weight if weight >= LEAST else 0
     word = '<b class="at-alignment-end">end</b>' if token == END else f'<b lang="en">{escape(token)}</b>'
-    return f'<li style="--weight:{drawn:g}"><i>{f"{100 * drawn:.0f}%" if drawn else ""}</i>{word}</li>'
+    return f'<li style="--weight:{weight:g}"><i>{f"{100 * weight:.0f}%" if weight else ""}</i>{word}</li>'
 
 
 def _query(token: str, source: list[str], row: list[float], *, lit: bool) -> str:
@@ -77,14 +77,14 @@ def _query(token: str, source: list[str], row: list[float], *, lit: bool) -> str
 
 
 def _curves(weights: list[list[float]], places: int, chosen: int, alt: str) -> str:
-    """Draw a curve for each weight, twice: between two rows of words and, for phones, between two columns.
+    """Draw a curve for each weight above 0, twice: between rows of words and, for phones, between columns.
 
     A word's place is 10 units wide or high, and CSS stretches the drawing to its words.
     """
     across, down, lit = [], [], ' class="at-active"'
     for query, row in enumerate(weights):
         for key, weight in enumerate(row):
-            if weight >= LEAST:
+            if weight:
                 start, end = 10 * key + 5, 10 * query + 5
                 look = (
                     f'data-query="{query}"{lit if query == chosen else ""} '

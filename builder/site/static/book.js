@@ -33,12 +33,12 @@
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
     const formulas = [...document.querySelectorAll("article span.math")].filter(
-      (formula) => !formula.closest("table:not([role])"),
-    ); // it scrolls as a whole
+      (formula) => !formula.closest("table:not([role])"), // which scrolls as a whole
+    );
     // Each is measured as it stands: without its class for a moment, a formula that is being scrolled would stop midway.
+    // First come all measures, then all changes: the page is laid out once.
     /** @type {[Element, boolean][]} */
     const measured = formulas.map((formula) => {
-      // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement?.closest("p, li, dd, dt, div")?.clientWidth ?? 0;
       return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room + 1];
     });
@@ -46,21 +46,17 @@
     const boxes =
       "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .at-stage, .cell_output .output";
     /** @type {NodeListOf<HTMLElement>} */
-    const found = document.querySelectorAll(boxes);
+    const scrollable = document.querySelectorAll(boxes);
     /** @type {[HTMLElement, boolean][]} */
-    const scrolling = Array.from(found, (box) => [box, box.scrollWidth > box.clientWidth]);
+    const scrolling = Array.from(scrollable, (box) => [box, box.scrollWidth > box.clientWidth]);
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
   // 3. Some of the theme's buttons have accessible names that differ from their visible labels; use the labels.
-  const named = () => {
-    document
-      .querySelectorAll(".search-button-field")
-      .forEach((button) => button.removeAttribute("aria-label"));
-    document.querySelectorAll(".theme-switch-button").forEach((button) => {
-      button.setAttribute("aria-label", "Color mode: Light, Dark or System Settings");
-    });
-  };
+  for (const button of document.querySelectorAll(".search-button-field"))
+    button.removeAttribute("aria-label");
+  for (const button of document.querySelectorAll(".theme-switch-button"))
+    button.setAttribute("aria-label", "Color mode: Light, Dark or System Settings");
 
   // 4. Print with the light theme, whatever the theme of the screen.
   const page = document.documentElement;
@@ -96,12 +92,12 @@
   // 6. Mark the words that a search has found here, until Escape is pressed.
   const markFound = () => {
     const address = new URL(location.href);
-    const found = address.searchParams.get("highlight")?.match(/[\p{L}\p{M}\p{N}_ ]+/gu);
+    const words = address.searchParams.get("highlight")?.match(/[\p{L}\p{M}\p{N}_ ]+/gu);
     const article = document.querySelector("article");
-    if (!found || !article || !("highlights" in CSS)) return;
+    if (!words || !article || !("highlights" in CSS)) return;
     address.searchParams.delete("highlight");
     history.replaceState(history.state, "", address);
-    const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${found.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${words.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
     const marks = new Highlight();
     const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
@@ -123,8 +119,8 @@
   // 7. Filter the entries of a handbook, or all symptoms: by words, or by a message, whose numbers and names may differ.
   const filterEntries = () => {
     const bar = document.querySelector(".at-filter");
-    const [field, shown] = [bar?.querySelector("input"), bar?.querySelector("output")];
-    if (!(bar instanceof HTMLElement) || !field || !shown) return;
+    const [field, count] = [bar?.querySelector("input"), bar?.querySelector("output")];
+    if (!(bar instanceof HTMLElement) || !field || !count) return;
     /** @type {(text: string | null) => string} */
     const simple = (text) =>
       (text ?? "")
@@ -166,9 +162,9 @@
       rows.forEach(({ row, messages }, i) => {
         row.hidden = none ? begins(messages) < most : !isFound[i];
       });
-      const count = rows.filter(({ row }) => !row.hidden).length;
-      shown.textContent =
-        asked && (count ? `${count} of ${rows.length}` : "none: try fewer words, or the search");
+      const left = rows.filter(({ row }) => !row.hidden).length;
+      count.textContent =
+        asked && (left ? `${left} of ${rows.length}` : "none: try fewer words, or the search");
       for (const group of document.querySelectorAll("details.at-group"))
         group.toggleAttribute("open", asked !== "");
       for (const part of document.querySelectorAll("article section section"))
@@ -183,22 +179,17 @@
     filter();
   };
 
-  const start = () => {
-    /** @type {() => HTMLImageElement[]} */
-    const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
-    const images = drawings();
-    const near = images.filter((image) => image.getBoundingClientRect().top < 1.5 * window.innerHeight);
-    near.forEach(inline);
-    idle(() => inlineAll(images.filter((image) => !near.includes(image))));
-    window.addEventListener("beforeprint", () => drawings().forEach(inline));
-    named();
-    filterEntries();
-    reveal();
-    markFound();
-    window.addEventListener("hashchange", reveal);
-    const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
-    if (article) new ResizeObserver(() => idle(reachable)).observe(article);
-  };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  /** @type {() => HTMLImageElement[]} */
+  const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
+  const images = drawings();
+  const near = images.filter((image) => image.getBoundingClientRect().top < 1.5 * window.innerHeight);
+  near.forEach(inline);
+  idle(() => inlineAll(images.filter((image) => !near.includes(image))));
+  window.addEventListener("beforeprint", () => drawings().forEach(inline));
+  filterEntries();
+  reveal();
+  markFound();
+  window.addEventListener("hashchange", reveal);
+  const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
+  if (article) new ResizeObserver(() => idle(reachable)).observe(article);
 })();

@@ -8,7 +8,8 @@
 
   // 1. What a text says. A comma may stand for a point, divide thousands, or stand between two numbers: a text may have several
   //    readings, and is right if one of them is.
-  const TRUTHS = new Map(Object.entries({ true: 1, t: 1, yes: 1, false: 0, f: 0, no: 0 }));
+  /** @type {Record<string, number>} */
+  const TRUTHS = { true: 1, t: 1, yes: 1, false: 0, f: 0, no: 0 };
   const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
   const THOUSANDS = /^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
   const TOKEN = /(?:\d|\.\d)[\d.,_]*(?:e[+-]?\d+)?|\p{L}+|\*\*|\S/gu;
@@ -16,8 +17,8 @@
   const number = (word, reading) => {
     const bare = word.replaceAll("_", "");
     const texts = [bare.replace(",", "."), THOUSANDS.test(bare) ? bare.replaceAll(",", "") : ""];
-    const found = texts.filter((text) => NUMBER.test(text)).map(Number);
-    return TRUTHS.get(word) ?? found.at(reading) ?? NaN;
+    const numbers = texts.filter((text) => NUMBER.test(text)).map(Number);
+    return (Object.hasOwn(TRUTHS, word) ? TRUTHS[word] : numbers.at(reading)) ?? NaN;
   };
   /** The value of sums, products, and powers, or NaN. @type {(text: string, reading: number) => number} */
   const evaluate = (text, reading) => {
@@ -83,16 +84,16 @@
     const rows = (kind === "shape" ? signs.replace(/[x*]/g, " ") : signs)
       .split(/ ?; ?|[\])] ?, ?[[(]/)
       .map((row) => row.replace(/[()[\]{}]/g, " ").trim());
-    const found = READERS.map((read) => rows.map(read));
-    const whole = found.filter((read) => read.every((row) => row.length && !row.some(Number.isNaN)));
-    return kind === "rows" ? whole : whole.filter((read) => read.length === 1).map(([row]) => row);
+    const read = READERS.map((reader) => rows.map(reader));
+    const whole = read.filter((rows) => rows.every((row) => row.length && !row.some(Number.isNaN)));
+    return kind === "rows" ? whole : whole.filter(({ length }) => length === 1).map(([row]) => row);
   };
-  /** @type {(given: unknown, other: unknown, tolerance: number) => boolean} */
-  const same = (given, other, tolerance) => {
-    if (Array.isArray(given) && Array.isArray(other))
-      return given.length === other.length && given.every((part, i) => same(part, other[i], tolerance));
-    if (typeof other === "string") return given === other.toLowerCase();
-    return Math.abs(Number(given) - Number(other)) <= tolerance * (1 + Math.abs(Number(other)));
+  /** @type {(reading: unknown, value: unknown, tolerance: number) => boolean} */
+  const same = (reading, value, tolerance) => {
+    if (Array.isArray(reading) && Array.isArray(value))
+      return reading.length === value.length && reading.every((part, i) => same(part, value[i], tolerance));
+    if (typeof value === "string") return reading === value.toLowerCase();
+    return Math.abs(Number(reading) - Number(value)) <= tolerance * (1 + Math.abs(Number(value)));
   };
 
   // Whether each number of a text is that of a value, rounded to the digits that are written, and to at least so many: 0.91 for 0.9057.
@@ -100,7 +101,7 @@
   const rounded = (text, value, least) => {
     const points = text.includes(".") ? text : text.replace(/(\d),(\d)/g, "$1.$2");
     const words = points.match(/[^\s,;()[\]]+/g) ?? [];
-    const wanted = [value].flat(2).map(Number);
+    const numbers = [value].flat(2).map(Number);
     /** @type {(word: string, number: number) => boolean} */
     const close = (word, number) => {
       const [, whole, decimals] = /^-?(\d*)\.(\d+)$/.exec(word) ?? [];
@@ -108,28 +109,27 @@
       const missing = Math.max(0, least - `${whole}${decimals}`.replace(/^0+/, "").length);
       return Math.abs(Number(word) - number) <= 0.500001 * 10 ** -(decimals.length + missing);
     };
-    return words.length === wanted.length && words.every((word, i) => close(word, wanted[i]));
+    return words.length === numbers.length && words.every((word, i) => close(word, numbers[i]));
   };
 
   // 2. What is wrong with a text, or nothing: "".
-  const EXAMPLES = new Map(
-    Object.entries({
-      number: "a number, such as 0.5, 1/3, or 20%",
-      shape: "a shape, such as (2, 3) or 2 × 3",
-      row: "a row, such as 1/3 0.5 0",
-      rows: "rows, such as 1 2; 3 4",
-      truths: "a row, such as True False True",
-    }),
-  );
+  /** @type {Record<string, string>} */
+  const EXAMPLES = {
+    number: "a number, such as 0.5, 1/3, or 20%",
+    shape: "a shape, such as (2, 3) or 2 × 3",
+    row: "a row, such as 1/3 0.5 0",
+    rows: "rows, such as 1 2; 3 4",
+    truths: "a row, such as True False True",
+  };
   const THOUSAND = "A point begins the decimals here: write 1,024 or 1024 for a thousand and 24, not 1.024.";
   /** @type {(field: Field, typed: string) => string} */
   const fault = ({ kind, value, mistakes, clue, tolerance }, typed) => {
     const text = plain(typed);
     /** @type {(value: Value, of?: string) => boolean} */
-    const gives = (value, of = text) => readings(kind, of).some((given) => same(given, value, tolerance));
+    const gives = (value, of = text) => readings(kind, of).some((reading) => same(reading, value, tolerance));
     if (gives(value)) return "";
     if (gives(value, text.replace(/(\d)\.(?=\d{3}(?!\d))/g, "$1"))) return THOUSAND;
-    if (!readings(kind, text).length) return `Write ${EXAMPLES.get(kind)}.`;
+    if (!readings(kind, text).length) return `Write ${EXAMPLES[kind]}.`;
     const exact = mistakes.find(([mistake]) => gives(mistake));
     if (exact) return exact[1];
     if (rounded(text, value, 1)) return rounded(text, value, 2) ? "" : "It is near: write more digits.";
@@ -173,10 +173,13 @@
   };
 
   // 4. The contents: how many exercises of a chapter are right, beside it and on the page that lists them.
+  /** @type {(place: ParentNode) => number[]} */
+  const judged = (place) =>
+    ["span.at-judged > *", "span.at-judged"].map((marks) => place.querySelectorAll(marks).length);
   const summary = element("output");
   const showContents = () => {
-    /** @type {(place: Element | null | undefined, right: number, of: number) => void} */
-    const show = (place, right, of) =>
+    /** @type {(place: Element | null | undefined, counts: number[]) => void} */
+    const show = (place, [right, of]) =>
       place?.append(
         element("small", `${right} of ${of}`, { class: "at-progress", title: "exercises that are right" }),
       );
@@ -185,7 +188,7 @@
       const address = link.getAttribute("href") ?? "";
       const { of, exercises } =
         progress[address === "#" ? page : address.replace(/^.*\/|\.html.*$/g, "")] ?? {};
-      if (exercises) show(link, Object.values(exercises).filter(({ right }) => right).length, of);
+      if (exercises) show(link, [Object.values(exercises).filter(({ right }) => right).length, of]);
     }
     for (const mark of document.querySelectorAll("span.at-judged")) {
       const [chapter, label] =
@@ -193,23 +196,17 @@
       const right = chapter && label && progress[chapter]?.exercises[label]?.right;
       mark.replaceChildren(right ? element("span", "✓", { role: "img", "aria-label": "right" }) : "");
     }
-    for (const table of document.querySelectorAll("table:has(span.at-judged)")) {
-      const title = table.closest(".pst-scrollable-table-container")?.previousElementSibling;
-      show(
-        title,
-        table.querySelectorAll("span.at-judged > *").length,
-        table.querySelectorAll("span.at-judged").length,
-      );
-    }
-    const [right, of] = ["span.at-judged > *", "span.at-judged"].map(
-      (marks) => document.querySelectorAll(marks).length,
-    );
+    for (const table of document.querySelectorAll("table:has(span.at-judged)"))
+      show(table.closest(".pst-scrollable-table-container")?.previousElementSibling, judged(table));
+    const [right, of] = judged(document);
     summary.textContent = `${right} of the ${of} exercises that a page judges: right.`;
   };
-  const addSummary = () => {
-    const bar = element("p", "", { class: "at-bar" });
-    bar.append(summary);
-    document.querySelector("article section section")?.before(bar);
+
+  /** @type {(name: string, ...children: Element[]) => any} */
+  const makeBar = (name, ...children) => {
+    const bar = element(name, "", { class: "at-bar" });
+    bar.append(...children);
+    return bar;
   };
 
   // On a chapter's page: a button that clears its answers, and then brings them back.
@@ -228,9 +225,7 @@
       button.textContent = cleared ? undo : clear;
       restore.forEach((fill) => fill());
     });
-    const bar = element("p", "", { class: "at-bar" });
-    bar.append(button);
-    document.querySelector("form.at-fields")?.closest(".at-task")?.before(bar);
+    document.querySelector("form.at-fields")?.closest(".at-task")?.before(makeBar("p", button));
   };
 
   // 5. The fields of an exercise, in its box.
@@ -257,15 +252,13 @@
     const title = box.querySelector(".caption-number")?.textContent?.trim();
     const form = element("form", "", { class: "at-fields", "aria-label": `Your answers to ${title}` });
     const rows = fields.map((field, place) => makeRow(field, `${box.id}-${place}`));
-    const examples = new Set(fields.map(({ kind }) => EXAMPLES.get(kind)).filter(Boolean));
+    const examples = new Set(fields.map(({ kind }) => EXAMPLES[kind]).filter(Boolean));
     if (examples.size)
       form.append(element("p", `Write ${[...examples].join(", or ")}.`, { class: "at-examples" }));
     rows.forEach(({ label, input, verdict }) => form.append(label, input, verdict));
     const clear = element("button", "Clear", { type: "button" });
     const result = element("output");
-    const bar = element("div", "", { class: "at-bar" });
-    bar.append(element("button", "Check"), clear, result);
-    form.append(bar);
+    form.append(makeBar("div", element("button", "Check"), clear, result));
     script.replaceWith(form);
 
     /** Judge what is written, show the verdicts, and return whether all of it is right. */
@@ -321,6 +314,7 @@
   restore.forEach((fill) => fill());
   addEventListener("pageshow", ({ persisted }) => persisted || restore.forEach((fill) => fill())); // a browser may have filled them
   if (restore.length) addClear();
-  if (document.querySelector("span.at-judged")) addSummary();
+  if (document.querySelector("span.at-judged"))
+    document.querySelector("article section section")?.before(makeBar("p", summary));
   showContents();
 })();

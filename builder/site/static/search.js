@@ -24,11 +24,11 @@
   const wordsOf = (text) =>
     Array.from(
       text.matchAll(/square roots?(?!\p{L})|√|[\p{L}\p{M}\p{N}_]+/giu),
-      ({ 0: found, index }, place) => {
-        const word = found.toLowerCase();
+      ({ 0: match, index }, place) => {
+        const word = match.toLowerCase();
         const stem = stems.get(word) ?? stemmer.stemWord(word);
         stems.set(word, stem);
-        return { stem, start: index, end: index + found.length, place: 2 * place };
+        return { stem, start: index, end: index + match.length, place: 2 * place };
       },
     );
   /** @type {(numbers: number[]) => number} */
@@ -60,11 +60,11 @@
     });
     return (words) =>
       words.flatMap((word, i) => {
-        const { stem: own, place } = word;
+        const { stem, place } = word;
         const next = words[i + 1] ?? { stem: "", end: word.end };
-        const [joined, more] = spelled.get(own + next.stem) ?? [];
-        if (joined && !more && !spelled.has(own)) return { ...word, stem: joined, end: next.end }; // warm-up
-        return (spelled.get(own) ?? []).map((stem, part) => ({ ...word, stem, place: place + part }));
+        const [joined, more] = spelled.get(stem + next.stem) ?? [];
+        if (joined && !more && !spelled.has(stem)) return { ...word, stem: joined, end: next.end }; // warm-up
+        return (spelled.get(stem) ?? []).map((form, part) => ({ ...word, stem: form, place: place + part }));
       });
   };
 
@@ -85,36 +85,38 @@
     const words = wordsOf(query);
     const asked = words.map(({ stem }) => stem);
     const named = words.filter(({ start, end }) => !STOP.has(query.slice(start, end).toLowerCase()));
-    const wanted = Array.from(new Set((named.length > 0 ? named : words).map(({ stem }) => stem)));
+    const terms = Array.from(new Set((named.length > 0 ? named : words).map(({ stem }) => stem)));
     const find = finder(asked, known);
-    const found = sections.map((part) => ({ ...part, head: find(part.head), body: find(part.body) }));
+    const matched = sections.map((part) => ({ ...part, head: find(part.head), body: find(part.body) }));
     const rarity = new Map(
       asked.map((stem) => {
-        const having = found.filter(({ head, body }) => [...head, ...body].some((hit) => hit.stem === stem));
-        return [stem, Math.log(1 + (found.length - having.length + 0.5) / (having.length + 0.5))];
+        const having = matched.filter(({ head, body }) =>
+          [...head, ...body].some((hit) => hit.stem === stem),
+        );
+        return [stem, Math.log(1 + (matched.length - having.length + 0.5) / (having.length + 0.5))];
       }),
     );
     /** @type {(stems: string[]) => number} */
     const worth = (stems) => total(stems.map((stem) => rarity.get(stem) ?? 0));
-    const results = found.map(({ head, body, ...section }) => {
+    const results = matched.map(({ head, body, ...section }) => {
       const { title, text, introduced } = section;
-      const often = Object.fromEntries(wanted.map((stem) => [stem, 0]));
+      const often = Object.fromEntries(terms.map((stem) => [stem, 0]));
       const inTitle = TITLE / (1 - LONG_TITLE + (LONG_TITLE * title.length) / meanTitle);
       const inText = 1 / (1 - LONG + (LONG * text.length) / meanText);
       head.forEach(({ stem }) => (often[stem] += inTitle));
       body.forEach(({ stem }) => (often[stem] += inText));
-      const has = wanted.filter((stem) => often[stem] > 0);
+      const has = terms.filter((stem) => often[stem] > 0);
       const single = total(has.map((stem) => (worth([stem]) * often[stem] * (K + 1)) / (often[stem] + K)));
       const pairs = asked.slice(1).map((stem, i) => {
-        if (![asked[i], stem].some((one) => wanted.includes(one))) return 0; // "what is"
+        if (![asked[i], stem].some((one) => terms.includes(one))) return 0; // "what is"
         const gain = hasPair(head, asked[i], stem) ? TITLE_PAIR : hasPair(body, asked[i], stem) ? PAIR : 0;
         return gain * worth([asked[i], stem]);
       });
-      const introduces = introduced.includes(wanted.join(" ")) ? INTRODUCES : 1;
+      const introduces = introduced.includes(terms.join(" ")) ? INTRODUCES : 1;
       const exact = title.toLowerCase() === query.toLowerCase();
       const weight = exact ? NAMED : introduces * section.weight;
-      const score = (weight * (single + total(pairs)) * worth(has)) / worth(wanted);
-      const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => wanted.includes(stem));
+      const score = (weight * (single + total(pairs)) * worth(has)) / worth(terms);
+      const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => terms.includes(stem));
       return { ...section, head: marked(head), body: marked(body), score: has.length > 0 ? score : 0 };
     });
     results.sort((one, other) => other.score - one.score);
@@ -170,9 +172,9 @@
       ...head.map((hit) => title.slice(hit.start, hit.end)),
       ...body.map((hit) => text.slice(hit.start, hit.end)),
     ];
-    const found = new Set(words.map((word) => word.toLowerCase()).filter((word) => /\p{L}/u.test(word)));
-    const marks = new URLSearchParams({ highlight: Array.from(found).join("|") }); // book.js marks them there
-    link.href = `${address}${found.size > 0 ? `?${marks}` : ""}#${anchor}`;
+    const marked = new Set(words.map((word) => word.toLowerCase()).filter((word) => /\p{L}/u.test(word)));
+    const marks = new URLSearchParams({ highlight: Array.from(marked).join("|") }); // book.js marks them there
+    link.href = `${address}${marked.size > 0 ? `?${marks}` : ""}#${anchor}`;
     return item;
   };
 
@@ -190,9 +192,9 @@
     list.append(...results.slice(0, MOST).map((result) => show(result, worth)));
     page.append(list);
     const count = results.length === 1 ? "1 section" : `${results.length} sections`;
-    const found =
+    const summary =
       results.length > MOST ? `The ${MOST} best of ${count}.` : `Found ${count}, the best one first.`;
     status.textContent =
-      results.length > 0 ? found : "No section has these words. Check their spelling, or try others.";
+      results.length > 0 ? summary : "No section has these words. Check their spelling, or try others.";
   }, 0);
 })();
