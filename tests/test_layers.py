@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "config": ("registry",),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
-    **dict.fromkeys(("model.plain", "model.masks"), ()),
+    **dict.fromkeys(("model.plain", "model.masks", "model.loss"), ()),
     **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
     "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
     "model.cacheable": ("model.attention", "model.multi_head_attention", "model.plain"),

@@ -1,6 +1,5 @@
 """Models of one stack: embedding, encoder layers, and logits by the same matrix."""
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -56,20 +55,6 @@ class SingleStack(TrainableModel):
     def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
         """Return a logit for each token of the vocabulary, using the shared matrix."""
         return self.embedding.logits(hidden)
-
-    def cross_entropy(
-        self,
-        logits: Float[Tensor, "batch tokens vocab"],
-        labels: Int[Tensor, "batch tokens"],
-        smoothing: float | int = 0.0,
-    ) -> Float[Tensor, ""]:
-        """Return the cross-entropy in nats, the mean over all labels but padding."""
-        return F.cross_entropy(
-            logits.flatten(0, 1),
-            labels.flatten(),
-            ignore_index=self.config.pad_id,
-            label_smoothing=float(smoothing),
-        )
 
     def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 _queries tokens"]:
         """Return where each token may attend."""

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from annotated_transformer.fast import loss as module
 from annotated_transformer.fast.loss import loss_in_chunks, smoothed_losses_in_place
-from annotated_transformer.training.loss import label_smoothed_cross_entropy
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 
 D_MODEL, VOCAB, PAD_ID = 7, 11, 0
 

@@ -8,10 +8,11 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.fast import training as fast_training
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.trainer import train, training_loss
 from tests.small_training import BRIEF, model, rng
 

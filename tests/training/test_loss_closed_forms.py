@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.training.loss import label_smoothed_cross_entropy
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 
 LABEL = 4
 CASES = [(10, 0.1), (37, 0.5)]

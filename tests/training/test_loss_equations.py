@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.model.initialization import PROJECTION_GAIN, initialize
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
 
 @pytest.fixture
