@@ -28,6 +28,7 @@ from annotated_transformer.fast.modules import keep_freed_memory
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.schedule import BETAS, EPS
 from annotated_transformer.training.trainer import training_loss, update
 from annotated_transformer.training.training_state import TrainingState
 from benchmarks.record import begin, result_file, write_result
@@ -146,7 +147,7 @@ def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dic
     pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
     batches = make_batches(pairs, batch_tokens=tokens, generator=torch.Generator().manual_seed(0))
     config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1)
-    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
     state = TrainingState(model, adam, torch.Generator())
     with training_loss(model, config, state.group) as loss:
         update(state, loss, [batches[0]], config)  # the first one allocates Adam's state

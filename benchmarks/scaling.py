@@ -14,10 +14,12 @@ import torch
 from annotated_transformer.book.toy.fitting import fit
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.modules import fast_modules
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
-from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.loss import mean_loss
+from annotated_transformer.training.schedule import BETAS
 from benchmarks.record import RESULTS, begin, write_result
 
 WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025), (0, 1, 2)
@@ -61,7 +63,7 @@ def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
             draw_loss,
             steps=updates,
             lr=lambda step: rate_of(step, highest, updates),
-            betas=(0.9, 0.98),
+            betas=BETAS,
         )
 
 

@@ -35,10 +35,10 @@ EDITS = {  # file, old, new
     "attend of the heads": (HEADS, "self.attention(query, key", "-self.attention(query, key"),
     "the decoder layer": ("model/decoder.py", "x = self.add_norm_3(x, self.feed_forward)", "pass"),
     "the final norm": ("model/decoder.py", "x = self.final_norm(x)", "pass"),
-    "the smoothing": ("training/loss.py", "- smoothing * log_probs", "- 2 * smoothing * log_probs"),
+    "the smoothing": ("model/loss.py", "- smoothing * log_probs", "- 2 * smoothing * log_probs"),
     "the schedule": ("training/schedule.py", "step**-0.5", "step**-0.4"),
-    "Adam's β": ("training/trainer.py", "betas=(0.9, 0.98)", "betas=(0.8, 0.98)"),
-    "Adam's ε": ("training/trainer.py", "eps=1e-9", "eps=1e-3"),
+    "Adam's β": ("training/schedule.py", "(0.9, 0.98)", "(0.8, 0.98)"),
+    "Adam's ε": ("training/schedule.py", "1e-9", "1e-3"),
     "the length penalty": ("decoding/length_penalty.py", "(5 + length)", "(7 + length)"),
     "the temperature": ("decoding/sampling.py", "return logits / self.tau", "return logits * self.tau"),
 }

@@ -27,7 +27,7 @@ from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics, refuse_mode
 from annotated_transformer.training.pairs import check_fit, overlap_warning
-from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.schedule import BETAS, EPS, learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
 
@@ -168,7 +168,7 @@ def train_steps(
     held_out = _validation_batches(model, validation, config)
     if validation is not None and not callable(pairs):
         _warn_of_overlap(pairs, validation)
-    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
     state = TrainingState(model, adam, generator)
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
         identity = _identity(state, first, config, criterion, mode)
