@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.fast import loss as module
-from annotated_transformer.fast.loss import loss_in_chunks, smoothed_losses_in_place
+from annotated_transformer.fast.loss import loss_in_chunks
 from annotated_transformer.model.loss import label_smoothed_cross_entropy
 
 D_MODEL, VOCAB, PAD_ID = 7, 11, 0
@@ -19,12 +19,12 @@ def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(monkeypatch
     labels = torch.randint(1, VOCAB, (tokens,), generator=rng)
     sizes = []
 
-    def seen(logits: Tensor, labels: Tensor, *, smoothing: float) -> Tensor:
+    def sized(logits: Tensor, labels: Tensor, **options: float) -> Tensor:
         sizes.append(len(logits))
-        return smoothed_losses_in_place(logits, labels, smoothing=smoothing)
+        return label_smoothed_cross_entropy(logits, labels, **options)
 
     monkeypatch.setattr(module, "ROWS", 6)
-    monkeypatch.setattr(module, "smoothed_losses_in_place", seen)
+    monkeypatch.setattr(module, "label_smoothed_cross_entropy", sized)
     expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
     found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
