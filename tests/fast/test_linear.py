@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.fast import linear
-from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from annotated_transformer.fast.linear import onednn_linear, output_projection
 
 ROWS, INPUTS, OUTPUTS = 5, 7, 11
 DTYPES = [torch.float32, torch.float64, torch.bfloat16]
@@ -57,7 +57,7 @@ def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_cou
 ):
     monkeypatch.setattr(linear, "CACHED", cached)
     x, weight, _ = operands(dtype, across)
-    projection = OutputProjection(weight)
+    projection = output_projection(weight)
     expected = F.linear(x.double(), weight.double())
     for rows in (1, ROWS, ROWS, 2, 1, 1, 0, ROWS, 1):
         found = projection(x[:rows])
@@ -68,7 +68,7 @@ def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_cou
 
 
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])
-@pytest.mark.parametrize("make", [onednn_linear, OutputProjection])
+@pytest.mark.parametrize("make", [onednn_linear, output_projection])
 def test_law_a_pytorch_without_these_operators_computes_the_same(monkeypatch, missing, make):
     monkeypatch.setattr(linear, "LARGE", 0)
     monkeypatch.setattr(linear, "CACHED", 0)

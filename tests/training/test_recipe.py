@@ -196,25 +196,25 @@ def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_e
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("setting", "name"),
+    ("changes", "seed", "message"),
     [
-        ({"keep": "best"}, "keep='best'"),
-        ({"training": dataclasses.replace(TOO_FAST, patience=2)}, "patience=2"),
+        (
+            {"keep": "best"},
+            3,
+            "^keep='best' compares validation losses, and there are no valid",
+        ),
+        (
+            {"training": dataclasses.replace(TOO_FAST, patience=2)},
+            3,
+            "^patience=2 compares validation losses",
+        ),
+        ({}, 2**32 + 3, f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"),
     ],
 )
-def test_message_options_that_need_a_validation_split(tmp_path: Path, setting: dict[str, object], name: str):
+def test_message_what_is_refused_before_the_folder_is_made(tmp_path: Path, changes, seed, message: str):
     train_only = corpus(splits={"train": corpus().splits["train"]})
-    recipe = dataclasses.replace(RECIPE, **setting)
-    message = f"^{name} compares validation losses, and there are no validation pairs; leave it out, or add"
     with pytest.raises(ValueError, match=message):
-        train_from_recipe(recipe, train_only, tmp_path / "out", seed=3)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.message
-def test_message_a_seed_of_more_than_32_bits_is_refused_before_the_folder_is_made(tmp_path: Path):
-    with pytest.raises(ValueError, match=f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"):
-        train_from_recipe(RECIPE, corpus(), tmp_path / "out", seed=2**32 + 3)
+        train_from_recipe(dataclasses.replace(RECIPE, **changes), train_only, tmp_path / "out", seed=seed)
     assert not (tmp_path / "out").exists()
 
 
