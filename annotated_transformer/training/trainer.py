@@ -165,9 +165,12 @@ def train_steps(
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
-    held_out = _validation_batches(model, validation, config)
-    if validation is not None and not callable(pairs):
-        _warn_of_overlap(pairs, validation)
+    held_out = None
+    if validation is not None:
+        check_fit(model, validation, kind="validation pair")
+        held_out = _batches(model, validation, config)
+        if not callable(pairs):
+            _warn_of_overlap(pairs, validation)
     adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
     state = TrainingState(model, adam, generator)
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
@@ -187,7 +190,10 @@ def train_steps(
         bar = tqdm(total=1.0, disable=hidden, bar_format=BAR)
         with _naming_the_saved_step(run_directory), bar:
             while not is_over(config, state.progress):
-                epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
+                epoch_pairs = first
+                if state.progress.epoch > 0 and callable(pairs):
+                    epoch_pairs = pairs(state.progress.epoch)
+                    check_fit(model, epoch_pairs)
                 batches = _batches(model, epoch_pairs, config, generator)
                 for first_batch in range(state.progress.batch, len(batches), accumulate):
                     parts = batches[first_batch : first_batch + accumulate]
@@ -247,15 +253,6 @@ def training_loss(
     return fast_loss(model, group, smoothing=config.label_smoothing, bf16=config.bf16)
 
 
-def _validation_batches(
-    model: AnyModel, pairs: list[Pair] | None, config: TrainingConfig
-) -> list[Batch] | None:
-    if pairs is None:
-        return None
-    check_fit(model, pairs, kind="validation pair")
-    return _batches(model, pairs, config)
-
-
 def _warn_of_overlap(pairs: list[Pair], validation: list[Pair]) -> None:
     known, held_out = ([(tuple(src), tuple(tgt)) for src, tgt in each] for each in (pairs, validation))
     if warning := overlap_warning(known, held_out):
@@ -269,15 +266,6 @@ def _batches(
     batches = make_batches(pairs, batch_tokens=most, generator=generator, pad_id=pad_id)
     kind = getattr(model, "batch_type", None)
     return [kind(**vars(batch)) for batch in batches] if kind else batches
-
-
-def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> list[Pair]:
-    """Return the pairs of an epoch, where `first` are those of epoch 0."""
-    if epoch == 0 or not callable(pairs):
-        return first
-    own = pairs(epoch)
-    check_fit(model, own)
-    return own
 
 
 def _stop_if_asked(

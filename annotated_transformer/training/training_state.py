@@ -22,15 +22,8 @@ class TrainingState:
     """Everything that later weights depend on, apart from the corpus.
 
     Dropout draws from torch's global generator of the model's device: its state is saved, too, and the CPU's.
-
-    Attributes:
-        model: Trained in place.
-        optimizer: Adam and its moments.
-        generator: Draws the order of the pairs.
-        group: The processes that train the model.
-        order: State of `generator` from which this epoch's order is drawn.
-        progress: How far it has come.
-        code: A digest of the source that computes it.
+    `order` is the state of `generator` from which this epoch's order of the pairs is drawn, and `code` a
+    digest of the source that computes the updates.
     """
 
     model: AnyModel

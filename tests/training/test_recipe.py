@@ -198,16 +198,8 @@ def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_e
 @pytest.mark.parametrize(
     ("changes", "seed", "message"),
     [
-        (
-            {"keep": "best"},
-            3,
-            "^keep='best' compares validation losses, and there are no valid",
-        ),
-        (
-            {"training": dataclasses.replace(TOO_FAST, patience=2)},
-            3,
-            "^patience=2 compares validation losses",
-        ),
+        ({"keep": "best"}, 3, "^keep='best' compares validation losses, and there are no valid"),
+        ({"training": dataclasses.replace(TOO_FAST, patience=2)}, 3, "^patience=2 compares valid"),
         ({}, 2**32 + 3, f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"),
     ],
 )
