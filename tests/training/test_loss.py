@@ -154,28 +154,26 @@ def test_message_the_cpu_emulates_bf16(monkeypatch, capability, bf16, device, em
         pass
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_oracle_the_loss_is_pytorchs_with_the_label_smoothing_of_the_config(loss_of, copy_pairs, fast):
-    one, (batch,) = model().double(), make_batches(copy_pairs(7, seed=3), batch_tokens=1009)
-    logits = one(batch.src, batch.decoder_input).flatten(0, 1)
-    for smoothing in (0.0, 0.2):
-        found = loss_of(one, batch, dataclasses.replace(BRIEF, fast=fast, label_smoothing=smoothing))
-        wanted = F.cross_entropy(logits, batch.labels.flatten(), ignore_index=0, label_smoothing=smoothing)
-        assert found.item() == pytest.approx(wanted.item(), rel=1e-9)
-
-
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("changes", [{}, {"output_bias": True}, {"tied_output": False}], ids=str)
-def test_oracle_gradients_are_the_same_on_the_fast_path(loss_of, copy_pairs, changes):
+def test_oracle_loss_and_gradients_are_pytorchs_on_both_paths(loss_of, copy_pairs, changes, smoothing: float):
     """Without dropout, because the two paths draw different masks."""
     one, batch = model(**changes).double(), make_batches(copy_pairs(43), batch_tokens=1009)[0]
-    assert (batch.labels == PAD_ID).any()  # the fast path skips it
+    assert (batch.labels == PAD_ID).any()
     if one.output_bias is not None:
         torch.nn.init.normal_(one.output_bias, generator=rng())
-    computed = []
-    for fast in (False, True):
-        value = loss_of(one, batch, dataclasses.replace(BRIEF, fast=fast, label_smoothing=0.2))
-        computed.append([value, *torch.autograd.grad(value, [*one.parameters()])])
-    torch.testing.assert_close(*computed, rtol=1e-12, atol=1e-14)
+    flat = one(batch.src, batch.decoder_input).flatten(0, 1), batch.labels.flatten()
+    config = dataclasses.replace(BRIEF, label_smoothing=smoothing)
+    expected, *both = (
+        [loss, *torch.autograd.grad(loss, [*one.parameters()])]
+        for loss in (
+            F.cross_entropy(*flat, ignore_index=PAD_ID, label_smoothing=smoothing),
+            loss_of(one, batch, config),
+            loss_of(one, batch, dataclasses.replace(config, fast=True)),
+        )
+    )
+    for computed in both:
+        torch.testing.assert_close(computed, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("fast", [False, True])
