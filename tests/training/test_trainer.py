@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import read_progress
@@ -20,6 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.trainer import TrainingStopped, train, train_steps
+from tests.own_models import Classifier, LanguageModel, classes, make, sequences
 from tests.small_training import BRIEF, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 
@@ -35,33 +37,46 @@ def test_law_a_small_model_learns_to_copy(copy_pairs):
     assert right / len(unseen) > 0.85  # 0.91 to 0.98 with seeds 0 to 5, so also on other processors
 
 
-def two_updates_by_pytorch(pairs: list[Pair], clip_norm: float = math.inf) -> dict[str, torch.Tensor]:
-    """Return the weights after two updates by PyTorch's Adam with the paper's settings."""
-    theirs = model().double()
+def loss_by_pytorch(net: nn.Module, pairs: list[Pair], smoothing: float) -> Tensor:
+    """Return the mean over the labels, one pair at a time, so without padding."""
+    losses: list[Tensor] = []
+    for src, tgt in pairs:
+        inputs, labels = [src] if src else [], torch.tensor(tgt)
+        if not isinstance(net, Classifier):
+            inputs, labels = [*inputs, tgt[:-1]], labels[1:]
+        logits = net(*(torch.tensor([ids]) for ids in inputs)).flatten(0, -2)
+        losses += F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
+    return torch.stack(losses).mean()
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.05])
+@pytest.mark.parametrize(
+    ("kind", "fast"), [(Transformer, False), (Transformer, True), (LanguageModel, False), (Classifier, False)]
+)
+@pytest.mark.usefixtures("unchecked")
+def test_oracle_updates_and_losses_are_those_of_pytorch_with_the_papers_adam(
+    copy_pairs, kind, fast, clip_norm
+):
+    draw = {Transformer: copy_pairs, LanguageModel: sequences, Classifier: classes}[kind]
+    pairs, held_out = draw(3, seed=0), draw(2, seed=5)
+    ours, theirs = ((model() if kind is Transformer else make(kind)).double() for _ in range(2))
+    config = dataclasses.replace(BRIEF, steps=2, clip_norm=clip_norm, fast=fast)
     adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    (batch,) = make_batches(pairs, batch_tokens=53)
-    for step in (1, 2):
-        logits = theirs(batch.src, batch.tgt[:, :-1]).flatten(0, 1)
-        loss = F.cross_entropy(logits, batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1)
+    for step, metrics in enumerate(train(ours, pairs, config, generator=rng(), validation=held_out), start=1):
+        loss = loss_by_pytorch(theirs, pairs, 0.1)
         adam.param_groups[0]["lr"] = 1e-2 * step / 3
         adam.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(theirs.parameters(), clip_norm)
+        norm = nn.utils.clip_grad_norm_(theirs.parameters(), clip_norm or math.inf)
+        assert norm > 0.05
         adam.step()
-    return theirs.state_dict()
-
-
-@pytest.mark.parametrize("fast", [False, True])
-@pytest.mark.parametrize("clip_norm", [None, 0.05])
-def test_oracle_updates_match_pytorchs_adam_with_the_papers_settings(copy_pairs, fast: bool, clip_norm):
-    ours, pairs = model().double(), copy_pairs(3, seed=0)
-    config = dataclasses.replace(BRIEF, steps=2, clip_norm=clip_norm, fast=fast)
-    reports = train(ours, pairs, config, generator=rng())
-    assert reports[0].gradient_norm > 0.05  # the norm before clipping is reported
-    expected = two_updates_by_pytorch(pairs, clip_norm or math.inf)
-    torch.testing.assert_close(ours.state_dict(), expected, rtol=1e-8, atol=1e-10)
-    unclipped = two_updates_by_pytorch(pairs)["embedding.weight"]
-    assert torch.allclose(ours.embedding.weight, unclipped, rtol=1e-6, atol=1e-8) == (clip_norm is None)
+        assert metrics.training_loss == pytest.approx(loss.item(), rel=1e-8)
+        assert metrics.gradient_norm == pytest.approx(norm.item(), rel=1e-6)  # before clipping
+        assert metrics.validation_loss == pytest.approx(loss_by_pytorch(theirs, held_out, 0).item(), rel=1e-6)
+        health = metrics.encoder_cosine, metrics.encoder_collapsed, metrics.cross_attention_entropy
+        assert (health == (None,) * 3) == (kind is not Transformer)
+    assert step == 2
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("fast", [False, True])

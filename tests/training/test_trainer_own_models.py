@@ -4,9 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.text.batching import Pair
@@ -18,41 +15,6 @@ from tests.tiny_run import same
 
 BRIEF = TrainingConfig(steps=7, batch_tokens=37, warmup_steps=3, max_lr=1e-2)
 KINDS = [(LanguageModel, sequences), (Classifier, classes)]
-
-
-def loss_by_pytorch(model: Stack, pairs: list[Pair], smoothing: float) -> Tensor:
-    """Return the mean over the labels, one pair at a time, so without padding."""
-    losses: list[Tensor] = []
-    for src, tgt in pairs:
-        if isinstance(model, LanguageModel):
-            logits, labels = model(torch.tensor([tgt[:-1]]))[0], torch.tensor(tgt[1:])
-        else:
-            logits, labels = model(torch.tensor([src])), torch.tensor(tgt)
-        losses += F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
-    return torch.stack(losses).mean()
-
-
-@pytest.mark.parametrize(("kind", "draw"), KINDS)
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.filterwarnings("ignore:.*are training pairs")
-def test_oracle_two_updates_and_the_losses_are_those_of_pytorch(kind, draw):
-    pairs, held_out = draw(3), draw(11, seed=1)
-    ours, theirs = make(kind).double(), make(kind).double()
-    config = dataclasses.replace(BRIEF, steps=2, clip_norm=0.05)
-    first, last = train(ours, pairs, config, generator=rng(), validation=held_out)
-    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    for step, metrics in ((1, first), (2, last)):
-        loss = loss_by_pytorch(theirs, pairs, 0.1)
-        adam.param_groups[0]["lr"] = 1e-2 * step / 3
-        adam.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(theirs.parameters(), 0.05)
-        adam.step()
-        assert metrics.training_loss == pytest.approx(loss.item(), rel=1e-8)
-        assert metrics.gradient_norm == pytest.approx(norm.item(), rel=1e-6)
-        assert metrics.validation_loss == pytest.approx(loss_by_pytorch(theirs, held_out, 0).item(), rel=1e-6)
-    torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=1e-6, atol=1e-8)
-    assert (last.encoder_cosine, last.encoder_collapsed, last.cross_attention_entropy) == (None,) * 3
 
 
 @pytest.mark.message
