@@ -21,7 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.trainer import TrainingStopped, train, train_steps
-from tests.own_models import Classifier, LanguageModel, classes, make, sequences
+from tests.own_models import Classifier, LanguageModel, Stack, classes, make, sequences
 from tests.small_training import BRIEF, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 
@@ -249,11 +249,31 @@ def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, val
         ({"mode": "highest"}, """^mode='highest' is neither "min" nor "max"; give one of them$"""),
         ({"mode": "max"}, '^mode="max" would prefer the highest validation loss; give a criterion, or leave'),
         (
+            {"model": make(LanguageModel), "config": dataclasses.replace(BRIEF, fast=True)},
+            "^fast=True, and LanguageModel computes its own loss; the fast one is that of a Transformer",
+        ),
+        (
             {"config": dataclasses.replace(BRIEF, patience=2)},
             "^patience=2 compares validation losses, and there are no validation pairs; leave it out, or add",
         ),
     ],
 )
-def test_message_what_leaves_nothing_to_train_or_to_compare(copy_pairs, options, message: str):
+def test_message_what_is_refused_before_the_first_update(copy_pairs, options, message: str):
     with pytest.raises(ValueError, match=message):
         train(**{"model": model(), "pairs": copy_pairs(7), "config": BRIEF, **options})
+
+
+@pytest.mark.message
+def test_message_a_run_of_another_class_is_not_resumed(tmp_path: Path):
+    class Renamed(LanguageModel):
+        pass
+
+    def session(kind: type[Stack], steps: int) -> None:
+        config = dataclasses.replace(BRIEF, steps=steps)
+        with RunDirectory(tmp_path) as directory:
+            train(make(kind), sequences(23), config, generator=rng(), run_directory=directory)
+
+    session(LanguageModel, 2)
+    session(LanguageModel, 3)
+    with pytest.raises(ValueError, match=r"model was LanguageModel and is .*Renamed; resume with"):
+        session(Renamed, 4)
