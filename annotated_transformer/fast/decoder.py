@@ -1,23 +1,20 @@
-"""The weights, keys and values of a decoder, for one step at a time in few and large operations."""
+"""The weights, keys and values of decoder layers, for one step at a time in few and large operations."""
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.fast.linear import onednn_linear, output_projection
+from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
-from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.id_checks import refuse_outside
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.plain import NotPlain, unwrap
-from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 
@@ -60,48 +57,11 @@ class KeyValueBuffer:
         return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))
 
 
-class FastDecoder:
-    """The weights of a decoder, for steps of few and large operations, without its modules.
+class FastDecoderLayer:
+    """The weights of a decoder layer, for one new token per row.
 
     A weight that is changed in place counts at once, unless it was concatenated with others.
     """
-
-    def __init__(self, model: Transformer) -> None:
-        self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
-        self.final_norm = fast_norm(model.decoder.final_norm)
-        self.embedding = model.embedding.weight
-        self.to_logits, self.output_bias = output_projection(model.to_logits.weight), model.output_bias
-        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
-        self.scale = math.sqrt(model.config.d_model)
-
-    def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
-        """Return the embedding of each token, not scaled."""
-        try:
-            return F.embedding(tokens, self.embedding)
-        except IndexError:
-            refuse_outside(tokens, len(self.embedding))
-            raise
-
-    def step(
-        self,
-        embedded: Float[Tensor, "rows d_model"],
-        position: int,
-        buffers: Sequence[tuple[KeyValueBuffer, KeyValueBuffer]],
-        masks: tuple[Tensor, Tensor],
-    ) -> Float[Tensor, "rows vocab"]:
-        """Return the logits of the next token.
-
-        Each pair is that of the targets and of the memory: the buffers of each layer, and the masks.
-        """
-        x = self.positions[position].add(embedded, alpha=self.scale)
-        for layer, own in zip(self.layers, buffers, strict=True):
-            x = layer.step(x, position, own, masks)
-        logits = self.to_logits(self.final_norm(x))
-        return logits if self.output_bias is None else logits + self.output_bias
-
-
-class FastDecoderLayer:
-    """The weights of a decoder layer, for one new token per row."""
 
     def __init__(self, layer: DecoderLayer) -> None:
         own, cross = (one_of(x, MultiHeadAttention) for x in (layer.self_attention, layer.cross_attention))

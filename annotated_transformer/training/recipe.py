@@ -58,11 +58,10 @@ def train_from_recipe(
         seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
         device: Where to train.
-        criterion: What to keep the best model by, and to be patient about, instead of the validation loss: a
-            function of the model and its tokenizer.
-        mode: Whether the lowest number is the best ("min"), or the highest ("max"), as with BLEU.
+        criterion: As in `train`, but called with the model and its tokenizer.
+        mode: As in `train`.
         save_seconds: Longest time between two saves of the state.
-        stop: See `train`.
+        stop: As in `train`.
         log: Called with the metrics of each epoch, and with messages.
 
     Raises:
