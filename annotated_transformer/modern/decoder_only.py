@@ -6,7 +6,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from annotated_transformer.calls import warn
-from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.trainable import DecodeAgain
@@ -34,8 +33,7 @@ class DecoderOnly(SingleStack):
                 f"the batch has sources of {batch.src.size(1)} tokens, and a decoder-only model reads one "
                 f"text; give pairs with an empty source, and the source at the beginning of the target"
             )
-        logits, pad_id = self(batch.decoder_input), self.config.pad_id
-        return label_smoothed_cross_entropy(logits, batch.labels, smoothing=smoothing, pad_id=pad_id)
+        return self.cross_entropy(self(batch.decoder_input), batch.labels, smoothing)
 
     def start(
         self, src: Int[Tensor, "batch src_tokens"]
@@ -66,5 +64,4 @@ class EncoderOnly(SingleStack):
                 f"the batch has tokens of shape {tuple(batch.src.shape)} and labels of "
                 f"{tuple(batch.labels.shape)}; give as many labels as tokens, after BOS"
             )
-        logits, pad_id = self(batch.src), self.config.pad_id
-        return label_smoothed_cross_entropy(logits, batch.labels, smoothing=smoothing, pad_id=pad_id)
+        return self.cross_entropy(self(batch.src), batch.labels, smoothing)

@@ -10,7 +10,6 @@ from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
-from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
@@ -26,10 +25,10 @@ def next_token_loss(
     `counted` is True for the tokens whose prediction counts; by default, all. The tokens of a question, say,
     are read, and need not be predicted.
     """
-    logits, labels, pad_id = model(ids[:, :-1]), ids[:, 1:], model.config.pad_id
+    logits, labels = model(ids[:, :-1]), ids[:, 1:]
     if counted is not None:
-        labels = labels.masked_fill(~counted[:, 1:], pad_id)
-    return label_smoothed_cross_entropy(logits, labels, smoothing=0.0, pad_id=pad_id)
+        labels = labels.masked_fill(~counted[:, 1:], model.config.pad_id)
+    return model.cross_entropy(logits, labels)
 
 
 @refuses_other_kinds

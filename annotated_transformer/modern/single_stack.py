@@ -8,6 +8,7 @@ from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.trainable import TrainableModel
 from annotated_transformer.modern.paper_parts import PaperParts
 
@@ -55,6 +56,16 @@ class SingleStack(TrainableModel):
     def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
         """Return a logit for each token of the vocabulary, using the shared matrix."""
         return self.embedding.logits(hidden)
+
+    def cross_entropy(
+        self,
+        logits: Float[Tensor, "batch tokens vocab"],
+        labels: Int[Tensor, "batch tokens"],
+        smoothing: float | int = 0.0,
+    ) -> Float[Tensor, ""]:
+        """Return the cross-entropy in nats, the mean over all labels but padding."""
+        pad_id = self.config.pad_id
+        return label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=pad_id)
 
     def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 _queries tokens"]:
         """Return where each token may attend."""

@@ -11,7 +11,6 @@ from annotated_transformer.whole_numbers import store_whole_numbers
 
 Kept = Literal["last", "best"]
 LIMITS = ("steps", "minutes", "patience")
-LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +68,6 @@ class TrainingConfig:
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
                 raise ValueError(f"{name}={value!r} is not a positive {kind}; give one")
-            if whole and value >= LARGEST:
-                raise ValueError(f"{name}={value!r} is too large; give a number below {LARGEST:,}")
         for name in ("bf16", "fast"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
