@@ -65,7 +65,7 @@ class SingleStack(TrainableModel):
     ) -> Float[Tensor, ""]:
         """Return the cross-entropy in nats, the mean over all labels but padding."""
         pad_id = self.config.pad_id
-        return label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=pad_id)
+        return label_smoothed_cross_entropy(logits, labels, smoothing=float(smoothing), pad_id=pad_id)
 
     def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 _queries tokens"]:
         """Return where each token may attend."""
