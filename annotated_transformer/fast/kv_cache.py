@@ -14,8 +14,8 @@ from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer, fast_norm
 from annotated_transformer.fast.linear import output_projection
-from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
-from annotated_transformer.fast.proof import refuse_other_steps
+from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
+from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.id_checks import check_step, refuse_outside
 from annotated_transformer.model.inference import encode_sources
@@ -24,10 +24,16 @@ from annotated_transformer.model.transformer import Transformer
 BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
 
 
-class UnprovedCache:
-    """The steps of `FastKeyValueCache`, for a model that it has compared with them."""
+class FastKeyValueCache:
+    """Compute what `KeyValueCache` computes, faster and without gradients.
+
+    It uses the weights of the decoder's modules without calling the modules, so changed lines, methods and
+    hooks of the decoder have no effect. Therefore it first compares itself with the model.
+    """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
+        """Prove that the model is computed, encode the sources, and project the memory."""
+        refuse_other_steps(model)
         self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding, self.scale = model.embedding.weight, math.sqrt(model.config.d_model)
@@ -79,14 +85,11 @@ class UnprovedCache:
         return F.pad(mask, (0, keys), value=self.lowest)
 
 
-class FastKeyValueCache(UnprovedCache):
-    """Compute what `KeyValueCache` computes, faster and without gradients.
+def _results(model: Transformer) -> Results:
+    src, tgt = example_ids(model.config)
+    with torch.inference_mode():
+        cache = FastKeyValueCache(model, src)
+        return [(model(src, tgt), torch.stack([cache.step(tokens) for tokens in tgt.unbind(1)], dim=1))]
 
-    It uses the weights of the decoder's modules without calling the modules, so changed lines, methods and
-    hooks of the decoder have no effect. Therefore it first compares itself with the plain path.
-    """
 
-    def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Prove that the model is computed, encode the sources, and project the memory."""
-        refuse_other_steps(model, UnprovedCache)
-        super().__init__(model, src)
+refuse_other_steps = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=copies)

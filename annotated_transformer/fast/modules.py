@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
-from annotated_transformer.model.checks import refuses, unfit_pairs
+from annotated_transformer.model.checks import refuse_unfit_pairs
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.plain import changes
 
@@ -60,7 +60,6 @@ class FastAttention(nn.Module):
         super().__init__()
         self.weights = attention.weights
 
-    @refuses(unfit_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -69,6 +68,7 @@ class FastAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the values for each query."""
+        refuse_unfit_pairs(query, key, value, mask)
         key = key.contiguous()  # or the product copies its transpose, which takes several times as long
         scores, scale = query @ key.transpose(-2, -1), 1 / math.sqrt(query.size(-1))
         dtype = torch.promote_types(scores.dtype, torch.float32)

@@ -9,7 +9,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import refuses, unfit_mask, unfit_pairs
+from annotated_transformer.model.checks import (
+    refuse_unfit_mask,
+    refuse_unfit_pairs,
+)
 
 
 def attention_weights(
@@ -25,7 +28,6 @@ def attention_weights(
     return masked_softmax(scores, mask)
 
 
-@refuses(unfit_mask)
 def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
@@ -36,6 +38,7 @@ def masked_softmax(
     """
     if mask is None:
         return scores.softmax(dim=-1)
+    refuse_unfit_mask(scores, mask)
     blind = ~mask.any(dim=-1, keepdim=True)  # softmax gives NaN on a row of -inf
     weights = scores.masked_fill(~(mask | blind), -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
@@ -70,7 +73,6 @@ class FusedAttention(nn.Module):
     The kernel need not materialize the weights, so there are none to observe.
     """
 
-    @refuses(unfit_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -79,6 +81,7 @@ class FusedAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the values for each query."""
+        refuse_unfit_pairs(query, key, value, mask)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 

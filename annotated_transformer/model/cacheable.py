@@ -1,94 +1,128 @@
-"""Attention that keeps keys and values, so that it is called with the newest queries alone."""
+"""A stack whose attentions remember keys and values, so that it is called with the newest tokens alone."""
 
-from typing import Any, cast
+import copy
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.model import attention as kinds
+from annotated_transformer.model.attention import (
+    AdditiveAttention,
+    FusedAttention,
+    ScaledDotProductAttention,
+)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
+from annotated_transformer.model.plain import (
+    GLOBAL_HOOKS,
+    NotPlain,
+    any_hook,
+    hooks_of,
+    plain_name,
+    unwrap,
+)
 
-OURS = kinds.ScaledDotProductAttention, kinds.FusedAttention, kinds.AdditiveAttention
+KINDS = ScaledDotProductAttention, FusedAttention, AdditiveAttention
+MARKS = "cacheable", "same_in_evaluation"  # of attentions of other kinds
+T = TypeVar("T", bound=nn.Module)
 
 
-class CachedAttention:
-    """Cross-attention that has projected the memory once, for all queries to come."""
+class Remembered:
+    """What a cached attention calls instead of its own `project_memory`.
 
-    def __init__(self, attention: MultiHeadAttention, memory: Tensor) -> None:
-        """Project the memory."""
-        self.attention = attention
-        self.project_query, self.attend = attention.project_query, attention.attend
-        self.pairs = attention.project_memory(memory, memory)
+    Attributes:
+        pairs: The keys and the values so far, (batch, heads, keys, d_k or d_v).
+        cross: Whether they are those of the memory, which is known at the first call.
+    """
 
-    def __call__(self, *inputs: Tensor | None) -> Tensor:
-        """Run the lines of `MultiHeadAttention.forward`, with the method below."""
-        return MultiHeadAttention.forward(cast(Any, self), *cast(Any, inputs))
+    pairs: tuple[Tensor, Tensor]
+    cross: bool | None = None
 
-    def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the keys and values of the memory, whatever is given."""
+    def __init__(self, attention: MultiHeadAttention, memory: Tensor | None) -> None:
+        """Begin with no keys; a decoder's layers give its cross-attentions this `memory`."""
+        self.project, self.memory = attention.project_memory, memory
+
+    def __call__(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the keys and values of the memory, or of all tokens so far, with the newest last."""
+        if self.cross is None:
+            self.cross, self.memory = key is self.memory, None
+            self.pairs = self.project(key, value)
+        elif not self.cross:
+            keys, values = self.project(key, value)
+            self.pairs = (
+                torch.cat([self.pairs[0], keys], dim=2),
+                torch.cat([self.pairs[1], values], dim=2),
+            )
         return self.pairs
 
-    def select(self, rows: Tensor) -> None:
-        """Keep the keys and values of these rows."""
-        keys, values = self.pairs
-        self.pairs = keys[rows], values[rows]
+    def select(self, rows: Tensor, memory: Tensor | None = None) -> None:
+        """Keep the keys and values of these rows, of which `memory` is that of the decoder."""
+        if self.cross is None:
+            self.memory = memory
+        else:
+            self.pairs = self.pairs[0][rows], self.pairs[1][rows]
 
 
-class PastAttention(CachedAttention):
-    """Self-attention that adds the newest tokens to what it has read before."""
+def with_memory(stack: T, memory: Tensor | None = None) -> tuple[T, list[Remembered]]:
+    """Return a copy of a stack whose attentions remember, and what they remember.
 
-    def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the keys and values of all tokens so far, with the newest last."""
-        new = self.attention.project_memory(key, value)
-        keys, values = (
-            torch.cat(pair, dim=2) for pair in zip(self.pairs, new, strict=True)
+    Only the modules from the stack down to an attention are copied, and they share all parts but
+    `project_memory`. So an edited `forward`, an attribute, a parameter, or a further sub-layer counts.
+    """
+    remembered: list[Remembered] = []
+
+    def copied(module: nn.Module) -> nn.Module:
+        module = unwrap(module)
+        if isinstance(module, MultiHeadAttention):
+            attention = copy.copy(module)
+            attention.project_memory = Remembered(module, memory)  # type: ignore[method-assign]
+            remembered.append(attention.project_memory)
+            return attention
+        parts = dict(module._modules)
+        for name, part in parts.items():
+            if part is not None and part._modules:
+                parts[name] = copied(part)
+        if parts == module._modules:
+            return module
+        module = copy.copy(module)
+        module.__dict__["_modules"] = parts  # or the model itself would change
+        return module
+
+    return copied(stack), remembered
+
+
+def refuse_uncacheable(root: str, stack: nn.Module, cache: str, way_out: str) -> None:
+    """Refuse a stack that a cache would not call as the model does; `root` is its name in the model.
+
+    A hook would see one token at a time, and an attention of another kind may need all queries.
+    """
+    if any_hook(*GLOBAL_HOOKS):
+        raise NotPlain(
+            f"all modules have hooks, which {cache} would not call; remove them, or {way_out}"
         )
-        self.pairs = keys, values
-        return self.pairs
+    for path, module in stack.named_modules():
+        name, module = plain_name(f"{root}.{path}".rstrip(".")), unwrap(module)
+        attends = any(isinstance(part, MultiHeadAttention) for part in module.modules())
+        if attends and any_hook(*hooks_of(module)):
+            raise NotPlain(
+                f"{name} has hooks, which {cache} would not call; remove them, or {way_out}"
+            )
+        if isinstance(module, MultiHeadAttention):
+            refuse_several_queries(name, module, cache, way_out)
 
 
-class CachedLayer:
-    """A layer of a stack whose attentions remember keys and values."""
-
-    def __init__(
-        self, layer: nn.Module, nothing: Tensor, memory: Tensor | None = None
-    ) -> None:
-        """Start with no tokens, and project the memory, which a decoder layer reads."""
-        layer = unwrap(layer)
-        vars(self).update(layer._modules)
-        self.layer, own = layer, cast(Any, layer)
-        self.self_attention = PastAttention(own.self_attention, nothing)
-        self.cross_attention = (
-            None if memory is None else CachedAttention(own.cross_attention, memory)
-        )
-
-    def __call__(self, *inputs: Tensor | None) -> Tensor:
-        """Return what the layer returns for the newest tokens, by its own lines."""
-        return type(self.layer).forward(cast(Any, self), *inputs)
-
-    def select(self, rows: Tensor) -> None:
-        """Keep the keys and values of these rows."""
-        self.self_attention.select(rows)
-        if self.cross_attention is not None:
-            self.cross_attention.select(rows)
-
-
-def refuse_uncacheable(
-    name: str, attention: nn.Module, cache: str, because: str
+def refuse_several_queries(
+    name: str, attention: nn.Module, cache: str, way_out: str
 ) -> None:
-    """Refuse an attention that a cache cannot call with the newest queries alone."""
-    refuse_changed(name, attention, MultiHeadAttention, "forward", because=because)
+    """Refuse an attention that is not known to give a query the same output without the others."""
     part: nn.Module | None = attention
     while part is not None:  # an attention may pass its queries on to another one
         part = unwrap(part)
-        ours = type(part) in (MultiHeadAttention, *OURS)
-        marks = "same_in_evaluation", "cacheable"
-        if not (ours or any(getattr(part, mark, False) for mark in marks)):
+        known = isinstance(part, MultiHeadAttention) or type(part) in KINDS
+        if not (known or any(getattr(part, mark, False) for mark in MARKS)):
             kind = type(part).__name__
             raise NotPlain(
                 f"{name} is a {kind}, which {cache} would call with one query at a time; give {kind} the "
                 f"attribute cacheable = True if a query's output does not depend on the others (its position "
-                f"is the last of the keys'), or {because.rpartition(', or ')[2]}"
+                f"is the last of the keys'), or {way_out}"
             )
         part, name = getattr(part, "attention", None), f"{name}.attention"

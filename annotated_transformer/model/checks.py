@@ -1,13 +1,13 @@
 """Checks of what the model's modules receive, to keep them out of the formulas.
 
-`@refuses(unequal_batches)` above a function runs that check first, with the same arguments. There are
-checks only where PyTorch would compute something that nobody meant; those of token ids are in `id_checks`.
+There are checks only where PyTorch would compute something that nobody meant, or where its own message is a
+riddle to a beginner; those are explained after it was raised. Checks of token ids are in `id_checks`.
 """
 
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -37,14 +37,12 @@ def refuses(*checks: Callable[..., None]) -> Callable[[Callable[P, T]], Callable
     return decorate
 
 
-def unfit_mask(scores: Tensor, mask: Tensor | None = None) -> None:
+def refuse_unfit_mask(scores: Tensor, mask: Tensor) -> None:
     """Raise an error if the meaning of a mask would have to be guessed.
 
     That is a TypeError if the mask is not boolean, and a ValueError if its dimensions are
     ambiguous. PyTorch refuses one that does not broadcast to the scores.
     """
-    if mask is None:
-        return
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask has dtype {mask.dtype}, whose zeros could mean either; "
@@ -59,29 +57,28 @@ def unfit_mask(scores: Tensor, mask: Tensor | None = None) -> None:
     mask.expand(scores.shape)  # or one with more sentences would repeat the scores
 
 
-def unfit_pairs(
-    _: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+def refuse_unfit_pairs(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> None:
-    """Raise the errors of `unfit_mask`, or ValueError if there are not as many values as keys.
+    """Raise the errors of `refuse_unfit_mask`, or ValueError if there are not as many values as keys.
 
     PyTorch's fused kernel reads beyond the end of values that are fewer.
     """
+    _refuse_missing_values(key, value)
+    if mask is not None:
+        scores = query.new_empty(1).expand(*query.shape[:-1], key.size(-2))
+        refuse_unfit_mask(scores, mask)
+
+
+def _refuse_missing_values(key: Tensor, value: Tensor) -> None:
     if key.size(-2) != value.size(-2):
         raise ValueError(
             f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
         )
-    if mask is not None:
-        unfit_mask(query.new_empty(1).expand(*query.shape[:-1], key.size(-2)), mask)
 
 
-def uneven_heads(
-    _: Any,
-    d_model: int,
-    num_heads: int,
-    *,
-    d_k: int | None = None,
-    d_v: int | None = None,
-    **others: object,
+def refuse_uneven_heads(
+    d_model: int, num_heads: int, d_k: int | None, d_v: int | None
 ) -> None:
     """Raise ValueError if there is no head, or its width is not given and not a whole number."""
     if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
@@ -92,20 +89,25 @@ def uneven_heads(
         )
 
 
-def unequal_batches(_: Any, query: Tensor, key: Tensor, *others: Tensor | None) -> None:
-    """Raise ValueError if one sentence of queries or keys would be broadcast."""
+def refuse_unequal(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise ValueError if one sentence of queries or keys would be broadcast, or a key has no value."""
     # `len` would fix the size in an exported program.
     if query.shape[0] != key.shape[0]:
         raise ValueError(
             f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
         )
+    if key.size(-2) != value.size(-2):
+        _refuse_missing_values(key, value)
 
 
-def distances_across(
-    _: Any, self_attention: Any, cross_attention: nn.Module, *others: Any, **named: Any
-) -> None:
-    """Raise ValueError if cross-attention would count distances."""
-    refuse_distances(cross_attention)
+def refuse_unfit_tokens(x: Tensor, d_model: int) -> None:
+    """Raise ValueError if these are not batches of vectors of this width."""
+    if x.ndim != 3 or x.size(-1) != d_model:
+        one = "; one sentence is x[None]" if x.ndim == 2 else ""
+        raise ValueError(
+            f"tokens of shape {tuple(x.shape)} do not fit attention with d_model={d_model}; "
+            f"give (batch, tokens, {d_model}){one}"
+        )
 
 
 def refuse_distances(cross_attention: nn.Module) -> None:
@@ -120,16 +122,15 @@ def refuse_distances(cross_attention: nn.Module) -> None:
             )
 
 
-def other_features(norm: Any, x: Tensor) -> None:
-    """Raise ValueError if tokens are not as wide as the norm: a width of 1 would be broadcast."""
-    if x.shape[-1:] != norm.gain.shape:
-        raise ValueError(
-            f"x has {x.size(-1)} features, this norm has d_model={len(norm.gain)}; "
-            f"give tokens of that width"
-        )
+def other_width(x: Tensor, gain: Tensor) -> ValueError:
+    """Return the error that tokens are not as wide as a norm."""
+    return ValueError(
+        f"x has {x.size(-1)} features, this norm has d_model={len(gain)}; "
+        f"give tokens of that width"
+    )
 
 
-def odd_width(length: int, d_model: int) -> None:
+def refuse_odd_width(d_model: int) -> None:
     """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
     if d_model % 2 != 0:
         raise ValueError(
@@ -137,7 +138,7 @@ def odd_width(length: int, d_model: int) -> None:
         )
 
 
-def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
+def refuse_positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
     """Raise ValueError if a position is out of range, or a width of 1 would be broadcast."""
     max_length, d_model = table.shape
     end = start + embedded.size(1)

@@ -6,7 +6,7 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import distances_across, refuses
+from annotated_transformer.model.checks import refuse_distances
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -16,7 +16,6 @@ from annotated_transformer.model.normalization import AddNorm
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention, feed-forward, each inside its Add & Norm."""
 
-    @refuses(distances_across)
     def __init__(
         self,
         self_attention: MultiHeadAttention,
@@ -27,6 +26,7 @@ class DecoderLayer(nn.Module):
         add_norm_3: AddNorm,
     ) -> None:
         """Take built parts, so that the caller chooses heads, widths, and norms."""
+        refuse_distances(cross_attention)
         super().__init__()
         self.self_attention, self.cross_attention = self_attention, cross_attention
         self.feed_forward = feed_forward

@@ -5,9 +5,9 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.checks import (
-    refuses,
-    unequal_batches,
-    uneven_heads,
+    refuse_unequal,
+    refuse_uneven_heads,
+    refuse_unfit_tokens,
 )
 from annotated_transformer.model.masks import Mask
 
@@ -20,7 +20,6 @@ class MultiHeadAttention(nn.Module):
     there are no biases, as in the paper's formulas.
     """
 
-    @refuses(uneven_heads)
     def __init__(
         self,
         d_model: int,
@@ -35,6 +34,7 @@ class MultiHeadAttention(nn.Module):
 
         `d_k` and `d_v` default to d_model / num_heads; table 3, rows B, varies `d_k`.
         """
+        refuse_uneven_heads(d_model, num_heads, d_k, d_v)
         super().__init__()
         d_k = d_model // num_heads if d_k is None else d_k
         d_v = d_model // num_heads if d_v is None else d_v
@@ -76,7 +76,6 @@ class MultiHeadAttention(nn.Module):
         keys = self._project(self.to_key, key, self.num_heads)
         return keys, self._project(self.to_value, value, self.num_heads)
 
-    @refuses(unequal_batches)
     def attend(
         self,
         query: Float[Tensor, "batch heads queries d_k"],
@@ -85,12 +84,17 @@ class MultiHeadAttention(nn.Module):
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend in every head, concatenate the heads, and mix them by `to_output`."""
+        refuse_unequal(query, key, value)
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
 
     def _project(self, projection: nn.Linear, x: Tensor, num_heads: int) -> Tensor:
-        batch, tokens, _ = x.shape
         width = projection.out_features // num_heads
-        heads = projection(x).view(batch, tokens, num_heads, width)
+        try:
+            batch, tokens, _ = x.shape
+            heads = projection(x).view(batch, tokens, num_heads, width)
+        except (ValueError, RuntimeError):
+            refuse_unfit_tokens(x, projection.in_features)
+            raise
         return heads.transpose(1, 2)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import other_features, refuses
+from annotated_transformer.model.checks import other_width
 
 
 class LayerNorm(nn.Module):
@@ -24,7 +24,6 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
-    @refuses(other_features)
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
@@ -32,6 +31,8 @@ class LayerNorm(nn.Module):
 
         Half precision is computed in float32: in float16, the square of 256 overflows.
         """
+        if x.shape[-1:] != self.gain.shape:  # it might be broadcast
+            raise other_width(x, self.gain)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         centered = wide - wide.mean(dim=-1, keepdim=True)
         variance = centered.square().mean(dim=-1, keepdim=True)

@@ -15,9 +15,13 @@ from torch import Tensor, nn
 
 WRAPPED = "_orig_mod"  # the name that `torch.compile` gives to the module inside
 T = TypeVar("T", bound=nn.Module)
-hooks_of = attrgetter(
-    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
 )
+hooks_of = attrgetter(*HOOKS)
 GLOBAL_HOOKS = [  # those that all modules have
     hooks
     for name, hooks in vars(nn.modules.module).items()

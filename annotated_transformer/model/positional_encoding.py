@@ -6,17 +6,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import odd_width, positions_outside, refuses
+from annotated_transformer.model.checks import (
+    refuse_odd_width,
+    refuse_positions_outside,
+)
 from annotated_transformer.model.initialization import initialize_table
 
 
-@refuses(odd_width)
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$ and cosines (3.5).
 
     Feature $2i + 1$ is the cosine of the same angle. The table is computed in float64,
     so that the chapters can check identities up to rounding.
     """
+    refuse_odd_width(d_model)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     divisor = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angle = position / divisor
@@ -36,11 +39,11 @@ def rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
     return torch.block_diag(*turn.unflatten(1, (2, 2)))
 
 
-@refuses(positions_outside)
 def select_positions(
     table: Float[Tensor, "max_length d_model"], embedded: Tensor, start: int
 ) -> Float[Tensor, "tokens d_model"]:
     """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`."""
+    refuse_positions_outside(table, embedded, start)
     return table[start : start + embedded.size(1)].to(embedded.dtype)
 
 

@@ -57,7 +57,7 @@ def continue_text(
     with evaluating(model):
         texts = DecoderOnlyCache(model, len(prompt))
         for _ in range(extra_tokens):
-            logits = suppress_tokens(texts.read(ids[:, texts.length :]), config)
+            logits = suppress_tokens(texts.read(ids[:, texts.ids.size(1) :]), config)
             for process in logits_processors:
                 logits = process(logits)
             refuse_nan(logits)

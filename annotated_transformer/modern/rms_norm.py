@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_sizes
-from annotated_transformer.model.checks import other_features, refuses
+from annotated_transformer.model.checks import other_width
 from annotated_transformer.model.normalization import PreNorm
 
 
@@ -23,7 +23,6 @@ class RMSNorm(nn.Module):
         self.gain = nn.Parameter(torch.ones(d_model))
         self.eps = eps
 
-    @refuses(other_features)
     def forward(
         self,
         x: Float[Tensor, "*batch d_model"],
@@ -32,6 +31,8 @@ class RMSNorm(nn.Module):
 
         Half precision is computed in float32, as in `LayerNorm`.
         """
+        if x.shape[-1:] != self.gain.shape:  # it might be broadcast
+            raise other_width(x, self.gain)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         mean_square = wide.square().mean(dim=-1, keepdim=True)
         normed = self.gain * wide / (mean_square + self.eps).sqrt()

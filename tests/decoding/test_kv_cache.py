@@ -59,7 +59,6 @@ def test_law_a_cache_stores_a_key_and_a_value_for_each_layer_and_token(stirred: 
         cache = KeyValueCache(model, src)
         for tokens in tgt[:, :5].unbind(1):
             cache.step(tokens)
-    kept = [own for layer in cache.layers for own in (layer.self_attention, layer.cross_attention)]
-    stored = sum(part.numel() for own in kept for part in own.pairs)
+    stored = sum(numbers.numel() for attention in cache.attentions for numbers in attention.pairs)
     config = model.config
     assert stored == 2 * config.num_layers * config.d_model * (5 + 3)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast import proof
-from annotated_transformer.fast.kv_cache import UnprovedCache
-from annotated_transformer.fast.proof import refuse_other_loss, refuse_other_steps
+from annotated_transformer.fast.kv_cache import refuse_other_steps
+from annotated_transformer.fast.proof import refuse_other_loss
 from annotated_transformer.fast.training import fast_loss
 from annotated_transformer.model import attention
 from annotated_transformer.model.attention import ScaledDotProductAttention
@@ -167,7 +167,7 @@ def test_law_what_changes_a_loss_is_refused_or_changes_a_fast_run_alike(stirred,
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 def test_law_a_model_of_any_options_and_precision_passes(stirred, dtype: torch.dtype, changes: dict):
     model = stirred(**changes).to(dtype)
-    refuse_other_steps(model, UnprovedCache)
+    refuse_other_steps(model)
     for bf16 in (False, True):
         refuse_other_loss(model, smoothing=0.1, bf16=bf16)
 
@@ -184,7 +184,7 @@ def test_message_scores_that_are_rounded_or_nan_in_one_type_alone(one, monkeypat
     formula = attention.masked_softmax
     monkeypatch.setattr(attention, "masked_softmax", edited)
     with pytest.raises(NotPlain, match=REFUSAL):
-        refuse_other_steps(one, UnprovedCache)
+        refuse_other_steps(one)
     with pytest.raises(NotPlain, match=REFUSAL):
         refuse_other_loss(one, smoothing=0.1, bf16=False)
 
@@ -242,7 +242,7 @@ def test_law_a_proof_moves_no_random_stream_and_changes_nothing(stirred):
 
     model.embedding.weight.requires_grad_(False)
     before = state()
-    refuse_other_steps(model, UnprovedCache)
+    refuse_other_steps(model)
     refuse_other_loss(model, smoothing=0.1, bf16=False)
     assert all(map(torch.equal, state(), before))
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -253,7 +253,7 @@ def test_message_a_model_elsewhere_than_on_a_cpu(one):
     """The device "meta" stands for CUDA here."""
     message = "^fast=True is made for CPUs, and the model is on meta; leave it out$"
     with pytest.raises(NotPlain, match=message):
-        refuse_other_steps(one.to("meta"), UnprovedCache)
+        refuse_other_steps(one.to("meta"))
     with pytest.raises(NotPlain, match=message), fast_loss(one, ProcessGroup(), smoothing=0.1, bf16=False):
         pass
 

@@ -16,7 +16,7 @@ from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
 from annotated_transformer.modern.paper_parts import PaperParts
-from annotated_transformer.modern.sliding_window import SlidingWindowAttention, sliding_window_mask
+from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 
 CONFIG = TransformerConfig(
     vocab_size=13, max_length=23, num_layers=2, d_model=12, d_ff=10, num_heads=6, dropout=0.1
@@ -86,35 +86,19 @@ def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(par
         torch.testing.assert_close(texts.step(ids[[1, 1, 0], 8]), whole[[1, 1, 0], 8], **EXACT)
 
 
-class Windowed(DecoderOnly):
-    def mask(self, ids):
-        return super().mask(ids) & sliding_window_mask(ids.size(1), 3)
-
-
-CHANGED = {  # what the cache would not call: a module, its attribute, and the change
-    "Windowed overrides mask": ("", "__class__", Windowed),
-    "DecoderOnly overrides hidden": ("", "hidden", lambda ids: torch.ones(*ids.shape, 12).double()),
-    "encoder.layers.0 has hooks": ("encoder.layers.0", "_forward_hooks", {0: lambda _, given, out: 0 * out}),
-    "encoder.layers.1.self_attention overrides forward": ("encoder.layers.1", "self_attention", Average()),
-    "encoder.layers.1.self_attention.attention is a Average": (
-        "encoder.layers.1.self_attention",
-        "attention",
-        Average(),
-    ),
-}
-
-
 @pytest.mark.message
-@pytest.mark.parametrize(("sentence", "change"), CHANGED.items(), ids=CHANGED)
-def test_message_a_model_that_the_cache_would_not_call_is_decoded_without_it(sentence, change):
-    model, prompts = new().eval(), some_ids(tokens=3)
-    setattr(model.get_submodule(change[0]), *change[1:])
-    with pytest.raises(NotPlain, match=f"^{sentence}.*DecoderOnlyCache would.* decode with DecodeAgain"):
+def test_message_a_text_that_the_cache_cannot_continue():
+    model, prompts = new(), some_ids(tokens=3)
+    model.encoder.layers[1].self_attention.attention = Average()
+    sentence = r"^encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
+    with pytest.raises(NotPlain, match=sentence):
         continue_text(model, prompts, extra_tokens=5)
-    with pytest.warns(UserWarning, match=f"without a cache, .*: {sentence}"):
-        targets, _ = model.start(prompts)
-    logits = [targets.step(tokens) for tokens in prompts.unbind(1)]
-    torch.testing.assert_close(logits[-1], model(prompts)[:, -1], **EXACT)
+    model.encoder.layers[0].register_forward_hook(lambda *_: None)
+    with pytest.raises(NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"):
+        continue_text(model, prompts, extra_tokens=5)
+    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; remove"):
+        model.register_forward_hook(lambda *_: None)
+        continue_text(model, prompts, extra_tokens=5)
 
 
 def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
@@ -136,11 +120,12 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
     queued = iter([[5, 2], [6, 7], [2, 7], [8, 8]])
 
     def read(self, ids):
-        self.length += ids.size(1)
+        self.ids = torch.cat([self.ids, ids], dim=1)
         logits = torch.nn.functional.one_hot(torch.tensor(next(queued)), 13).double()
         logits[:, :2] = 5.0  # of PAD and BOS, which are not generated
         return logits
 
+    DecoderOnlyCache(model, 2)  # which it has compared with the model
     monkeypatch.setattr(DecoderOnlyCache, "read", read)
     found = continue_text(model, prompt, extra_tokens=9)
     assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]

@@ -1,0 +1,170 @@
+"""Whoever edits a formula decodes with it: by the cache where it can follow, else by the whole model."""
+
+import inspect
+import textwrap
+import warnings
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache, cached_or_not
+from annotated_transformer.model import masks
+from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.encoder import Encoder, EncoderLayer
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.trainable import DecodeAgain
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.modern.cache import DecoderOnlyCache
+from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
+from annotated_transformer.modern.single_stack import SingleStack
+from annotated_transformer.text.batching import pad
+from tests.decoder_steps import decode, some_targets
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+SECOND = "self.second = type(self_attention)(self_attention.to_query.in_features, self_attention.num_heads)"
+Edit = tuple[Any, str, str, Any]  # a class or module, its function, a text of its source, and another
+ATTENTION: dict[str, list[Edit]] = {
+    "an attribute": [(MultiHeadAttention, "forward", "self.attend(", "self.num_heads * self.attend(")],
+    "a parameter": [
+        (
+            MultiHeadAttention,
+            "__init__",
+            "self.num_heads =",
+            "self.scale = nn.Parameter(Tensor([3])); self.num_heads =",
+        ),
+        (MultiHeadAttention, "forward", "self.attend(", "self.scale * self.attend("),
+    ],
+    "a helper": [
+        (MultiHeadAttention, "forward", "heads = ", "heads = 0.5 + self.helper(query) + "),
+        (MultiHeadAttention, "helper", "", lambda self, x: self._project(self.to_query, x, self.num_heads)),
+    ],
+    "the mask that is read": [
+        (MultiHeadAttention, "attend", "return output", "return output * mask.sum(dim=-1)[:, 0, :, None]")
+    ],
+    "no call of project_memory": [
+        (
+            MultiHeadAttention,
+            "forward",
+            "return self.attend(heads, *self.project_memory(",
+            "return 2 * self.attend(heads, *type(self).project_memory(self, ",
+        )
+    ],
+    "a mean of the past": [(MultiHeadAttention, "attend", "return output", "return output.cumsum(dim=1)")],
+    "a window": [(masks, "causal_mask", ".tril()", ".tril().triu(-2)")],
+    "a look at the future": [(masks, "causal_mask", ".tril()", ".tril(1)")],
+}
+LAYERS: dict[str, list[Edit]] = {
+    "a helper of the layer": [
+        (DecoderLayer, "forward", "self.add_norm_3(x, self.feed_forward)", "self.helper(x)"),
+        (DecoderLayer, "helper", "", lambda self, x: self.add_norm_3(x, self.feed_forward) + 1),
+    ],
+    "further sub-layers": [
+        (
+            DecoderLayer,
+            "__init__",
+            "self.feed_forward =",
+            f"{SECOND}; self.third = {SECOND[14:]}; self.feed_forward =",
+        ),
+        (
+            DecoderLayer,
+            "forward",
+            "return x",
+            "return x + self.second(x, x, x, tgt_mask) + self.third(x, memory, memory)",
+        ),
+    ],
+    "an argument": [
+        (DecoderLayer, "forward", "memory_mask: Mask | None = None,", "memory_mask=None, scale=0.5"),
+        (DecoderLayer, "forward", "return x", "return scale * x"),
+    ],
+    "the memory that is read": [
+        (DecoderLayer, "forward", "return x", "return x + memory.mean(dim=1, keepdim=True)")
+    ],
+    "all layers": [(Decoder, "forward", "x = layer(", "x = x + layer(")],
+    "a sum of tokens": [(Decoder, "forward", "return x", "return x.cumsum(dim=1)")],
+    "a mean of all tokens": [(Decoder, "forward", "return x", "return x + x.mean(dim=1, keepdim=True)")],
+    "decode": [(Transformer, "decode", "return hidden", "return 2 * hidden")],
+    "hidden": [(Transformer, "hidden", "return self", "return 2 * self")],
+    "forward": [(Transformer, "forward", "return self", "return 2 * self")],
+    "the decoder's mask": [(masks, "decoder_mask", "& causal_mask(ids.size(1), ids.device)", "")],
+}
+STACK: dict[str, list[Edit]] = {
+    "a helper of the layer": [
+        (EncoderLayer, "forward", "self.add_norm_2(x, self.feed_forward)", "self.helper(x)"),
+        (EncoderLayer, "helper", "", lambda self, x: self.add_norm_2(x, self.feed_forward) + 1),
+    ],
+    "all layers": [(Encoder, "forward", "x = layer(", "x = x + layer(")],
+    "a mean of all tokens": [(Encoder, "forward", "return x", "return x + x.mean(dim=1, keepdim=True)")],
+    "hidden": [(SingleStack, "hidden", "return hidden", "return 2 * hidden")],
+}
+NOT_FOLLOWED = {
+    "no call of project_memory", "a mean of the past", "a look at the future", "a sum of tokens",
+    "a mean of all tokens", "decode", "hidden", "forward", "the decoder's mask",
+}  # fmt: skip
+
+
+def make_edits(patch: pytest.MonkeyPatch, edits: list[Edit]) -> None:
+    """Edit functions and methods, as a reader does in their files, or add one."""
+    sources: dict[tuple[Any, str], str] = {}
+    for owner, name, old, new in edits:
+        if not old:
+            patch.setattr(owner, name, new, raising=False)
+            continue
+        function = inspect.unwrap(getattr(owner, name))
+        if (owner, name) not in sources:
+            sources[owner, name] = textwrap.dedent(inspect.getsource(function))
+        assert old in sources[owner, name]
+        sources[owner, name] = sources[owner, name].replace(old, new, 1)
+        names: dict[str, Any] = {}
+        source = sources[owner, name].replace("super()", f"super({owner.__name__}, self)")
+        exec(source, function.__globals__, names)
+        edited = inspect.unwrap(names[name])
+        if inspect.ismodule(owner):  # others have imported it
+            patch.setattr(function, "__code__", edited.__code__)
+        else:
+            patch.setattr(owner, name, edited)
+
+
+def check_kind(decoder: object, name: str, cache: type, whole: type, seen: list[Any]) -> None:
+    assert type(decoder) is (whole if name in NOT_FOLLOWED else cache)
+    assert [str(warning.message)[:26] for warning in seen] == ["decoding without a cache, "] * (
+        name in NOT_FOLLOWED
+    )
+
+
+@pytest.mark.parametrize("name", ATTENTION | LAYERS)
+def test_law_default_decoding_computes_an_edited_model(monkeypatch, stirred, sources, name: str):
+    src, tgt = pad(sources), some_targets(len(sources))
+    before = stirred().eval()(src, tgt)
+    make_edits(monkeypatch, (ATTENTION | LAYERS)[name])
+    model = stirred().eval()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with evaluating(model):
+            check_kind(cached_or_not(model, src), name, KeyValueCache, NoCache, seen)
+        logits = decode(cached_or_not, model, src, tgt)
+    whole = torch.stack([model(src, tgt[:, : i + 1])[:, -1] for i in range(tgt.size(1))], dim=1)
+    torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
+    assert (logits - before).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ATTENTION | STACK)
+def test_law_sampling_computes_an_edited_modern_model(monkeypatch, name: str):
+    def make() -> ModernModel:
+        torch.manual_seed(0)
+        config = ModernConfig(vocab_size=11, max_length=30, d_model=16, d_ff=8, num_heads=4, num_kv_heads=2)
+        return ModernModel(config).double().eval()
+
+    ids = some_targets(2)
+    before = make()(ids)
+    make_edits(monkeypatch, (ATTENTION | STACK)[name])
+    model = make()
+    with warnings.catch_warnings(record=True) as seen, evaluating(model):
+        warnings.simplefilter("always")
+        texts, prompts = model.start(ids)
+        check_kind(texts, name, DecoderOnlyCache, DecodeAgain, seen)
+        logits = torch.stack([texts.step(tokens) for tokens in prompts.unbind(1)], dim=1)
+    whole = torch.stack([model(ids[:, : i + 1])[:, -1] for i in range(ids.size(1))], dim=1)
+    torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
+    assert (logits - before).abs().max() > 1e-3
