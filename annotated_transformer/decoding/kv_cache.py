@@ -118,7 +118,7 @@ def _results(model: Transformer) -> Results:
     src, tgt = (ids.to(model.embedding.weight.device) for ids in example_ids(model.config))
     with torch.inference_mode():
         cache = KeyValueCache(model, src)
-        return [(model(src, tgt), torch.stack([cache.step(tokens) for tokens in tgt.unbind(1)], dim=1))]
+        return [(model(src, tgt), torch.stack([*map(cache.step, tgt.unbind(1))], dim=1))]
 
 
 WAY_OUT = "decode with NoCache, which calls the model as a whole"

@@ -89,7 +89,7 @@ def _results(model: Transformer) -> Results:
     src, tgt = example_ids(model.config)
     with torch.inference_mode():
         cache = FastKeyValueCache(model, src)
-        return [(model(src, tgt), torch.stack([cache.step(tokens) for tokens in tgt.unbind(1)], dim=1))]
+        return [(model(src, tgt), torch.stack([*map(cache.step, tgt.unbind(1))], dim=1))]
 
 
 refuse_other_steps = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=copies)

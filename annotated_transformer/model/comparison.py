@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable
+from itertools import starmap
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -65,12 +66,11 @@ class Comparison:
                 # The other way asks, too, while it is tried here.
                 self.answers[copied] = Computation(copied), ""
                 with evaluating(copied):
-                    gaps = [difference(*pair) for pair in self.results(copied)]
+                    gaps = filter(None, starmap(difference, self.results(copied)))
+                    gap = next(gaps, "")
                 finite = (weight.isfinite().all() for weight in copied.parameters())
-                if any(gaps) and all(finite):  # NaN is reported where it is used
-                    return (
-                        f"{self.name} and your model differ {max(gaps)}; {self.way_out}"
-                    )
+                if gap and all(finite):  # NaN is reported where it is used
+                    return f"{self.name} and your model differ {gap}; {self.way_out}"
         except Exception as error:
             return f"{self.name} cannot compute your model ({error}); {self.way_out}"
         finally:
@@ -79,13 +79,15 @@ class Comparison:
 
 
 def difference(expected: Tensor, actual: Tensor) -> str:
-    """Return by how much vectors differ, if it is more than rounding in their type does."""
+    """Return by how much the numbers differ, if it is more than rounding in their type does.
+
+    We saw up to 1e-6 in float32, 6e-4 in float16, and 3e-2 in bfloat16.
+    """
     is_double = expected.dtype == torch.float64
-    bound = 1e-9 if is_double else 2 * torch.finfo(expected.dtype).eps ** 0.5
+    bound = 1e-9 if is_double else torch.finfo(expected.dtype).eps ** 0.5
     both = (expected == actual) & expected.isinf()  # as a logit may be
-    error = (actual - expected).masked_fill(both, 0).norm(dim=-1)
-    size = expected.masked_fill(both, 0).norm(dim=-1).clamp(min=1e-30)
-    gap = float((error / size).max())
+    error = (actual - expected).masked_fill(both, 0).norm()
+    gap = float(error / expected.masked_fill(both, 0).norm().clamp(min=1e-30))
     if gap <= bound:
         return ""
     return f"by {gap:.1e} of a result, where rounding gives at most {bound:.1e}"
