@@ -42,7 +42,7 @@ EDITS = {  # file, old, new
     "the length penalty": ("decoding/length_penalty.py", "(5 + length)", "(7 + length)"),
     "the temperature": ("decoding/sampling.py", "return logits / self.tau", "return logits * self.tau"),
 }
-ONLY_TRAINING = ["the causal mask", "hidden", "the smoothing", "the schedule", "Adam's β", "Adam's ε"]
+ONLY_TRAINING = ["the smoothing", "the schedule", "Adam's β", "Adam's ε"]
 ONLY_TRANSLATION = ["the length penalty", "the temperature"]
 SCRIPT = """
 import json, sys
