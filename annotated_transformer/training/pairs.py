@@ -40,8 +40,9 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
         bos_id, eos_id, pad_id = model.config.bos_id, model.config.eos_id, model.config.pad_id
         if is_transformer(model) and (tgt[0] != bos_id or tgt[-1] != eos_id):
             raise ValueError(
-                f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin "
-                f"with bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
+                f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets "
+                f"begin with bos_id={bos_id} and end with eos_id={eos_id}; build the model with your "
+                f"tokenizer's ids"
             )
         ids = src + tgt if of_tokens else src  # a class is no id
         if pad_id in ids:
