@@ -54,6 +54,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "model.inference": ("config", "model.id_checks", "model.masks", "model.plain", "model.transformer"),
     "model.transformer": ("config", "registry", "model.*"),
+    "model.computation": ("model.plain",),
+    "model.comparison": ("model.computation", "model.inference", "model.plain"),
     "model.trainable": ("config", "model.id_checks", "model.plain", "model.transformer"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),

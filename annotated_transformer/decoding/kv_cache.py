@@ -13,7 +13,7 @@ from torch import Tensor
 
 from annotated_transformer.calls import warn
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.cacheable import refuse_uncacheable, with_memory
+from annotated_transformer.model.cacheable import refuse_uncacheable, with_cache
 from annotated_transformer.model.checks import refuse_distances
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.id_checks import check_step
@@ -70,7 +70,7 @@ class KeyValueCache:
         refuse_other_steps(model)
         self.model = model
         self.memory, self.memory_mask = encode_sources(model, src)
-        self.decoder, self.attentions = with_memory(model.decoder, self.memory)
+        self.decoder, self.caches = with_cache(model.decoder, self.memory)
         self.tgt = src[:, :0]
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -86,8 +86,8 @@ class KeyValueCache:
         """Keep these rows in this order; a row may be omitted or repeated."""
         self.tgt, self.memory = self.tgt[rows], self.memory[rows]
         self.memory_mask = self.memory_mask[rows]
-        for attention in self.attentions:
-            attention.select(rows, self.memory)
+        for cache in self.caches:
+            cache.select(rows, self.memory)
 
 
 def cached_or_not(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "KeyValueCache | NoCache":

@@ -117,8 +117,7 @@ class Translator:
         self.model = model if device is None else model.to(take_device(device))
         self.tokenizer = tokenizer
         if fast:
-            from annotated_transformer.fast.kv_cache import FastKeyValueCache  # a guest
-            from annotated_transformer.fast.proof import refuse_other_devices
+            from annotated_transformer.fast.kv_cache import FastKeyValueCache, refuse_other_devices  # a guest
 
             refuse_other_devices(self.model)
             decoder = FastKeyValueCache

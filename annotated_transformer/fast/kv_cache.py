@@ -15,6 +15,7 @@ from torch import Tensor
 from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer, fast_norm
 from annotated_transformer.fast.linear import output_projection
 from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
+from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.id_checks import check_step, refuse_outside

@@ -1,7 +1,7 @@
 """A stack whose attentions remember keys and values, so that it is called with the newest tokens alone."""
 
 import copy
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ MARKS = "cacheable", "same_in_evaluation"  # of attentions of other kinds
 T = TypeVar("T", bound=nn.Module)
 
 
-class Remembered:
+class AttentionCache:
     """What a cached attention calls instead of its own `project_memory`.
 
     Attributes:
@@ -62,20 +62,22 @@ class Remembered:
             self.pairs = self.pairs[0][rows], self.pairs[1][rows]
 
 
-def with_memory(stack: T, memory: Tensor | None = None) -> tuple[T, list[Remembered]]:
+def with_cache(
+    stack: T, memory: Tensor | None = None
+) -> tuple[T, list[AttentionCache]]:
     """Return a copy of a stack whose attentions remember, and what they remember.
 
     Only the modules from the stack down to an attention are copied, and they share all parts but
     `project_memory`. So an edited `forward`, an attribute, a parameter, or a further sub-layer counts.
     """
-    remembered: list[Remembered] = []
+    caches: list[AttentionCache] = []
 
     def copied(module: nn.Module) -> nn.Module:
         module = unwrap(module)
         if isinstance(module, MultiHeadAttention):
             attention = copy.copy(module)
-            attention.project_memory = Remembered(module, memory)  # type: ignore[method-assign]
-            remembered.append(attention.project_memory)
+            attention.project_memory = AttentionCache(module, memory)  # type: ignore[method-assign]
+            caches.append(attention.project_memory)
             return attention
         parts = dict(module._modules)
         for name, part in parts.items():
@@ -87,7 +89,7 @@ def with_memory(stack: T, memory: Tensor | None = None) -> tuple[T, list[Remembe
         module.__dict__["_modules"] = parts  # or the model itself would change
         return module
 
-    return copied(stack), remembered
+    return cast(T, copied(stack)), caches
 
 
 def refuse_uncacheable(root: str, stack: nn.Module, cache: str, way_out: str) -> None:

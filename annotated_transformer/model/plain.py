@@ -52,14 +52,6 @@ class NotPlain(ValueError):
     """A model has a part that is not plain, which code would skip."""
 
 
-def refuse_changed(
-    name: str, module: nn.Module, kind: type[nn.Module], *methods: str, because: str
-) -> None:
-    """Raise NotPlain if there are `changes`; `because` ends the message."""
-    for change in changes(module, kind, *methods):
-        raise NotPlain(f"{name} {change}, {because}")
-
-
 def refuse_hooks(model: nn.Module, because: str) -> None:
     """Raise NotPlain if the model has hooks, which may change its results; `because` ends the message."""
     if any_hook(*GLOBAL_HOOKS):

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.cacheable import refuse_uncacheable, with_memory
+from annotated_transformer.model.cacheable import refuse_uncacheable, with_cache
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.plain import NotPlain, any_hook, hooks_of
@@ -22,7 +22,7 @@ class DecoderOnlyCache:
         """Start `rows` empty texts."""
         refuse_other_steps(model)
         self.model = model
-        self.encoder, self.attentions = with_memory(model.encoder)
+        self.encoder, self.caches = with_cache(model.encoder)
         self.ids = torch.zeros(rows, 0, dtype=torch.int64, device=model.embedding.weight.device)
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -43,8 +43,8 @@ class DecoderOnlyCache:
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""
         self.ids = self.ids[rows]
-        for attention in self.attentions:
-            attention.select(rows)
+        for cache in self.caches:
+            cache.select(rows)
 
 
 def _refuse(model: SingleStack) -> None:

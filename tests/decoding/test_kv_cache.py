@@ -59,6 +59,6 @@ def test_law_a_cache_stores_a_key_and_a_value_for_each_layer_and_token(stirred: 
         cache = KeyValueCache(model, src)
         for tokens in tgt[:, :5].unbind(1):
             cache.step(tokens)
-    stored = sum(numbers.numel() for attention in cache.attentions for numbers in attention.pairs)
+    stored = sum(numbers.numel() for each in cache.caches for numbers in each.pairs)
     config = model.config
     assert stored == 2 * config.num_layers * config.d_model * (5 + 3)

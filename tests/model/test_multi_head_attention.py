@@ -5,8 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.transformer import Transformer
 from tests.model.conftest import BATCH, D_MODEL, EXACT, HEADS, KEYS, QUERIES, with_masks
 
 
@@ -84,3 +86,56 @@ def test_message_an_invalid_number_of_heads_lists_the_valid_ones(num_heads, widt
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(12, num_heads, **widths)
     assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the message's alternative
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, nn.Module]:
+    model = Transformer(TransformerConfig(vocab_size=11, d_model=12, d_ff=16, num_heads=3, num_layers=1))
+    names = ("encoder", "decoder", "encoder.layers.0", "decoder.layers.0", "encoder.layers.0.self_attention")
+    return {name: model.get_submodule(name) for name in names}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("path", ["encoder", "decoder", "encoder.layers.0", "decoder.layers.0"])
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        (
+            (5, 12),
+            r"tokens of shape \(5, 12\) do not fit .* give \(batch, tokens, 12\); one sentence is x\[None",
+        ),
+        (
+            (2, 5, 7),
+            r"tokens of shape \(2, 5, 7\) do not fit attention with d_model=12; give \(batch, tokens, 1",
+        ),
+    ],
+)
+def test_message_layers_and_stacks_name_the_shape_that_they_need(parts, path: str, shape, sentence: str):
+    x, memory = torch.zeros(shape), torch.zeros(2, 3, 12)
+    memories = [memory] if path.startswith("decoder") else []
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        parts[path](x, *memories)
+    if memories:
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            parts[path](memory, x)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("shapes", "sentence"),
+    [
+        ([(5, 12)] * 3, r"tokens of shape \(5, 12\) do not fit attention with d_model=12; give \(batch, tok"),
+        ([(2, 5, 12), (2, 3, 12), (2, 4, 12)], "3 keys but 4 values; give each key its value"),
+        ([(2, 5, 12), (1, 3, 12), (1, 3, 12)], "query holds 2 sentences and key 1; give equal batches"),
+    ],
+)
+def test_message_attention_names_what_does_not_fit(parts, shapes, sentence: str):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        parts["encoder.layers.0.self_attention"](*map(torch.zeros, shapes))
+
+
+@pytest.mark.message
+def test_message_attention_leaves_other_errors_to_pytorch(parts):
+    x = torch.zeros(2, 5, 12, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="dtype"):
+        parts["encoder.layers.0.self_attention"](x, x, x)

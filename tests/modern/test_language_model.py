@@ -90,14 +90,18 @@ def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(par
 def test_message_a_text_that_the_cache_cannot_continue():
     model, prompts = new(), some_ids(tokens=3)
     model.encoder.layers[1].self_attention.attention = Average()
-    sentence = r"^encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
+    sentence = (
+        r"^encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
+    )
     with pytest.raises(NotPlain, match=sentence):
         continue_text(model, prompts, extra_tokens=5)
     model.encoder.layers[0].register_forward_hook(lambda *_: None)
-    with pytest.raises(NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"):
+    with pytest.raises(
+        NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"
+    ):
         continue_text(model, prompts, extra_tokens=5)
-    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; remove"):
-        model.register_forward_hook(lambda *_: None)
+    model.register_forward_hook(lambda *_: None)
+    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; rem"):
         continue_text(model, prompts, extra_tokens=5)
 
 

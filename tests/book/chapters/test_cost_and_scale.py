@@ -55,7 +55,7 @@ def test_oracle_a_cache_has_two_vectors_for_each_layer_head_and_token():
     with torch.inference_mode():
         for token in (1, 6, 7, 8):
             cache.step(torch.tensor([token]))
-    stored = sum(part.numel() for layer in cache.layers for part in layer.self_attention.pairs)
+    stored = sum(part.numel() for each in cache.caches if not each.cross for part in each.pairs)
     d_k, d_v = 3, 6
     assert stored == 2 * 5 * (d_k + d_v) * 4
 

@@ -1,13 +1,17 @@
 """Step decoders of the chapter on decoding: a table, and caches with the mistakes that people make."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
-from annotated_transformer.model.cacheable import PastAttention
+from annotated_transformer.model.cacheable import AttentionCache
+from annotated_transformer.model.decoder import decoder_layers
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 
 END = "</s>"
@@ -39,10 +43,15 @@ class TableDecoder:
 class SamePosition(KeyValueCache):
     """A mistake: each token gets position 0."""
 
-    def step(self, tokens: Tensor) -> Tensor:
-        """Forget how many tokens there are."""
-        self.length = 0
-        return super().step(tokens)
+    def __init__(self, model: Transformer, src: Tensor) -> None:
+        """Embed each token as the first one."""
+        super().__init__(model, src)
+        self.model = copy(model)
+        self.model.embed = self.embed_as_first  # type: ignore[method-assign]
+
+    def embed_as_first(self, ids: Tensor, start: int = 0) -> Tensor:
+        """Ignore how many tokens precede."""
+        return Transformer.embed(self.model, ids)
 
 
 class Stale(KeyValueCache):
@@ -53,7 +62,8 @@ class Stale(KeyValueCache):
         super().__init__(model, src)
         for token in (1, 5, 6):
             super().step(torch.full((len(src),), token))
-        self.length = 0
+        self.tgt = src[:, :0]
+        _read_by(self, lambda all_so_far, new: all_so_far)
 
 
 class Unordered(KeyValueCache):
@@ -61,7 +71,7 @@ class Unordered(KeyValueCache):
 
     def select(self, rows: Tensor) -> None:
         """Change the number of rows, but not their order."""
-        super().select(torch.arange(len(rows)).clamp(max=self.rows - 1))
+        super().select(torch.arange(len(rows)).clamp(max=len(self.tgt) - 1))
 
 
 class WithoutItself(KeyValueCache):
@@ -70,7 +80,7 @@ class WithoutItself(KeyValueCache):
     def __init__(self, model: Transformer, src: Tensor) -> None:
         """Replace how each layer reads the past."""
         super().__init__(model, src)
-        _read_by(self, lambda past, _: past)
+        _read_by(self, lambda all_so_far, new: all_so_far[:, :, :-new])
 
 
 class FirstKeyOnly(KeyValueCache):
@@ -79,19 +89,22 @@ class FirstKeyOnly(KeyValueCache):
     def __init__(self, model: Transformer, src: Tensor) -> None:
         """Replace how each layer reads the past."""
         super().__init__(model, src)
-        _read_by(self, lambda _, all_so_far: (all_so_far[0][:, :, :1], all_so_far[1][:, :, :1]))
+        _read_by(self, lambda all_so_far, new: all_so_far[:, :, :1])
 
 
-Pair = tuple[Tensor, Tensor]
+def _read_by(cache: KeyValueCache, choose: Callable[[Tensor, int], Tensor]) -> None:
+    """Let each layer read what `choose` takes of its keys and values, the last `new` of which are new."""
 
+    def read(pairs_so_far: AttentionCache, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = pairs_so_far(key, value)
+        return choose(keys, key.size(1)), choose(values, key.size(1))
 
-def _read_by(cache: KeyValueCache, choose: Callable[[Pair, Pair], Pair]) -> None:
-    """Let each layer read what `choose` takes from the keys and values before and after the new token."""
+    def attend(
+        attention: MultiHeadAttention, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+    ) -> Tensor:
+        return type(attention).attend(attention, query, key, value)
 
-    def read(attention: PastAttention, key: Tensor, value: Tensor) -> Pair:
-        before = attention.pairs
-        return choose(before, PastAttention.project_memory(attention, key, value))
-
-    for layer in cache.layers:
-        attention = layer.self_attention
-        attention.project_memory = partial(read, attention)  # type: ignore[method-assign]
+    for layer in decoder_layers(cache.decoder):
+        attention: Any = layer.self_attention
+        attention.project_memory = partial(read, attention.project_memory)
+        attention.attend = partial(attend, attention)
