@@ -81,11 +81,8 @@ def unfit_batch(self: Any, src: Tensor, tgt: Tensor) -> None:
         raise ValueError(
             f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
         )
-    if not _skips_values(src):
-        _refuse_empty(src, self.config)
-    for name, ids in (("source", src), ("target", tgt)):
-        if not _skips_values(ids):
-            _refuse_padding_between(name, ids, self.config.pad_id)
+    _refuse_empty(src, self.config)
+    padding_between_tokens(self, src, tgt)
 
 
 def unmasked_source(self: Any, src: Tensor, src_mask: Tensor | None = None) -> None:
@@ -116,22 +113,29 @@ def _refuse_padding(name: str, ids: Tensor, pad_id: int, mask: str) -> None:
 
 
 def _refuse_empty(src: Tensor, config: Any) -> None:
-    if (empty := (src == config.pad_id).all(dim=1)).any():
+    if _skips_values(src):
+        return
+    pad_id, eos_id = config.pad_id, config.eos_id
+    if (empty := (src == pad_id).all(dim=1)).any():
         raise ValueError(
             f"source {int(empty.nonzero()[0]) + 1} of {len(src)} is empty: it holds "
-            f"nothing but padding (pad_id={config.pad_id}); end every source with eos_id={config.eos_id}"
+            f"nothing but padding (pad_id={pad_id}); end every source with eos_id={eos_id}"
         )
 
 
-def _refuse_padding_between(name: str, ids: Tensor, pad_id: int) -> None:
-    """Refuse padding before a token, which would hide a place and shift the others."""
-    is_pad = ids == pad_id
-    if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
-        row, place = followed.nonzero()[0].tolist()
-        raise ValueError(
-            f"{name} {row + 1} of {len(ids)} has padding (pad_id={pad_id}) as token {place + 1}, before "
-            f"another; pad only behind the last token"
-        )
+def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
+    """Raise ValueError if a token follows padding, which would hide a place and shift the others."""
+    pad_id = self.config.pad_id
+    for name, ids in (("source", src), ("target", tgt)):
+        if _skips_values(ids):
+            continue
+        is_pad = ids == pad_id
+        if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
+            row, place = followed.nonzero()[0].tolist()
+            raise ValueError(
+                f"{name} {row + 1} of {len(ids)} has padding (pad_id={pad_id}) as token {place + 1}, before "
+                f"another; pad only behind the last token"
+            )
 
 
 def warn_without_eos(src: Tensor, config: Any) -> None:

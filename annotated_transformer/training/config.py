@@ -111,8 +111,8 @@ class Recipe:
         """Refuse settings that would fail only after hours of training."""
         store_whole_numbers(self)
         for name in ("pad_id", "bos_id", "eos_id"):
-            if (given := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
-                raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")
+            if (id_ := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
+                raise ValueError(f"{name}={id_!r} is not that of the tokenizer, {needed}; leave it out")
         if self.average < 1:
             raise ValueError(f"average={self.average!r} epochs have no mean; give 1 or more epochs")
         if self.keep not in get_args(Kept):

@@ -83,11 +83,11 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
             f"the model has max_length={positions!r}, and a batch has batch_tokens={batch_tokens!r}: "
             "shorten or remove these sentences, or give more of both"
         )
-        shown = [
+        lines = [
             f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
             for number, (pair, sizes) in enumerate(problems)
         ]
-        raise ValueError(list_problems(shown, way_out))
+        raise ValueError(list_problems(lines, way_out))
 
 
 def training_pairs(

@@ -116,20 +116,20 @@ def train_from_recipe(
     extreme = "highest" if mode == "max" else "lowest"
     judged = f"{'validation loss' if criterion is None else 'criterion'} was {extreme}"
     report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
-    metrics, kept = None, 0
+    metrics, kept_step = None, 0
     with run_directory, closing(updates):
         report.before(overlap_warning(corpus.splits["train"], texts or []))
         for metrics in epochs_of(updates):
             report.epoch(metrics)
             best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
-            kept = metrics.step if best else kept
+            kept_step = metrics.step if best else kept_step
             run_directory.save_model(
                 metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average, best=best
             )
         if metrics is None:
-            kept = _save_last(run_directory, model, tokenizer, recipe, judge, mode)
+            kept_step = _save_last(run_directory, model, tokenizer, recipe, judge, mode)
         report.after(run_directory.progress)
-        return kept or run_directory.progress.best_step
+        return kept_step or run_directory.progress.best_step
 
 
 class _Report:

@@ -333,8 +333,8 @@ def add_gradients(
     group, loss = state.group, 0.0
     labels = sum(part.num_labels for part in parts)
     for number, part in enumerate(parts, start=1):
-        shard, own = group.shard(part)
-        weight = part.num_labels / labels * own
+        shard, share_of_labels = group.shard(part)
+        weight = part.num_labels / labels * share_of_labels
         with group.synchronized(objective, number == len(parts)):
             share = weight * batch_loss(objective, shard, state.model)  # 3. and 4.
             # DDP averages over the processes, whose shares have to be summed

@@ -26,12 +26,12 @@ def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(monkeypatch
     monkeypatch.setattr(module, "ROWS", 6)
     monkeypatch.setattr(module, "label_smoothed_cross_entropy", sized)
     expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
-    found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+    loss = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
+    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=0)
     assert max(sizes) <= 6  # rows of logits at a time
     assert sum(sizes) == tokens
     for ours, theirs in zip(
-        torch.autograd.grad(3 * found, (hidden, weight)),
+        torch.autograd.grad(3 * loss, (hidden, weight)),
         torch.autograd.grad(3 * expected, (hidden, weight)),
         strict=True,
     ):

@@ -53,16 +53,16 @@ def test_oracle_fast_attention_matches_plain_attention(keys, mask, scale):
         torch.randn(2, 3, rows, width, generator=rng, dtype=torch.float64).requires_grad_()
         for rows, width in ((7, 4), (keys, 4), (keys, 5))
     )
-    allowed, plain, found = mask(rng, keys), ScaledDotProductAttention(), []
+    allowed, plain, results = mask(rng, keys), ScaledDotProductAttention(), []
     for attention in (plain, FastAttention(plain)):
         seen: list[torch.Tensor] = []
         handle = plain.weights.register_forward_hook(lambda _, __, weights, seen=seen: seen.append(weights))
         read = attention(scale * query, key, value, allowed)
         handle.remove()
         gradients = torch.autograd.grad((read * torch.arange(5)).sin().sum(), (query, key, value))
-        found.append((read, *seen, *gradients))
-    assert len(found[0]) == 5
-    torch.testing.assert_close(found[1], found[0], rtol=1e-12, atol=1e-12 * scale)
+        results.append((read, *seen, *gradients))
+    assert len(results[0]) == 5
+    torch.testing.assert_close(results[1], results[0], rtol=1e-12, atol=1e-12 * scale)
 
 
 def test_law_byte_dropout_keeps_its_fraction_and_the_mean():

@@ -83,7 +83,7 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int
 @pytest.mark.message
 def test_message_validation_pairs_that_are_training_pairs(copy_pairs):
     pairs, others = copy_pairs(6, seed=0), copy_pairs(6, seed=1)
-    told = r"^2 of 8 validation pairs \(25%\) are training pairs: the validation loss, and what is chosen"
-    with pytest.warns(UserWarning, match=told):
+    message = r"^2 of 8 validation pairs \(25%\) are training pairs: the validation loss, and what is chosen"
+    with pytest.warns(UserWarning, match=message):
         train(model(), pairs, BRIEF, generator=rng(), validation=others + pairs[:2])
     assert overlap_warning(range(200), range(199, 399)) is None  # 0.5 percent

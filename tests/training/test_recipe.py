@@ -130,12 +130,12 @@ OPTIONS = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, options: dict[str, object]):
     recipe = dataclasses.replace(RECIPE, **options)
-    kept = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
+    best_step = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
     for last in (14, 24):  # after the second epoch, and within the one after the best
         with killed_at(last):
             train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=1e9)
     for _ in range(2):  # the second time, nothing is left to do
-        assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == kept
+        assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == best_step
         assert same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
         assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
@@ -143,12 +143,12 @@ def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, options: dict[st
 @pytest.mark.parametrize("average", [1, 2])
 def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path: Path, average):
     recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
-    kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
+    best_step = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
-    assert kept == min(losses, key=losses.get)
-    assert list(losses).index(kept) == 2  # neither the first nor the last
-    until = for_steps(kept, dataclasses.replace(recipe, keep="last"))
-    assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == kept
+    assert best_step == min(losses, key=losses.get)
+    assert list(losses).index(best_step) == 2  # neither the first nor the last
+    until = for_steps(best_step, dataclasses.replace(recipe, keep="last"))
+    assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == best_step
     assert same(weights(tmp_path / "best"), weights(tmp_path / "until"))
 
 
@@ -166,9 +166,9 @@ def test_law_a_criterion_decides_what_is_best_and_when_to_stop(tmp_path: Path, m
     recipe = dataclasses.replace(RECIPE, training=training, keep="best")
     only = corpus(splits={"train": corpus().splits["train"]})
     settings = {"seed": 3, "criterion": criterion, "mode": mode, "log": logged.append}
-    kept = train_from_recipe(recipe, only, tmp_path, **settings)
+    best_step = train_from_recipe(recipe, only, tmp_path, **settings)
     assert seen == [1, 0, 1, 2]
-    assert kept == [line["step"] for line in lines(tmp_path)][1]
+    assert best_step == [line["step"] for line in lines(tmp_path)][1]
     assert logged[-1] == f"stopped early (patience=2): the criterion was {extreme} at the end of epoch 2"
 
 
@@ -217,8 +217,8 @@ def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
 def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Path):
     for cleaned in (True, False):
         train_from_recipe(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
-    said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
-    assert said == ['"Ja"', "„Ja“"]
+    normalized = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
+    assert normalized == ['"Ja"', "„Ja“"]
 
 
 @pytest.mark.message
@@ -326,8 +326,8 @@ def test_message_a_collapsed_encoder_is_warned_of_once(tmp_path, warmup_steps, n
     assert warning.startswith(f"warning: at step {settled[0].step}, the encoder has collapsed")
     assert warning.endswith(f"(mean cosine 1.000), {MEANING}; {way_out}")
     assert len(settled) > 1 or warmup_steps > 17
-    found = [line["encoder_collapsed"] for line in lines(tmp_path / "out")]
-    assert found == [None] * (len(reports) - len(settled)) + [True] * len(settled)
+    collapsed_epochs = [line["encoder_collapsed"] for line in lines(tmp_path / "out")]
+    assert collapsed_epochs == [None] * (len(reports) - len(settled)) + [True] * len(settled)
 
 
 @pytest.mark.message
@@ -356,13 +356,13 @@ def test_law_a_loss_of_any_size_is_reported(loss: float, perplexity: str):
 @pytest.mark.parametrize(("limits", "shape"), [({"batch_tokens": 30}, {}), ({}, {"max_length": 30})])
 def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path: Path, limits, shape):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
-    for split, own in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
+    for split, texts in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
         for ending in ("en", "de"):
-            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
+            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in texts))
     recipe = dataclasses.replace(with_training(**limits), shape=dataclasses.replace(SHAPE, **shape))
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
     places = ("train", 3), ("train", 5), ("valid", 3)  # test pairs are not trained on
-    for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
-        assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
+    for (split, line), problem in zip(places, str(refused.value).splitlines(), strict=True):
+        assert problem.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()

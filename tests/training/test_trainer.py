@@ -32,8 +32,8 @@ def test_law_a_small_model_learns_to_copy(copy_pairs):
     config = TrainingConfig(steps=300, batch_tokens=509, warmup_steps=50, max_lr=5e-3)
     train(trained, copy_pairs(2003, seed=0), config, generator=rng())
     unseen = copy_pairs(211, seed=1)
-    found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
-    right = sum(out[: len(src)] == src for out, (src, _) in zip(found, unseen, strict=True))
+    outputs = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
+    right = sum(out[: len(src)] == src for out, (src, _) in zip(outputs, unseen, strict=True))
     assert right / len(unseen) > 0.85  # 0.91 to 0.98 with seeds 0 to 5, so also on other processors
 
 
@@ -101,7 +101,7 @@ def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
 
 def test_law_all_processes_stop_at_the_same_step(monkeypatch, copy_pairs):
     clock_of_rank_0 = iter([1.0, 2.0, 7.0])
-    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, own: next(clock_of_rank_0, own))
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, number: next(clock_of_rank_0, number))
     config = dataclasses.replace(BRIEF, minutes=0.1)  # this process's own clock leaves time for all steps
     reports = train(model(), copy_pairs(23, seed=0), config, generator=rng())
     assert [report.step for report in reports] == [3]
@@ -132,11 +132,11 @@ def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast:
     with torch.no_grad():
         other.embedding.weight[new_id] = one.embedding.weight
     config = dataclasses.replace(BRIEF, fast=fast)
-    expected, found = (
+    expected, renamed_reports = (
         train(net, data, config, generator=rng(), validation=data[:7])
         for net, data in ((one, pairs), (other, renamed))
     )
-    for before, after in zip(expected, found, strict=True):
+    for before, after in zip(expected, renamed_reports, strict=True):
         assert after.training_loss == pytest.approx(before.training_loss, rel=1e-4)
         assert after.validation_loss == pytest.approx(before.validation_loss, rel=1e-4)
     torch.testing.assert_close(other.embedding.weight[new_id], one.embedding.weight, rtol=1e-3, atol=1e-4)
@@ -150,12 +150,13 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
         folder, step = tmp_path / f"stopped at {first}", 0
         for updates in (first, 1):
             asked, step = iter([False] * updates + [True]), step + updates
-            message = f"the training run was asked to stop, and did after step {step}$"
-            with RunDirectory(folder, seconds=1e9) as kept, pytest.raises(TrainingStopped, match=message):
-                run(kept, validation=validation, stop=lambda asked=asked: next(asked))
-            assert read_progress(folder).step == kept.progress.step == step
-        found, reports = run.into(folder, validation=validation, seconds=1e9)
-        assert same(found, expected)
+            message = f"^the training run was asked to stop, and did after step {step}$"
+            stopped = pytest.raises(TrainingStopped, match=message)
+            with RunDirectory(folder, seconds=1e9) as directory, stopped:
+                run(directory, validation=validation, stop=lambda asked=asked: next(asked))
+            assert read_progress(folder).step == directory.progress.step == step
+        resumed, reports = run.into(folder, validation=validation, seconds=1e9)
+        assert same(resumed, expected)
         assert reports[-1].step == STEPS
         assert lines(folder) == lines(tmp_path / "whole")
 
