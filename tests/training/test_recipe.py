@@ -141,15 +141,22 @@ def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, options: dict[st
 
 
 @pytest.mark.parametrize("average", [1, 2])
-def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path: Path, average):
-    recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
-    best_step = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
+def test_law_the_epoch_with_the_lowest_validation_loss_is_the_best_and_patience_counts_from_it(
+    tmp_path: Path, average: int
+):
+    recipe = dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average)
+    logged: list[object] = []
+    options = {"seed": 3, "log": logged.append}
+    best_step = train_from_recipe(with_training(recipe, patience=1), corpus(), tmp_path / "best", **options)
+    assert logged[-1] == "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
     assert best_step == min(losses, key=losses.get)
-    assert list(losses).index(best_step) == 2  # neither the first nor the last
+    assert list(losses).index(best_step) == 2 == len(losses) - 2
     until = for_steps(best_step, dataclasses.replace(recipe, keep="last"))
     assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == best_step
     assert same(weights(tmp_path / "best"), weights(tmp_path / "until"))
+    train_from_recipe(with_training(recipe, patience=2), corpus(), tmp_path / "best", **options)
+    assert lines(tmp_path / "best")[-1]["step"] == TOO_FAST.steps  # resumed, with more patience
 
 
 @pytest.mark.parametrize(("mode", "sign", "extreme"), [("min", 1, "lowest"), ("max", -1, "highest")])
@@ -170,17 +177,6 @@ def test_law_a_criterion_decides_what_is_best_and_when_to_stop(tmp_path: Path, m
     assert seen == [1, 0, 1, 2]
     assert best_step == [line["step"] for line in lines(tmp_path)][1]
     assert logged[-1] == f"stopped early (patience=2): the criterion was {extreme} at the end of epoch 2"
-
-
-def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
-    logged = {}
-    for patience, last in ((1, 30), (2, 37)):
-        recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=patience))
-        log = logged.setdefault(patience, []).append
-        assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=log) == last
-    assert str(logged[2][0]) == "resuming at step 30"  # with more patience
-    sentence = "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
-    assert logged[1][-1] == sentence
 
 
 @pytest.mark.message
