@@ -109,7 +109,8 @@ def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_p
     assert not any(seen)
     assert len(epoch_checkpoints(tmp_path)) == 2
     assert same(weights(tmp_path), mean(epoch_checkpoints(tmp_path)))
-    train_from_recipe(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left
+    once = dataclasses.replace(RECIPE, average=1)  # nothing is left to train
+    assert train_from_recipe(once, corpus(), tmp_path, seed=3) == RECIPE.training.steps
     assert len(epoch_checkpoints(tmp_path)) == 2
     assert same(weights(tmp_path), weights(epoch_checkpoints(tmp_path)[-1]))
 
