@@ -33,6 +33,7 @@ NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Importing nbval takes two seconds in each process, so only the stage that uses it does.
 PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
+UNIT := not page and not slow and not cuda and not hosts
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 # A test that hangs ends its process (`timeout` in pyproject.toml). A new one begins the file again, and may hang, too.
 BY_FILE := -n $(JOBS) --dist loadfile --max-worker-restart=1
@@ -61,7 +62,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -99,6 +100,11 @@ test: $(TESTED)  ## run the tests, in about half an hour on two cores; with CHAP
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
+# Without files, pytest would run all tests; its status is 5 if the markers leave none.
+quick: lint  ## lint, and run the test files of what differs from the last commit, in less than a minute
+	@files=$$($(RUN) -m tests.quick); [ -z "$$files" ] || \
+	  $(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m "$(UNIT)" $(SHAPES) $$files || [ $$? = 5 ]
+
 ci: $(TESTED)  ## run what CI runs: these tests and the slow ones
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow"
 
@@ -121,7 +127,7 @@ types: $(TESTED)  ## run mypy in strict mode, less strict on the tests, and chec
 	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder
 
 unit: browser  ## run the unit tests: with all annotated shapes checked, and error messages without, as for users
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not page and not slow and not cuda and not hosts" $(SHAPES) $(ONLY)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "$(UNIT)" $(SHAPES) $(ONLY)
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) -m builder.build --check $(NAME)

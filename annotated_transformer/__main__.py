@@ -6,6 +6,7 @@ Nothing that `--help`, `--version`, or a mistyped option needs imports PyTorch.
 
 import argparse
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any, NoReturn
 from annotated_transformer import __version__
 from annotated_transformer.commands.arguments import add_options, check_options
 from annotated_transformer.commands.output import Unfinished, drop_unwritable, log
-from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
+from annotated_transformer.commands.signals import Terminated, handle_signals, raise_signal
 
 FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade")
 COMMANDS = {name.strip("_"): import_module(f"annotated_transformer.commands.{name}") for name in FILES}
@@ -63,9 +64,12 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         log(f"error: out of memory ({error}); give smaller sizes, batches or beams")
         return 2
-    except (KeyboardInterrupt, Terminated) as error:
-        log("terminated" if isinstance(error, Terminated) else "interrupted")
-        return exit_status(error)
+    except KeyboardInterrupt:
+        log("interrupted")
+        return 128 + signal.SIGINT
+    except Terminated as error:
+        log("terminated")
+        return 128 + error.signal
     finally:
         drop_unwritable()
 
@@ -112,13 +116,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports mistakes in one line, as commands do, and suggests the option that was meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown:  # refused here, because only the command's own parser knows its options
-            known = [option for action in self._actions for option in action.option_strings]
+            known = [flag for action in self._actions for flag in action.option_strings]
             meant = get_close_matches(unknown[0].partition("=")[0], known, 1)
             suggestion = f" (did you mean {meant[0]}?)" if meant else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
-        return found, unknown
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         log(f"error: {message}; see {self.prog} --help")

@@ -38,7 +38,7 @@ _THREAD = threading.local()  # `inside` is True in a checked call
 def refuses_other_kinds(code: T) -> T:
     """Decorate a function, or a class with an `__init__`, which then refuses arguments of another kind.
 
-    What a list holds is checked, too, but in calls inside of a checked one, not again. Which numbers a
+    What a list holds is checked, too. Calls inside of a checked one are not checked again. Which numbers a
     function takes, it checks itself.
     """
     if isinstance(code, type):
@@ -54,21 +54,22 @@ def refuses_other_kinds(code: T) -> T:
 
     @wraps(code)
     def checked(*inputs: Any, **options: Any) -> Any:
+        if getattr(_THREAD, "inside", False):
+            return code(*inputs, **options)
         try:
             arguments = signature.bind_partial(*inputs, **options).arguments
         except TypeError:
             return code(*inputs, **options)  # Python's own error names what is unknown
-        outermost = not getattr(_THREAD, "inside", False)
         for argument, value in arguments.items():
             kind = _check_kind(code, argument, value, hints().get(argument, Any))
-            if outermost and get_origin(kind) in LISTS and isinstance(value, list | tuple):
+            if get_origin(kind) in LISTS and isinstance(value, list | tuple):
                 for place, part in enumerate(value):
                     _check_kind(code, f"{argument}[{place}]", part, get_args(kind)[0])
         _THREAD.inside = True
         try:
             return code(*inputs, **options)
         finally:
-            _THREAD.inside = not outermost
+            _THREAD.inside = False
 
     return checked  # type: ignore[return-value]
 

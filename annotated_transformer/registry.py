@@ -1,15 +1,44 @@
-"""Names that a config can give to attentions of your own: the guide *Models and parts of your own*.
+"""The parts of a model that a config can name, and attentions of your own: *Models and parts of your own*.
 
 Nothing here imports PyTorch.
 """
 
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-BUILT_IN = ("scaled_dot_product", "fused")
+PARTS = {  # by the field of a config that names them, and where each is found; to add one, add a line
+    "norm": {
+        "post": "annotated_transformer.model.normalization:PostNorm",
+        "pre": "annotated_transformer.model.normalization:PreNorm",
+    },
+    "activation": {
+        "relu": "torch.nn:ReLU",
+        "gelu": "torch.nn:GELU",
+        "swish": "torch.nn:SiLU",
+    },
+    "positions": {
+        "sinusoidal": "annotated_transformer.model.positional_encoding:SinusoidalPositions",
+        "learned": "annotated_transformer.model.positional_encoding:LearnedPositions",
+    },
+    "attention": {
+        "scaled_dot_product": "annotated_transformer.model.attention:ScaledDotProductAttention",
+        "fused": "annotated_transformer.model.attention:FusedAttention",
+    },
+}
 T = TypeVar("T", bound=Callable[..., Any])
 _attentions: dict[str, Callable[..., Any]] = {}
+
+
+def part_names(field: str) -> list[str]:
+    """Return the names that a field of a config can have, or none if the field names no part."""
+    return [*PARTS.get(field, ()), *(_attentions if field == "attention" else ())]
+
+
+def find_part(field: str, name: str) -> Any:
+    """Return the class of one of the package's own parts, such as that of `("norm", "post")`."""
+    return resolve_name(PARTS[field][name])
 
 
 def register_attention(name: str) -> Callable[[T], T]:
@@ -25,9 +54,10 @@ def register_attention(name: str) -> Callable[[T], T]:
     Raises:
         ValueError: If the name is taken.
     """
-    if not isinstance(name, str) or not name or name in BUILT_IN:
+    if not isinstance(name, str) or not name or name in PARTS["attention"]:
         raise ValueError(
-            f"an attention cannot be registered as {name!r}; choose another name than {BUILT_IN}"
+            f"an attention cannot be registered as {name!r}; choose another name than "
+            f"{tuple(PARTS['attention'])}"
         )
 
     def register(make: T) -> T:

@@ -6,13 +6,12 @@ The task, the models, and the settings are those of chapter 1, which trains for 
 for more. Each budget is a training run of its own, because the learning rate falls to 0 over the budget.
 """
 
-from argparse import ArgumentParser
-
 import torch
 import torch.nn.functional as F
 
 from annotated_transformer.book.chapters.why_attention.copy_task import AverageCopier, VectorCopier
-from benchmarks.record import RESULTS, begin, write_result
+from annotated_transformer.book.toy.fitting import fit
+from benchmarks.record import begin, write_result
 
 VOCAB, BATCH, LEARNING_RATE = 8, 64, 0.1
 # The model, the numbers in the vector or in each state, the words, and the budgets in updates.
@@ -27,36 +26,32 @@ CASES = (
 SEEDS = (0, 1, 2, 3, 4)
 
 
-def train(model: AverageCopier | VectorCopier, words: int, updates: int, rng: torch.Generator) -> float:
+def train(kind: type[AverageCopier | VectorCopier], words: int, size: int, updates: int, seed: int) -> float:
     """Train a model to repeat sentences; return its share of correct words on 500 new ones."""
-    optimizer = torch.optim.Adam(model.parameters(), fused=True)
-    for step in range(updates):
-        optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / updates)
+    rng = torch.Generator().manual_seed(seed)
+    model = kind(VOCAB, words, size, rng=rng)
+
+    def draw_loss() -> torch.Tensor:
         sentences = torch.randint(VOCAB, (BATCH, words), generator=rng)
-        loss = F.cross_entropy(model(sentences).flatten(0, 1), sentences.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(model(sentences).flatten(0, 1), sentences.flatten())
+
+    fit(model, draw_loss, steps=updates, lr=lambda step: LEARNING_RATE * (1 - step / updates))
     sentences = torch.randint(VOCAB, (500, words), generator=rng)
     return float((model(sentences).argmax(dim=-1) == sentences).double().mean())
 
 
 def main() -> None:
     """Train each model for each budget with each seed, and write the result."""
-    begin(ArgumentParser(description=__doc__))
+    begin(__doc__)
     torch.set_default_dtype(torch.float64)  # as in the chapter
     cases: list[dict[str, object]] = []
     for kind, size, words, budgets in CASES:
-        shares = {}
-        for updates in budgets:
-            rngs = [torch.Generator().manual_seed(seed) for seed in SEEDS]
-            shares[str(updates)] = [
-                train(kind(VOCAB, words, size, rng=rng), words, updates, rng) for rng in rngs
-            ]
+        shares = {
+            str(updates): [train(kind, words, size, updates, seed) for seed in SEEDS] for updates in budgets
+        }
         cases.append({"model": kind.__name__, "size": size, "words": words, "shares": shares})
         print(cases[-1], flush=True)
-    results = {"seeds": SEEDS, "cases": cases}
-    write_result(RESULTS / "copying_vocab-8.json", seed=SEEDS[0], results=results)
+    write_result("copying_vocab-8", {"seeds": SEEDS, "cases": cases}, seed=SEEDS[0])
 
 
 if __name__ == "__main__":

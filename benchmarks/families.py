@@ -10,13 +10,12 @@ those of the class's default configuration, which the library describes as simil
 
 import inspect
 import re
-from argparse import ArgumentParser
 from typing import Any
 
 import torch
 from torch import nn
 
-from benchmarks.record import RESULTS, begin, write_result
+from benchmarks.record import begin, write_result
 
 FAMILIES = {  # the name of the library's class, and the model that its defaults describe
     "GPT2": "GPT-2",
@@ -38,14 +37,19 @@ FAMILIES = {  # the name of the library's class, and the model that its defaults
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer")
 NORM = re.compile(r"norm|^ln_", re.IGNORECASE)
 BRANCH = re.compile(r"attn|attention|mlp|DenseReluDense", re.IGNORECASE)
+PLACES = {  # of the norms of a layer, by the order in which it calls norms (n) and sub-layers (s)
+    "nsns": "before",
+    "nsnsns": "before",
+    "snsn": "after, on the branch",
+    "nsnnsn": "before and after",
+}
 
 
 def built(family: str) -> tuple[Any, nn.Module]:
     """Return the default configuration of a family, and two layers of its model without values."""
     import transformers
 
-    config = getattr(transformers, f"{family}Config")()
-    small = getattr(transformers, f"{family}Config")()
+    config, small = (getattr(transformers, f"{family}Config")() for _ in range(2))
     for name in LAYERS:
         if hasattr(small, name):
             setattr(small, name, 2)
@@ -64,36 +68,16 @@ def layer_of(model: nn.Module) -> nn.Module:
 
 def calls(layer: nn.Module) -> str:
     """Return the order in which a layer calls norms (n) and sub-layers (s), from its source."""
-    inner = getattr(layer, "layer", None)  # T5: each sub-layer is a module of its own
-    blocks = [layer] if inner is None else list(inner)
+    blocks = getattr(layer, "layer", [layer])  # T5: each sub-layer is a module of its own
     source = "".join(inspect.getsource(type(block).forward) for block in blocks)
     names = re.findall(r"self\.(\w+)\(", source)
-    kinds = ["n" if NORM.search(name) else "s" if BRANCH.search(name) else "" for name in names]
-    return "".join(kinds)
-
-
-def where_norms_are(order: str) -> str:
-    """Return where the norms of a layer are, given the order of calls.
-
-    Raises:
-        ValueError: The order is one that we do not know.
-    """
-    known = {
-        "nsns": "before",
-        "nsnsns": "before",
-        "snsn": "after, on the branch",
-        "nsnnsn": "before and after",
-    }
-    if order not in known:
-        raise ValueError(f"the calls {order!r} are none of {sorted(known)}; look at the layer's forward")
-    return known[order]
+    return "".join("n" if NORM.search(name) else "s" if BRANCH.search(name) else "" for name in names)
 
 
 def positions_of(model: nn.Module) -> str:
     """Return how a model encodes positions."""
     source = inspect.getsource(inspect.getmodule(type(model)))  # type: ignore[arg-type]
-    names = [type(module).__name__ for module in model.modules()]
-    if any("Rotary" in name for name in names):
+    if any("Rotary" in type(module).__name__ for module in model.modules()):
         return "rotary"
     if any(name.endswith("relative_attention_bias") for name, _ in model.named_modules()):
         return "relative bias"
@@ -101,7 +85,7 @@ def positions_of(model: nn.Module) -> str:
 
 
 def describe(family: str) -> dict[str, Any]:
-    """Return what a row of the table has."""
+    """Return what a row of the table has; a KeyError names calls that `PLACES` does not know."""
     config, model = built(family)
     layer = layer_of(model)
     parameters = [name for name, _ in layer.named_parameters()]
@@ -110,11 +94,17 @@ def describe(family: str) -> dict[str, Any]:
     heads = getattr(config, "num_attention_heads", None)
     return {
         "norm": "LayerNorm" if norms == {"LayerNorm"} else "RMSNorm",
-        "place": where_norms_are(calls(layer)),
+        "place": PLACES[calls(layer)],
         "norm_of_queries": any("q_norm" in name for name in parameters),
         "positions": positions_of(model),
         "gated": any("gate_proj" in name or "gate_up_proj" in name for name in parameters),
-        "biases": sorted({_part(name) for name in parameters if name.endswith("bias")}),
+        "biases": sorted(
+            {
+                "queries, keys, values" if re.search("[qkv]_proj", name) else "others"
+                for name in parameters
+                if name.endswith("bias")
+            }
+        ),
         "layers": next(getattr(config, name) for name in LAYERS if hasattr(config, name)),
         "heads": heads,
         "d_k": getattr(config, "head_dim", None),
@@ -127,15 +117,6 @@ def describe(family: str) -> dict[str, Any]:
     }
 
 
-def _part(name: str) -> str:
-    """Return the kind of part that a bias belongs to."""
-    if NORM.search(name):
-        return "norms"
-    if re.search(r"attn|attention", name):
-        return "attention output" if re.search(r"o_proj|c_proj|dense", name) else "queries, keys, values"
-    return "feed-forward"
-
-
 def _share(kinds: list[str] | None) -> str | None:
     """Return how many layers of how many have a window, in the smallest numbers that repeat."""
     if not kinds or "sliding_attention" not in kinds:
@@ -146,11 +127,9 @@ def _share(kinds: list[str] | None) -> str | None:
 
 def main() -> None:
     """Look at all families, and write the result."""
-    begin(ArgumentParser(description=__doc__))
+    begin(__doc__)
     rows = {title: {"class": family, **describe(family)} for family, title in FAMILIES.items()}
-    for title, row in rows.items():
-        print(title, row)
-    write_result(RESULTS / "families.json", seed=0, results={"rows": rows})
+    write_result("families", {"rows": rows})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ self-attention layer, and of recurrent layers as wide as it is. The result is
 `lengths_FAMILY-MODEL.json`, named after the processor. Chapters 1, 3, and 4 show its ratios.
 """
 
-import argparse
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -22,34 +21,45 @@ from annotated_transformer.book.chapters.self_attention.self_attention import (
     plain_self_attention,
 )
 from annotated_transformer.book.toy.lookup import LearnedLookup
-from annotated_transformer.model.attention import AdditiveAttention
-from benchmarks.record import begin, result_file, write_result
-from benchmarks.turns import Contestant, Round, compare, take_turns
+from annotated_transformer.model import AdditiveAttention
+from benchmarks.record import begin, processor_kind, write_result
+from benchmarks.turns import Round, compare, take_turns
 
 LOOP_WIDTH = 64
 LOOKUPS = 10_000  # words of a round
 WIDTH, BATCH = 128, 16
 
 
+def repeated(compute: Callable[[], object], times: int, words: int) -> Round:
+    """Return a round that calls a function some times, and counts the words of all calls."""
+
+    def do_round() -> int:
+        for _ in range(times):
+            compute()
+        return times * words
+
+    return do_round
+
+
 def loop_over_words(x: Tensor) -> Tensor:
     """Return plain self-attention, one word at a time."""
-    found = torch.zeros_like(x)
-    for sentence, rows in zip(x, found, strict=True):
+    averages = torch.zeros_like(x)
+    for sentence, rows in zip(x, averages, strict=True):
         for i, word in enumerate(sentence):
             rows[i] = (sentence @ word).softmax(dim=0) @ sentence
-    return found
+    return averages
 
 
 def loop_over_pairs(x: Tensor) -> Tensor:
     """Return plain self-attention, one pair of words at a time: the loop of chapter 4."""
-    found = torch.zeros_like(x)
-    for sentence, rows in zip(x, found, strict=True):
+    averages = torch.zeros_like(x)
+    for sentence, rows in zip(x, averages, strict=True):
         for i, word in enumerate(sentence):
             raised = [math.exp(word @ other) for other in sentence]
             total = sum(raised)
             for r, other in zip(raised, sentence, strict=True):
                 rows[i] += r / total * other
-    return found
+    return averages
 
 
 # With the number of words or pairs that a round takes at least, so that a round is long enough to be timed.
@@ -61,49 +71,25 @@ WAYS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[int], int]]] = {
 
 
 def prepare_loop(way: str, words: int) -> Round:
-    """Return a function that computes self-attention on a sentence, some times, and counts the words."""
+    """Return a round of self-attention on a sentence."""
     compute, calls = WAYS[way]
-    count = max(1, calls(words))
     x = torch.randn(1, words, LOOP_WIDTH, generator=torch.Generator().manual_seed(0)) / LOOP_WIDTH**0.5
-
-    def do_round() -> int:
-        for _ in range(count):
-            compute(x)
-        return count * words
-
-    return do_round
+    return repeated(lambda: compute(x), max(1, calls(words)), words)
 
 
-def dot_product_lookup() -> LearnedLookup:
-    """Return a lookup with dot products."""
-    return LearnedLookup(LOOP_WIDTH, LOOP_WIDTH, d_k=LOOP_WIDTH, d_v=LOOP_WIDTH)
-
-
-def additive_lookup() -> LearnedLookup:
-    """Return a lookup with additive scores, which have the two matrices for queries and keys in them."""
-    lookup = dot_product_lookup()
-    lookup.attention = AdditiveAttention(LOOP_WIDTH, LOOP_WIDTH, LOOP_WIDTH)
-    lookup.to_query = lookup.to_key = nn.Identity()  # type: ignore[assignment]
-    return lookup
-
-
-SCORES = {"ours, dot product": dot_product_lookup, "additive score": additive_lookup}
+SCORES = ("ours, dot product", "additive score")
 
 
 def prepare_lookup(score: str, words: int) -> Round:
-    """Return a function that looks up each word of a sentence in the sentence, and counts the words."""
+    """Return a round that looks up each word of a sentence in the sentence."""
     torch.manual_seed(0)
-    lookup = SCORES[score]()
+    lookup = LearnedLookup(LOOP_WIDTH, LOOP_WIDTH, d_k=LOOP_WIDTH, d_v=LOOP_WIDTH)
+    if score == "additive score":  # which has the two matrices for queries and keys in it
+        lookup.attention = AdditiveAttention(LOOP_WIDTH, LOOP_WIDTH, LOOP_WIDTH)
+        lookup.to_query = lookup.to_key = nn.Identity()  # type: ignore[assignment]
+    lookup.requires_grad_(False)
     x = torch.randn(1, words, LOOP_WIDTH)
-    count = max(1, LOOKUPS // words)
-
-    @torch.no_grad()
-    def do_round() -> int:
-        for _ in range(count):
-            lookup(x, x)
-        return count * words
-
-    return do_round
+    return repeated(lambda: lookup(x, x), max(1, LOOKUPS // words), words)
 
 
 LAYERS: dict[str, Callable[[], nn.Module]] = {
@@ -114,23 +100,20 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
 
 
 def prepare_update(layer: str, words: int) -> Round:
-    """Return a function that updates a layer's weights some times, and counts the words."""
+    """Return a round that updates a layer's weights."""
     torch.manual_seed(0)
     model = LAYERS[layer]()
     optimizer = Adam(model.parameters(), lr=1e-4, fused=True)
-    x, wanted = torch.randn(2, BATCH, words, WIDTH)
-    updates = max(1, 256 // words)
+    x, target = torch.randn(2, BATCH, words, WIDTH)
 
-    def do_round() -> int:
-        for _ in range(updates):
-            found = model(x)
-            loss = ((found if isinstance(found, Tensor) else found[0]) - wanted).square().mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return updates * BATCH * words
+    def update() -> None:
+        output = model(x)
+        loss = ((output if isinstance(output, Tensor) else output[0]) - target).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
-    return do_round
+    return repeated(update, max(1, 256 // words), BATCH * words)
 
 
 PARTS: dict[str, tuple[Iterable[str], Callable[[str, int], Round], tuple[int, ...]]] = {
@@ -142,18 +125,16 @@ PARTS: dict[str, tuple[Iterable[str], Callable[[str, int], Round], tuple[int, ..
 
 def main() -> None:
     """Measure, print the ratios, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    chosen = begin(parser)  # with one thread, as in each contestant's process
+    options = begin(__doc__, rounds=7)
     results: dict[str, dict[str, object]] = {}
     for part, (names, prepare, lengths) in PARTS.items():
         results[part] = {}
         for words in lengths:
-            contestants = [Contestant(name, partial(prepare, name, words)) for name in names]
-            timings = take_turns(contestants, rounds=chosen.rounds)
+            contestants = {name: partial(prepare, name, words) for name in names}
+            timings = take_turns(contestants, rounds=options.rounds)
             results[part][str(words)] = {"found": timings, "ratios": compare(timings)}
             print(part, words, compare(timings), flush=True)
-    write_result(result_file("lengths"), seed=0, results=results)
+    write_result(f"lengths_{processor_kind()}", results)
 
 
 if __name__ == "__main__":

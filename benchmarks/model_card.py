@@ -12,56 +12,43 @@ from typing import Any
 from annotated_transformer.book.results import training_stages
 from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_folder, pretrained_names
 from annotated_transformer.checkpointing.files import write_together
-from benchmarks.record import RESULTS
+from benchmarks import record
 
 LANGUAGES = {"en": "English", "de": "German"}
 CARD = (Path(__file__).parent / "model_card.template.md").read_text(encoding="utf-8")
 
 
-def model_card(record: dict[str, Any]) -> str:
-    """Return the Markdown card of a model, given the result file that `benchmarks.ship` wrote."""
-    results = record["results"]
+def model_card(results: dict[str, Any]) -> str:
+    """Return the Markdown card of a model, given the results that `benchmarks.shipped_model` wrote."""
     training, runs = results["training"], [stage["training"] for stage in training_stages(results)]
-    recipe, (text, *_) = training["results"]["recipe"], results["examples"]
-    name = f"{results['source']}-{results['target']}"
-    turned = "" if name == EN_DE else f"--source {results['source']} --target {results['target']} "
+    source, target = results["source"], results["target"]
+    name = f"{source}-{target}"
     scores = {f"{key} (greedy)" if key[-1] == "1" else key: x for key, x in results["scores"].items()}
     joined = {"1": results["scores"]["test, beam 5"]} | results["joined"]
+    averages = [min(run["results"]["recipe"]["average"], len(run["results"]["epochs"])) for run in runs]
     return CARD.format(
-        from_=LANGUAGES[results["source"]],
-        into=LANGUAGES[results["target"]],
+        results=results,
+        corpus=results["corpus"],
+        training=training,
+        shape=training["results"]["recipe"]["shape"],
+        from_=LANGUAGES[source],
+        into=LANGUAGES[target],
         name=name,
-        text=text,
-        languages=turned,
-        parameters=results["parameters"],
+        text=next(iter(results["examples"])),
+        languages="" if name == EN_DE else f"--source {source} --target {target} ",
         megabytes=sum(file["bytes"] for file in results["files"].values()) / 1e6,
         examples=_table(("text", "translation"), results["examples"].items()),
         scores=_table(
             ("split and search", "sentences", "BLEU"),
             [(key, f"{x['texts']:,}", f"{x['bleu']:.2f}") for key, x in scores.items()],
         ),
-        signature=results["scores"]["test, beam 5"]["signature"],
-        mean_words=results["corpus"]["mean_words"],
-        long=results["corpus"]["words_of_99_percent"],
         joined=_table(
             ("sentences in one text", "BLEU"), [(key, f"{x['bleu']:.2f}") for key, x in joined.items()]
         ),
         beyond=_table(("text", "translation"), results["beyond"].items()),
-        positions=recipe["shape"]["max_length"],
-        layers=recipe["shape"]["num_layers"],
-        d_model=recipe["shape"]["d_model"],
-        d_ff=recipe["shape"]["d_ff"],
-        heads=recipe["shape"]["num_heads"],
-        vocabulary=results["vocabulary"],
         steps=" and then ".join(f"{run['results']['epochs'][-1]['step']:,}" for run in runs),
-        pairs=results["corpus"]["pairs"]["train"],
-        average=" and then ".join(
-            str(min(run["results"]["recipe"]["average"], len(run["results"]["epochs"]))) for run in runs
-        ),
-        seed=training["seed"],
+        average=" and then ".join(map(str, averages)),
         commands="\n".join(map(_command, runs)),
-        result=f"annotated_transformer/book/results/weights_{name}.json",
-        terms=results["corpus"]["terms"],
     )
 
 
@@ -73,18 +60,14 @@ def _command(run: dict[str, Any]) -> str:
 
 def _table(head: tuple[str, ...], rows: Any) -> str:
     """Return a Markdown table; vertical bars in cells are escaped, and line breaks become spaces."""
-    cells = [
-        head,
-        ("---",) * len(head),
-        *([" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows),
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+    body = [[" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ("---",) * len(head), *body])
 
 
-def write_card(name: str, results: Path = RESULTS) -> None:
+def write_card(name: str) -> None:
     """Write the card of a shipped model from its result file into the model's folder."""
-    record = json.loads((results / f"weights_{name}.json").read_text(encoding="utf-8"))
-    write_together(pretrained_folder(name), {"README.md": model_card(record).encode()})
+    results = json.loads((record.RESULTS / f"weights_{name}.json").read_text(encoding="utf-8"))["results"]
+    write_together(pretrained_folder(name), {"README.md": model_card(results).encode()})
 
 
 if __name__ == "__main__":

@@ -17,28 +17,23 @@ import multiprocessing
 import shutil
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from annotated_transformer import TINY, Corpus, TrainingConfig, Translator, load_corpus
 from annotated_transformer.checkpointing.training_state_file import read_progress
-from annotated_transformer.config import TINY
-from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.sampling import Temperature
-from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared, sacrebleu_13a
-from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.decoding import PlainLength, Temperature
+from annotated_transformer.evaluation import sacrebleu_13a
+from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from benchmarks.quality import beam_scores, describe_training
-from benchmarks.record import RESULTS, begin, data_parser, write_result
+from annotated_transformer.training import Recipe, train_from_recipe
+from benchmarks.quality import beam_scores, describe_training, sides
+from benchmarks.record import begin, write_result
 
-LANGUAGES = ("en", "de")
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
 BOTH_WAYS = Recipe(
     shape=TINY,
@@ -65,22 +60,7 @@ SHARPER = Temperature(0.8)
 
 def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
     """Return the pairs lowercased and tokenized by Moses, with spaces between tokens."""
-    source, target = ([moses_lowercase(pair[side], LANGUAGES[side]) for pair in pairs] for side in (0, 1))
-    return list(zip(source, target, strict=True))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Teacher:
-    """A model to train in `folder`, which then translates the source sentences of its training set.
-
-    It translates them once with beam search and `drawn` times by sampling.
-    """
-
-    recipe: Recipe
-    corpus: Corpus
-    folder: Path
-    start: Path | None = None
-    drawn: int = 0
+    return [(moses_lowercase(source, "en"), moses_lowercase(target, "de")) for source, target in pairs]
 
 
 def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
@@ -88,19 +68,22 @@ def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Pat
     train_from_recipe(recipe, corpus, folder, seed=seed, start=start, log=partial(print, folder.name))
 
 
-def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
-    """Return a teacher's translations, and the minutes they took.
+def teach(
+    recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None, drawn: int = 0
+) -> tuple[list[list[str]], float]:
+    """Train a teacher, which translates the training sources, and return its translations and the minutes.
 
-    Each teacher uses one thread: two in parallel are faster than one after the other on two threads.
+    It translates them once with beam search and `drawn` times by sampling. Each teacher uses one thread: two
+    in parallel are faster than one after the other on two threads.
     """
     torch.set_num_threads(1)
-    learn(teacher.recipe, teacher.corpus, teacher.folder, seed=seed, start=teacher.start)
-    sources = [source for source, _ in teacher.corpus.splits["train"]]
-    translator, begun = Translator.from_folder(teacher.folder, fast=True), time.monotonic()
+    learn(recipe, corpus, folder, seed=seed, start=start)
+    sources, _ = sides(corpus.splits["train"])
+    translator, begun = Translator.from_folder(folder, fast=True), time.monotonic()
     rng = torch.Generator().manual_seed(seed)
     sampled = [
         translator.sample(sources, generator=rng, logits_processors=[SHARPER], split=False)
-        for _ in range(teacher.drawn)
+        for _ in range(drawn)
     ]
     best = translator.translate(sources, beam_size=5, length_penalty=PlainLength(), split=False)
     return [best, *sampled], (time.monotonic() - begun) / 60
@@ -113,7 +96,7 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
     with several translations of each target.
     """
     pairs = corpus.splits["train"]
-    sources, targets = zip(*pairs, strict=True)
+    sources, targets = sides(pairs)
     more = [pair for translations in forward for pair in zip(sources, translations, strict=True)]
     more += [pair for translations in backward for pair in zip(translations, targets, strict=True)]
     there = set(pairs)
@@ -123,29 +106,29 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     """Train the four models in subfolders of `out`; return what to record about them."""
-    both, student = out / "bidirectional", out / "student"
-    teachers = (
-        Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
-        Teacher(recipe=BACKWARD, corpus=corpus.reversed(), folder=out / "backward", start=both, drawn=DRAWN),
+    both, forward, backward, student = (
+        out / name for name in ("bidirectional", "forward", "backward", "student")
     )
     learn(BOTH_WAYS, corpus, both, seed=seed)
-    shutil.copytree(both, teachers[0].folder)
+    shutil.copytree(both, forward)
+    reverse = corpus.reversed()
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        translations, translating = zip(*pool.map(partial(teach, seed=seed), teachers), strict=True)
+        teachers = (
+            pool.submit(teach, FORWARD, corpus, forward, seed=seed),
+            pool.submit(teach, BACKWARD, reverse, backward, seed=seed, start=both, drawn=DRAWN),
+        )
+        translations, translating = zip(*(teacher.result() for teacher in teachers), strict=True)
     more = diversified(corpus, *translations)
-    learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
-    folders = (both, *(teacher.folder for teacher in teachers), student)
-    shared, forward, backward, last = (read_progress(folder).seconds / 60 for folder in folders)
-    teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
+    learn(STUDENT, more, student, seed=seed, start=forward)
+    minutes = {folder: read_progress(folder).seconds / 60 for folder in (both, forward, backward, student)}
+    # The teachers train and translate in parallel, and the forward one resumes the bidirectional run.
+    teaching = max(minutes[forward] + translating[0], minutes[both] + minutes[backward] + translating[1])
     return {
         "bidirectional": describe_training(BOTH_WAYS, corpus, both),
-        **{
-            teacher.folder.name: describe_training(teacher.recipe, teacher.corpus, teacher.folder)
-            for teacher in teachers
-        },
-        "translating_minutes": [round(minutes, 1) for minutes in translating],
+        "forward": describe_training(FORWARD, corpus, forward),
+        "backward": describe_training(BACKWARD, reverse, backward),
         "student": describe_training(STUDENT, more, student),
-        "minutes": round(teaching + last, 1),
+        "minutes": round(teaching + minutes[student], 1),
     }
 
 
@@ -154,13 +137,13 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
 
     For the cased measure, Moses' recaser first restores the case of the translations.
     """
-    recase = Recaser((target for _, target in plain.splits["train"]), LANGUAGES[1])
+    recase = Recaser((target for _, target in plain.splits["train"]), "de")
     measures = {
         "multi30k": multi30k_bleu_of_prepared,
-        "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
+        "cased 13a": lambda texts, references: sacrebleu_13a([*map(recase, texts)], references),
     }
     held_out = {  # lowercased, tokenized sources and original references
-        split: [(moses_lowercase(source, LANGUAGES[0]), target) for source, target in plain.splits[split]]
+        split: [(moses_lowercase(source, "en"), target) for source, target in plain.splits[split]]
         for split in splits
     }
     translator = Translator.from_folder(folder, fast=True)
@@ -169,19 +152,14 @@ def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str,
 
 def main() -> None:
     """Train, score, and write the result."""
-    parser = data_parser(__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the training runs")
-    parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
-    parser.add_argument("--test", action="store_true", help="translate the test sets, too")
-    options = begin(parser)
+    options = begin(__doc__, "data", "out", "test", seed=0, threads=2)
     plain, seed = load_corpus("multi30k", folder=options.data), options.seed
     splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
     results["scores"] = judge(options.out / "student", plain, judged)
-    place = RESULTS if options.test else options.out  # the chapters show only complete results
-    write_result(place / f"multi30k_seed{seed}.json", seed=seed, results=results)
+    folder = None if options.test else options.out  # the chapters show only complete results
+    write_result(f"multi30k_seed{seed}", results, seed=seed, folder=folder)
 
 
 if __name__ == "__main__":

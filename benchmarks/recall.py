@@ -3,13 +3,12 @@
     python -m benchmarks.recall
 
 The task, the networks, and the settings are those of chapter 1, which trains for 120 or 600 updates. Here,
-each run goes on for 2,000 updates, with one or two learning rates, and its accuracy on new texts is measured
+each run has 2,000 updates, with one or two learning rates, and its accuracy on new texts is measured
 on the way. The result also has, for each run, the gradient with respect to the first word before training,
 divided by that with respect to the next-to-last word. The accuracy can differ between kinds of processors,
 because rounding differences grow during training.
 """
 
-from argparse import ArgumentParser
 from collections.abc import Callable
 from itertools import product
 
@@ -18,8 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.chapters.why_attention.distance import gradient_by_distance
+from annotated_transformer.book.toy.fitting import fit
 from annotated_transformer.book.toy.lookup import LearnedLookup
-from benchmarks.record import RESULTS, begin, write_result
+from benchmarks.record import begin, write_result
 
 WORDS, NAMES, WIDTH = 20, 8, 32
 BATCH = 32
@@ -65,8 +65,8 @@ class Reporter(nn.Module):
     def last_output(self, x: Tensor) -> Tensor:
         """Return the last state, or the last word's weighted average."""
         attends = isinstance(self.network, LearnedLookup)
-        found: Tensor = self.network(x[:, -1:], x) if attends else self.network(x)[0]
-        return found[:, -1]
+        states: Tensor = self.network(x[:, -1:], x) if attends else self.network(x)[0]
+        return states[:, -1]
 
     def forward(self, words: Tensor) -> Tensor:
         """Return the logits of the names."""
@@ -100,22 +100,23 @@ def accuracy(model: Reporter) -> float:
 def train(model: Reporter, lr: float, seed: int) -> dict[str, float]:
     """Train a model; return its accuracy after each number of updates in `MEASURED`."""
     rng = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr, fused=True)
-    found = {}
-    for step in range(1, MEASURED[-1] + 1):
+    shares = {}
+
+    def draw_loss() -> Tensor:
         words, names = texts(BATCH, rng)
-        loss = F.cross_entropy(model(words), names)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(model(words), names)
+
+    def look(step: int) -> None:
         if step in MEASURED:
-            found[str(step)] = accuracy(model)
-    return found
+            shares[str(step)] = accuracy(model)
+
+    fit(model, draw_loss, steps=MEASURED[-1], lr=lr, after_step=look)
+    return shares
 
 
 def main() -> None:
     """Train each network with each of its learning rates and each seed, and write the result."""
-    begin(ArgumentParser(description=__doc__))
+    begin(__doc__)
     torch.set_default_dtype(torch.float64)  # as in the chapter: the initial weights are the same
     runs: list[dict[str, object]] = []
     for (name, lr), seed in product(CASES, SEEDS):
@@ -125,8 +126,7 @@ def main() -> None:
         run = {"network": name, "learning_rate": lr, "seed": seed, "gradient_at_start": start}
         runs.append(run | {"accuracy": train(model.float(), lr, seed)})
         print(runs[-1], flush=True)
-    results = {"seeds": SEEDS, "runs": runs}
-    write_result(RESULTS / f"recall_{WORDS}-words.json", seed=SEEDS[0], results=results)
+    write_result(f"recall_{WORDS}-words", {"seeds": SEEDS, "runs": runs}, seed=SEEDS[0])
 
 
 if __name__ == "__main__":

@@ -5,33 +5,27 @@
 *Limits*: the most operations per second of a large matrix product, by PyTorch's default and by oneDNN, and
 the most bytes per second of several operations on long vectors. *Points*: operations of the base model, each
 with its number of operations, the bytes that it has to read and write at least, and its CPU time, the best of
-several rounds. *Update*: the share of each kind of operator in the time of the trainer's updates (the plain
+several rounds. *Updates*: the share of each kind of operator in the time of the trainer's updates (the plain
 ones, in float32), by PyTorch's profiler. The result, which chapter 21 shows, is `roofline_FAMILY-MODEL.json`,
 named after the processor.
 """
 
 import time
-from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.optim import Adam
 from torch.profiler import ProfilerActivity, profile
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.benchmark import Timer
 
-from annotated_transformer.config import BASE, TINY, TransformerConfig
+from annotated_transformer import BASE, TINY, TrainingConfig, Transformer, TransformerConfig
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.fast.modules import keep_freed_memory
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import make_batches
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.schedule import BETAS, EPS
-from annotated_transformer.training.trainer import training_loss, update
-from annotated_transformer.training.training_state import TrainingState
-from benchmarks.record import begin, result_file, write_result
+from annotated_transformer.training import train_steps
+from benchmarks.record import begin, processor_kind, write_result
 from benchmarks.synthetic import multi30k_like
 
 ROUNDS, LEAST_SECONDS = 12, 0.04
@@ -45,8 +39,8 @@ KINDS = {  # of PyTorch's operators, by what their names contain; the first that
     "softmax": ("softmax",),
     "dropout": ("bernoulli", "dropout"),
     "embedding": ("embedding", "index"),
+    "additions, norms, copies": ("",),
 }
-OTHER = "additions, norms, copies"
 
 
 class Work(NamedTuple):
@@ -95,8 +89,7 @@ def operations() -> dict[str, Work]:
 
 def products() -> dict[str, Work]:
     """Return a large product by two libraries, for the limit of the arithmetic."""
-    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
-    product = torch.empty(1024, 1024)
+    a, b, product = (torch.randn(1024, 1024) for _ in range(3))
     other = onednn_linear(b)
     return {
         "oneDNN": Work(lambda: other(a), 2 * 1024**3, 3 * FLOAT * 1024**2),
@@ -115,90 +108,59 @@ def long_vectors() -> dict[str, Work]:
     }
 
 
-def seconds_of(work: Work) -> float:
-    """Return the CPU time of a call, from as many calls as take a twentieth of a second."""
-    calls, spent = 1, 0.0
-    while spent < LEAST_SECONDS:
-        start = time.process_time()
-        for _ in range(calls):
-            work.run()
-        spent = time.process_time() - start
-        calls *= 2
-    return spent / (calls / 2)
-
-
 @torch.inference_mode()
 def best_times(all_work: dict[str, Work]) -> dict[str, float]:
-    """Return the shortest time of each, over rounds in which they take turns."""
-    rounds = [{name: seconds_of(work) for name, work in all_work.items()} for _ in range(ROUNDS)]
-    return {name: min(each[name] for each in rounds) for name in all_work}
-
-
-def kind_of(operator: str) -> str:
-    """Return the kind of an operator of PyTorch, such as aten::addmm."""
-    fits = (kind for kind, parts in KINDS.items() if any(part in operator for part in parts))
-    return next(fits, OTHER)
-
-
-def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dict[str, object]:
-    """Return the time and the FLOPs of an update, and the share of each kind of operator in the time."""
-    torch.manual_seed(0)
-    model = Transformer(shape).train()
-    pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
-    batches = make_batches(pairs, batch_tokens=tokens, generator=torch.Generator().manual_seed(0))
-    config = TrainingConfig(batch_tokens=tokens, label_smoothing=0.1)
-    adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
-    state = TrainingState(model, adam, torch.Generator())
-    with training_loss(model, config, state.group) as loss:
-        update(state, loss, [batches[0]], config)  # the first one allocates Adam's state
-        with profile(activities=[ProfilerActivity.CPU]) as profiled:
-            for batch in batches[1 : 1 + updates]:
-                update(state, loss, [batch], config)
-        counter = FlopCounterMode(display=False)
-        with counter:
-            update(state, loss, [batches[1]], config)
-    times: dict[str, float] = {}
-    for event in profiled.key_averages():
-        kind = kind_of(event.key)
-        times[kind] = times.get(kind, 0.0) + event.self_cpu_time_total
-    total = sum(times.values())
-    return {
-        "seconds": total / updates / 1e6,
-        "product_flops": counter.get_total_flops(),
-        "weights": sum(p.numel() for p in model.parameters()),
-        "source_tokens": batches[1].src.numel(),
-        "target_tokens": batches[1].labels.numel(),
-        "shares": {kind: times.get(kind, 0.0) / total for kind in (*KINDS, OTHER)},
+    """Return the shortest CPU time of each, over rounds in which they take turns."""
+    timers = {
+        name: Timer("run()", globals={"run": work.run}, timer=time.process_time)
+        for name, work in all_work.items()
     }
+    best = dict.fromkeys(timers, float("inf"))
+    for _ in range(ROUNDS):
+        for name, timer in timers.items():
+            best[name] = min(best[name], timer.blocked_autorange(min_run_time=LEAST_SECONDS).mean)
+    return best
+
+
+def update_shares(shape: TransformerConfig, *, tokens: int, updates: int) -> dict[str, float]:
+    """Return the share of each kind of operator in the time of an update."""
+    torch.manual_seed(0)
+    pairs = multi30k_like(4000, vocab_size=shape.vocab_size, longest=shape.max_length, seed=0)
+    config = TrainingConfig(steps=updates + 2, batch_tokens=tokens, label_smoothing=0.1, warmup_steps=1)
+    steps = train_steps(Transformer(shape), pairs, config)
+    next(steps)  # the first one allocates Adam's state
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        for _ in range(updates):
+            next(steps)
+    times = Counter[str]()
+    for event in profiled.key_averages():
+        kind = next(kind for kind, parts in KINDS.items() if any(part in event.key for part in parts))
+        times[kind] += event.self_cpu_time_total
+    return {kind: times[kind] / times.total() for kind in KINDS}
 
 
 def main() -> None:
     """Measure everything and write the result."""
-    begin(ArgumentParser(description=__doc__))
+    begin(__doc__)
     keep_freed_memory()  # as in fast training; otherwise, each large result is written to new pages
     multiplied, moved, measured = products(), long_vectors(), operations()
-    times = best_times(multiplied | moved | measured)  # in the same rounds, which slow all of them alike
-    speeds = {name: work.flops / times[name] for name, work in multiplied.items()}
-    rates = {name: work.bytes / times[name] for name, work in moved.items()}
-    print(f"FLOP/s: {speeds}, bytes/s: {rates}", flush=True)
+    times = best_times(multiplied | moved | measured)  # in the same rounds, which slow all of them equally
     points = {
         name: {"flops": work.flops, "bytes": work.bytes, "seconds": times[name]}
         for name, work in measured.items()
     }
-    for name, point in points.items():
-        print(name, f"{point['flops'] / point['seconds'] / 1e9:.1f} GFLOP/s", flush=True)
-    updates = {}
-    for name, shape, tokens, count in (("TINY", TINY, 4096, 3), ("BASE", BASE, 1024, 1)):
-        updates[name] = update_shares(shape, tokens=tokens, updates=count)
-        print(name, updates[name], flush=True)
     results = {
-        "flops_per_second": speeds["product"],
-        "by_onednn": speeds["oneDNN"],
-        "bytes_per_second": max(rates.values()),
+        "flops_per_second": multiplied["product"].flops / times["product"],
+        "by_onednn": multiplied["oneDNN"].flops / times["oneDNN"],
+        "bytes_per_second": max(work.bytes / times[name] for name, work in moved.items()),
         "points": points,
-        "updates": updates,
+        "updates": {
+            "TINY": {"shares": update_shares(TINY, tokens=4096, updates=3)},
+            "BASE": {"shares": update_shares(BASE, tokens=1024, updates=1)},
+        },
     }
-    write_result(result_file("roofline"), seed=0, results=results)
+    print(results)
+    write_result(f"roofline_{processor_kind()}", results)
 
 
 if __name__ == "__main__":

@@ -5,26 +5,21 @@
 Models are trained from English to Spanish on 30 pairs of the guide's small grammar, for 150 updates: from
 the shipped English–German model; from random weights, with everything else as in that model; and from random
 weights, with a shape and settings for few pairs. The result has BLEU (beam 5) on 200 other pairs for each of
-three seeds, from which the pairs are drawn, too. It is written after each seed.
+three seeds, from which the pairs are drawn, too.
 """
 
 import dataclasses
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
-from annotated_transformer.config import TINY
-from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.evaluation.bleu import sacrebleu_13a
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import encode_pairs
+from annotated_transformer import TINY, Tokenizer, TrainingConfig, Transformer, Translator, load, train
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
+from annotated_transformer.evaluation import sacrebleu_13a
 from annotated_transformer.text.sentence_pairs import SentencePair
-from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy.spanish import spanish_pairs
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.trainer import train
-from benchmarks.record import RESULTS, begin, write_result
+from annotated_transformer.training import encode_pairs
+from benchmarks.quality import sides
+from benchmarks.record import begin, write_result
 
 PAIRS, TEST, SEEDS = 30, 200, (0, 1, 2)
 TRAINING = TrainingConfig(steps=150, batch_tokens=1024, warmup_steps=50, max_lr=1e-3, fast=True)
@@ -45,25 +40,24 @@ def learned(way: str, pairs: list[SentencePair], *, seed: int) -> Translator:
     """Train in one of the three ways."""
     torch.manual_seed(seed)
     model, tokenizer, training = begun(way, pairs)
-    order = torch.Generator().manual_seed(seed)
-    train(model, encode_pairs(tokenizer, pairs), training, generator=order)
+    train(model, encode_pairs(tokenizer, pairs), training, generator=torch.Generator().manual_seed(seed))
     return Translator(model, tokenizer)
 
 
 def main() -> None:
     """Train, score, and write the result."""
-    begin(ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter))
+    begin(__doc__)
     bleu: dict[str, list[float]] = {way: [] for way in WAYS}
     for seed in SEEDS:
         pairs = list(dict.fromkeys(spanish_pairs(2 * (PAIRS + TEST), seed=seed)))
-        texts, references = map(list, zip(*pairs[PAIRS : PAIRS + TEST], strict=True))
-        for way, found in bleu.items():
+        texts, references = sides(pairs[PAIRS : PAIRS + TEST])
+        for way, scores in bleu.items():
             translator = learned(way, pairs[:PAIRS], seed=seed)
             hypotheses = translator.translate(texts, beam_size=5, split=False)
-            found.append(sacrebleu_13a(hypotheses, references).bleu)
-            print(way, seed, found[-1], flush=True)
-        results = {"pairs": PAIRS, "test": TEST, "updates": TRAINING.steps, "bleu": bleu}
-        write_result(RESULTS / "spanish.json", seed=SEEDS[0], results=results)
+            scores.append(sacrebleu_13a(hypotheses, references).bleu)
+            print(way, seed, scores[-1], flush=True)
+    results = {"pairs": PAIRS, "test": TEST, "updates": TRAINING.steps, "bleu": bleu}
+    write_result("spanish", results, seed=SEEDS[0])
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ import resource
 import statistics
 import subprocess
 import sys
-from argparse import ArgumentParser
 
-from benchmarks.record import RESULTS, begin, write_result
+from benchmarks.record import begin, write_result
 
 ROUNDS = 5
 STARTS = {
-    "import annotated_transformer": ("-c", "import annotated_transformer"),
     "annotated-transformer --help": ("-m", "annotated_transformer", "--help"),
     "import torch": ("-c", "import torch"),
     "from annotated_transformer import Translator": ("-c", "from annotated_transformer import Translator"),
@@ -30,11 +28,11 @@ def cpu_seconds(arguments: tuple[str, ...]) -> float:
 
 def main() -> None:
     """Start each of them once in each round, and write the medians."""
-    begin(ArgumentParser(description=__doc__))
-    rounds = [{name: cpu_seconds(given) for name, given in STARTS.items()} for _ in range(ROUNDS)]
+    begin(__doc__)
+    rounds = [{name: cpu_seconds(arguments) for name, arguments in STARTS.items()} for _ in range(ROUNDS)]
     medians = {name: round(statistics.median(each[name] for each in rounds), 2) for name in STARTS}
     print(medians)
-    write_result(RESULTS / "startup.json", seed=0, results=medians)
+    write_result("startup", medians)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 """Timing of contestants that take turns, round by round, each in its own process on one thread.
 
-Other load on the machine slows all contestants of a round alike. Only CPU time is measured, so waiting does
-not count. The meaningful numbers are the ratios within a round.
+Other load on the machine slows all contestants of a round. Only CPU time is measured, so waiting does not
+count. The meaningful numbers are the ratios within a round.
 """
 
-import importlib.util
 import multiprocessing
 import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -22,67 +20,35 @@ from tqdm import tqdm
 PROCESSES = multiprocessing.get_context("spawn")  # a fork's peak memory would not include shared memory
 Round = Callable[[], int]  # does the work once and returns the number of units
 Timings = dict[str, dict[str, Any]]  # by contestant
+_do_round: Round  # of this process's contestant
 
 
-@dataclass(frozen=True)
-class Contestant:
-    """An implementation to time.
-
-    Attributes:
-        name: Those of our implementations start with "ours".
-        prepare: Returns a function that does one round; must be picklable.
-        needs: Packages that must be installed; otherwise, the contestant is reported as absent.
-    """
-
-    name: str
-    prepare: Callable[[], Round]
-    needs: tuple[str, ...] = ()
-
-    def missing(self) -> list[str]:
-        """Return the required packages that are not installed."""
-        return [name for name in self.needs if importlib.util.find_spec(name) is None]
-
-
-def seconds(do_round: Round) -> tuple[int, float]:
-    """Return the units that a round has done, and the CPU time that it took."""
-    start = time.process_time()
-    units = do_round()
-    return units, time.process_time() - start
-
-
-def peak_megabytes() -> float:
-    """Return the most memory that this process has used."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
-
-
-def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Timings:
+def take_turns(contestants: Mapping[str, Callable[[], Round]], *, rounds: int) -> Timings:
     """Return each contestant's units per second in every round, and its peak memory.
 
-    For an absent contestant, return which packages are missing. The first round of each is not timed.
-
-    Raises:
-        RuntimeError: If a contestant's process ends early.
+    A contestant is a function that can be pickled and returns one that does a round. The first round of each
+    is not timed.
     """
     timings: Timings = {}
-    present = {}
-    for contestant in contestants:
-        if missing := contestant.missing():
-            timings[contestant.name] = {"absent": f"without {', '.join(missing)}"}
-        else:
-            timings[contestant.name] = {"per_second": []}
-            present[contestant.name] = _start(contestant)
-    for _ in tqdm(range(rounds), unit=" rounds", disable=None):
-        for name, pipe in present.items():
-            timings[name]["per_second"].append(round(_ask(name, pipe, "round"), 1))
-    for name, pipe in present.items():
-        timings[name]["peak_mb"] = round(_ask(name, pipe, "memory"))
+    with ExitStack() as stack:
+        processes = {
+            name: stack.enter_context(ProcessPoolExecutor(1, PROCESSES, _warm_up, (prepare,)))
+            for name, prepare in contestants.items()
+        }
+        for name, process in processes.items():
+            process.submit(peak_megabytes).result()  # waits until it has warmed up
+            timings[name] = {"per_second": []}
+        for _ in tqdm(range(rounds), unit=" rounds", disable=None):
+            for name, process in processes.items():
+                timings[name]["per_second"].append(round(process.submit(_units_per_second).result(), 1))
+        for name, process in processes.items():
+            timings[name]["peak_mb"] = round(process.submit(peak_megabytes).result())
     return timings
 
 
 def compare(timings: Timings) -> dict[str, dict[str, float]]:
     """Return the speedup of each of ours over each peer: the median over the rounds."""
-    speeds = {name: line["per_second"] for name, line in timings.items() if "per_second" in line}
+    speeds = {name: timing["per_second"] for name, timing in timings.items()}
     return {
         ours: {
             peer: round(statistics.median(a / b for a, b in zip(speeds[ours], speeds[peer], strict=True)), 2)
@@ -94,35 +60,21 @@ def compare(timings: Timings) -> dict[str, dict[str, float]]:
     }
 
 
-def _start(contestant: Contestant) -> Connection:
-    """Start a contestant's process, and wait until it has warmed up."""
-    here, there = PROCESSES.Pipe()
-    PROCESSES.Process(target=_serve, args=(contestant.prepare, there), daemon=True).start()
-    there.close()  # so that `recv` fails here if the process ends
-    _answer(contestant.name, here)
-    return here
+def peak_megabytes() -> float:
+    """Return the most memory that this process has used."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def _ask(name: str, pipe: Connection, what: str) -> float:
-    pipe.send(what)
-    return _answer(name, pipe)
-
-
-def _answer(name: str, pipe: Connection) -> float:
-    try:
-        return pipe.recv()
-    except EOFError:
-        raise RuntimeError(f"{name} failed; see its error message above") from None
-
-
-def _serve(prepare: Callable[[], Round], pipe: Connection) -> None:
-    """Do a round for each request."""
+def _warm_up(prepare: Callable[[], Round]) -> None:
+    """Do the first round of a contestant's process, and keep the function for the others."""
+    global _do_round
     torch.set_num_threads(1)
-    do_round = prepare()
-    seconds(do_round)
-    pipe.send(0.0)
-    with suppress(EOFError):  # the parent stops when another contestant has failed
-        while pipe.recv() == "round":
-            units, spent = seconds(do_round)
-            pipe.send(units / spent)
-        pipe.send(peak_megabytes())
+    _do_round = prepare()
+    _do_round()
+
+
+def _units_per_second() -> float:
+    start = time.process_time()
+    units = _do_round()
+    return units / (time.process_time() - start)

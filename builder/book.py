@@ -4,38 +4,17 @@ The site resolves these references itself. Here they are resolved for notebooks.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import zip_longest
 from pathlib import Path
 
 import yaml
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from myst_parser.config.main import MdParserConfig
-from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
-from builder.chapters import read_source, written
+from builder.chapters import chapter_number, source_of, written
 from builder.handbook import page_of
-from builder.site.rendering.numbers import chapter_number, kind_and_stars, number
+from builder.source import Equation, Exercise, Section, read
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
-DIRECTIVE = re.compile(r"\{(?P<name>[\w-]+)\}\s*(?P<argument>.*)")
 TITLED = re.compile(r"(.*\S)\s*<([^<>]+)>")
-OPTION = re.compile(r"^:(\w+): *(.*)$", re.MULTILINE)
-
-
-def parser() -> MarkdownIt:
-    """Return a parser of the book's Markdown, with the extensions that `_config.yml` enables."""
-    extensions = {"colon_fence", "deflist", "dollarmath"}
-    return create_md_parser(MdParserConfig(enable_extensions=extensions), RendererHTML)
-
-
-def directive(token: Token) -> tuple[str, str, dict[str, str]]:
-    """Return the name, the argument and the options of a directive; the name is empty for other tokens."""
-    found = DIRECTIVE.fullmatch(token.info.strip()) if token.type in ("fence", "colon_fence") else None
-    return (found["name"], found["argument"], dict(OPTION.findall(token.content))) if found else ("", "", {})
 
 
 class Book:
@@ -51,39 +30,21 @@ class Book:
         self.repository = (config.get("repository") or {}).get("url", "").rstrip("/")
         self.branch = (config.get("repository") or {}).get("branch", "main")
         self.titles: dict[str, str] = {}
-        self.sections: dict[str, tuple[str, str]] = {}  # label → page and title
-        self.equations: dict[str, tuple[str, str]] = {}  # label → page and number
-        self.exercises: dict[str, tuple[str, str]] = {}
+        self.sections: dict[str, tuple[str, Section]] = {}  # by their labels, with their pages
+        self.equations: dict[str, tuple[str, Equation]] = {}
+        self.exercises: dict[str, tuple[str, Exercise]] = {}
         self.entries = parse_file(str(root / "chapters" / "references.bib"), "bibtex").entries
-        for name in [*self.pages, *self.sources]:
-            self._read(name)
+        for path in [*self.pages.values(), *self.sources.values()]:
+            self.add(path)
 
-    def _read(self, name: str) -> None:
-        equations = exercises = 0
-        label = ""
-        tokens = list(self._tokens(name))
-        for token, following in zip_longest(tokens, tokens[1:]):
-            if token.type == "myst_target":
-                label = token.content
-            elif token.type == "heading_open" and following:
-                self.titles.setdefault(name, following.content)
-                if label:
-                    self.sections[label], label = (name, following.content), ""
-            elif token.type == "math_block_label":
-                equations += 1
-                self.equations.setdefault(token.info, (name, number(name, equations)))
-            elif directive(token)[0] == "exercise-start":
-                exercises += 1
-                exercise = directive(token)[2].get("label", "")
-                self.exercises.setdefault(exercise, (name, number(name, exercises)))
-
-    def _tokens(self, name: str) -> Iterator[Token]:
-        parse = parser().parse
-        if name in self.pages:
-            yield from parse(self.pages[name].read_text("utf-8"))
-        else:
-            for cell in read_source(self.sources[name]).cells:
-                yield from parse(cell.source) if cell.cell_type == "markdown" else ()
+    def add(self, path: Path) -> None:
+        """Add what a page defines."""
+        page, source = path.stem, read(path)
+        if source.title:
+            self.titles[page] = source.title
+        self.sections |= {section.label: (page, section) for section in source.sections if section.label}
+        self.equations |= {equation.label: (page, equation) for equation in source.equations}
+        self.exercises |= {exercise.label: (page, exercise) for exercise in source.exercises}
 
     def link(self, page: str, text: str, anchor: str = "") -> str:
         """Return a link to a page: on the site if it has an address, else to the notebook beside this one.
@@ -91,7 +52,8 @@ class Book:
         Other pages than notebooks are only on the site.
         """
         if self.site:
-            return f"[{text}]({self.site}/{page_of(self.root, page, anchor[1:])}.html{anchor})"
+            there = page_of(source_of(self.root, page), anchor[1:])
+            return f"[{text}]({self.site}/{there}.html{anchor})"
         return f"[{text}]({page}.ipynb)" if page in self.sources else f"*{text}*"
 
     def relink(self, text: str, target: str, page: str) -> str | None:
@@ -112,12 +74,6 @@ class Book:
         if anchor.startswith("figure-"):
             return None
         return self.resolve("ref", f"{text} <{anchor}>", page)
-
-    def heading(self, label: str, title: str, classes: str) -> str:
-        """Return the title of an exercise: "Exercise 3.1 · Implement ★★ · Title"."""
-        kind, stars = kind_and_stars(classes.split())
-        parts = [f"Exercise {self.exercises[label][1]}", f"{kind.capitalize()} {'★' * stars}".strip(), title]
-        return " · ".join(filter(None, parts))
 
     def citation(self, key: str, form: str) -> str:
         """Return "Vaswani et al., 2017", in this form, linked to the source if its entry has an address."""
@@ -141,8 +97,8 @@ class Book:
             ValueError: The role, or what it refers to, is unknown.
         """
         content = " ".join(content.split())
-        named = TITLED.fullmatch(content)
-        text, target = (named[1], named[2]) if named else ("", content)
+        titled = TITLED.fullmatch(content)
+        text, target = titled.groups() if titled else ("", content)
         match role:
             case "cite:t" if target in self.entries:
                 return self.citation(target, "{} ({})")
@@ -153,16 +109,17 @@ class Book:
             case "doc" if target in self.titles:
                 return self.link(target, text or self.titles[target])
             case "eq" if target in self.equations:
-                where, text = self.equations[target][0], f"({self.equations[target][1]})"
+                where, equation = self.equations[target]
+                text = f"({equation.number})"
                 return text if where == page else self.link(where, text, f"#{target}")
             case "ref" if target in self.sections:
-                where, title = self.sections[target]
+                where, title = self.sections[target][0], self.sections[target][1].title
                 numbered = [chapter_number(page)] if title == self.titles[page] else []
                 anchor = ". ".join([*filter(None, numbered), title]).replace(" ", "-")  # as in JupyterLab
                 here = f"[{text or title}](#{anchor})"
                 return here if where == page else self.link(where, text or title, f"#{target}")
             case "ref" if target in self.exercises:
-                where, place = self.exercises[target]
-                text = text or f"exercise {place}"
+                where, exercise = self.exercises[target]
+                text = text or f"exercise {exercise.number}"
                 return text if where == page else self.link(where, text, f"#{target}")
         raise ValueError(f"{page}: {{{role}}}`{content}` refers to nothing in the book")

@@ -19,12 +19,12 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import claims, numbers, skeleton
 from builder.lint.cells import lint_notebook
-from builder.lint.source import parse_source
+from builder.source import read
 from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -83,18 +83,16 @@ def write(path: Path, text: str) -> None:
 
 def complaints(source: Path) -> list[str]:
     """Return what the rules of a chapter, or of a guide, have against a source and its built notebook."""
-    text, name = source.read_text("utf-8"), source.name
-    chapter, is_chapter = parse_source(text, name), name[0].isdigit()
-    built = CHAPTERS / f"{source.stem}.ipynb"
+    chapter, built = read(source), CHAPTERS / f"{source.stem}.ipynb"
     cells = json.loads(built.read_text("utf-8"))["cells"] if built.exists() else []
-    found = [
-        *(skeleton.lint if is_chapter else skeleton.lint_guide)(text, name),
-        *claims.lint(text, name),
+    complaints = [
+        *skeleton.lint(chapter),
+        *claims.lint(chapter),
         *numbers.ungrouped(chapter),
         *numbers.lint(chapter, cells),
-        *(lint_notebook(cells) if is_chapter else []),
+        *(lint_notebook(cells) if chapter.number else []),
     ]
-    return [f"{name}: {complaint}" for complaint in found]
+    return [f"{source.name}: {complaint}" for complaint in complaints]
 
 
 def build(names: list[str]) -> None:
@@ -108,19 +106,19 @@ def build(names: list[str]) -> None:
     idle, refused = True, False
     for name in names or sources:
         done, notebook = "", CHAPTERS / f"{name}.ipynb"
-        found = Status("named") if names else status(name, book)
-        if found.reason and not (found.rewritten or found.refused):
+        now = Status("named") if names else status(name, book)
+        if now.reason and not (now.rewritten or now.refused):
             done = f"built {notebook.name}"
             write(notebook, execute(sources[name], book))
-            found = status(name, book)
-        if found.reason and found.rewritten:
-            done = done or f"rewrote {notebook.name}, since {found.reason.partition(': ')[2]}"
-            write(notebook, text_of(found.rewritten))
-        for line in [*([found.reason] if found.refused else []), *complaints(sources[name])]:
+            now = status(name, book)
+        if now.reason and now.rewritten:
+            done = done or f"rewrote {notebook.name}, since {now.reason.partition(': ')[2]}"
+            write(notebook, text_of(now.rewritten))
+        for line in [*([now.reason] if now.refused else []), *complaints(sources[name])]:
             print(line, file=sys.stderr)
         if done:
             print(done)
-        idle, refused = idle and not done, refused or found.refused
+        idle, refused = idle and not done, refused or now.refused
     if refused:
         sys.exit(1)
     if idle:

@@ -10,25 +10,17 @@
 The number is the beginning of the file's name.
 """
 
-import hashlib
 import re
-from collections import Counter
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from sphinx.errors import ExtensionError
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
-READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
 OTHERS = {"here", "terms", "prerequisites", "jupytext", "kernelspec"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -43,20 +35,30 @@ PYTHON = {  # without pygments_lexer: the pages color plain Python
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: its page is `file`, it introduces `terms`, and is about `here`, parts of the model."""
+    """A chapter with its source: it introduces `terms`, and is about `here`, parts of the model."""
 
     number: int
     part: str
     title: str
     question: str
-    file: str
+    path: Path
     terms: dict[str, str] = field(default_factory=dict)
     here: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The page's name without its folder, which its source shares."""
-        return self.file.rpartition("/")[2]
+        """The name that the source, the notebook, and the page share."""
+        return self.path.stem
+
+    @property
+    def file(self) -> str:
+        """The page, as Sphinx names it."""
+        return f"chapters/{self.name}"
+
+    @property
+    def notebook(self) -> Path:
+        """The executed notebook."""
+        return self.path.parents[1] / f"{self.name}.ipynb"
 
 
 def read_chapters(root: Path) -> list[Chapter]:
@@ -66,7 +68,7 @@ def read_chapters(root: Path) -> list[Chapter]:
         ExtensionError: The front matter of a source lacks what the list of chapters needs, or two sources
             have the same number.
     """
-    found, numbered = [], dict[int, Path]()
+    chapters, numbered = [], dict[int, Path]()
     for source in written(root, "[0-9][0-9]_*"):
         head = front_matter(source)
         if missing := NEEDED - head.keys():
@@ -75,10 +77,10 @@ def read_chapters(root: Path) -> list[Chapter]:
         if (other := numbered.setdefault(number, source)) != source:
             raise ExtensionError(f"{other.name} and {source.name} are both chapter {number}; rename one")
         here = tuple(head.get("here", []))
-        given = {name: str(head[name]) for name in NEEDED}
+        texts = {name: str(head[name]) for name in NEEDED}
         terms = {name: " ".join(meaning.split()) for name, meaning in head.get("terms", {}).items()}
-        found.append(Chapter(number, **given, file=f"chapters/{source.stem}", terms=terms, here=here))
-    return found
+        chapters.append(Chapter(number, **texts, path=source, terms=terms, here=here))
+    return chapters
 
 
 def written(root: Path, pattern: str = "*") -> list[Path]:
@@ -99,41 +101,25 @@ def front_matter(source: Path) -> dict[str, Any]:
     """
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     try:
-        found = yaml.safe_load(head[1]) or {} if head else {}
+        values = yaml.safe_load(head[1]) or {} if head else {}
     except yaml.YAMLError as error:
         raise ExtensionError(
             f"the front matter of {source.name} is not YAML (quote a text that has a colon): {error}"
         ) from error
-    if unread := sorted(map(str, found.keys() - NEEDED - OTHERS)):
+    if unread := sorted(map(str, values.keys() - NEEDED - OTHERS)):
         known, unknown = ", ".join(sorted(NEEDED | OTHERS)), ", ".join(unread)
         raise ExtensionError(
             f"the front matter of {source.name} has {unknown}, which nothing reads; the keys are {known}"
         )
-    return found
+    return values
 
 
-@cache
-def parsed(text: str) -> "NotebookNode":
-    """Return the notebook that the text of a source describes, to be read only: a text is parsed once."""
-    import jupytext  # takes two seconds, and front matter needs none of it
-
-    return jupytext.reads(text, fmt="md:myst")
+def number(page: str, place: int) -> str:
+    """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
+    return ".".join(filter(None, (chapter_number(page), str(place))))
 
 
-def read_source(source: Path) -> "NotebookNode":
-    """Read a source; a cell's id is a digest of its text, so it is stable when other cells change.
-
-    The chapter's prerequisites stand before the line that says how long it takes.
-    """
-    notebook, seen = deepcopy(parsed(source.read_text("utf-8"))), Counter[str]()
-    needed = front_matter(source).get("prerequisites")
-    before = f"**Before this chapter:** {'; '.join(needed or [])}. "
-    for cell in notebook.cells:
-        if needed and cell.cell_type == "markdown":
-            cell.source = READING.sub(lambda _: before, cell.source, count=1)
-        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
-        cell.id = f"{digest}-{seen[digest]}"
-        seen[digest] += 1
-    notebook.metadata = type(notebook)(kernelspec=KERNEL, language_info=PYTHON)
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
-    return notebook
+def chapter_number(page: str) -> str:
+    """Return the number of the chapter on a page: 3 for chapters/03_name, an empty string for other pages."""
+    digits = re.match(r"(?:.*/)?(\d\d)_", page)
+    return str(int(digits[1])) if digits else ""

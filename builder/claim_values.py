@@ -12,10 +12,11 @@ write "below {claim}`gap`"; an interval has the ends [0] and [1].
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 from annotated_transformer.book.cells.claim import unrounded
 
@@ -41,11 +42,7 @@ class Refusals(list[str]):
         return isinstance(error, ValueError)
 
     def raise_all(self) -> None:
-        """Raise all of them, a line each, if there are any.
-
-        Raises:
-            ValueError: There are some.
-        """
+        """Raise a ValueError that has all of them, a line each, if there are any."""
         if self:
             raise ValueError("\n".join(self))
 
@@ -57,20 +54,25 @@ def named_claims(cell: NotebookNode) -> dict[str, NotebookNode]:
         ValueError: The cell displayed more or fewer claims than it has names.
     """
     names = cell.metadata.get("claims", [])
-    shown = [output for output in cell.outputs if "claim" in output.get("metadata", {})]
-    if len(shown) != len(names):
+    outputs = [output for output in cell.outputs if "claim" in output.get("metadata", {})]
+    if len(outputs) != len(names):
         raise ValueError(
-            f"a cell displayed {len(shown)} claims, and its option :claims: has {len(names)} names "
+            f"a cell displayed {len(outputs)} claims, and its option :claims: has {len(names)} names "
             f"({', '.join(names) or 'none'}); {NAME_EACH}; it begins {cell.source[:60]!r}"
         )
-    return dict(zip(names, shown, strict=True))
+    return dict(zip(names, outputs, strict=True))
 
 
-def checks_in(code: str) -> Iterator[str]:
-    """Yield the calls of `check` and `check_close` in a cell."""
-    for node in ast.walk(parse_cell(code)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
-            yield ast.unparse(node)
+def calls(code: str, *names: str) -> list[ast.Call]:
+    """Return the calls of these functions in a cell, in the order of the text."""
+    nodes = [node for node in ast.walk(parse_cell(code)) if isinstance(node, ast.Call)]
+    named = [node for node in nodes if ast.unparse(node.func) in names]
+    return sorted(named, key=lambda node: (node.lineno, node.col_offset))
+
+
+def checks_in(code: str) -> list[str]:
+    """Return the calls of `check` and `check_close` in a cell."""
+    return [ast.unparse(call) for call in calls(code, "check", "check_close")]
 
 
 def parse_cell(cell: str) -> ast.Module:
@@ -87,9 +89,8 @@ def line(output: NotebookNode) -> str:
 
 
 def measured(output: NotebookNode) -> str:
-    """Return what a claim measures, without its value: the words before the colon."""
-    found = LINE.match(output.data["text/markdown"])
-    return found["what"] if found else line(output)
+    """Return what a claim measures."""
+    return str(output.metadata.claim.name)
 
 
 def fill(cells: Iterable[NotebookNode]) -> None:
@@ -104,17 +105,24 @@ def fill(cells: Iterable[NotebookNode]) -> None:
         if cell.cell_type == "code":
             with refused:
                 claims |= named_claims(cell)
-    miscounted = bool(refused)
+    refused.raise_all()
 
     def value(role: re.Match[str]) -> str:
         with refused:
-            return "" if miscounted else quoted(role[1], claims)
+            return quoted(role[1], claims)
         return ""
 
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = ROLE.sub(value, cell.source)
     refused.raise_all()
+
+
+def quote_all(text: str, cells: Iterable[NotebookNode]) -> str:
+    """Return a text with the values of the claims that it quotes, which code among the cells displayed."""
+    words = new_markdown_cell(text)
+    fill([*cells, words])
+    return str(words.source)
 
 
 def quoted(role: str, claims: dict[str, NotebookNode]) -> str:
@@ -147,18 +155,18 @@ def moving_bound(output: NotebookNode) -> list[float]:
 def _plain(output: NotebookNode) -> str:
     if ends := moving_bound(output):
         return " to ".join(unrounded(end) for end in ends)
-    found = LINE.match(output.data["text/markdown"])
-    if not found or found["value"] is None:
+    parts = LINE.match(output.data["text/markdown"])
+    if not parts or parts["value"] is None:
         raise ValueError("it has no number")
-    return COUNT.sub("", found["value"])
+    return COUNT.sub("", parts["value"])
 
 
 def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
     ends = moving_bound(output)
-    held: Any = ends or output.metadata.claim.value
-    if isinstance(held, str):  # an exact value, in words: 1,234 or ['es', 'sie']
-        held = ast.literal_eval(GROUPED.sub("", held))
-    values = list(held) if isinstance(held, list | tuple) else [held]
+    stored: Any = ends or output.metadata.claim.value
+    if isinstance(stored, str):  # an exact value, in words: 1,234 or ['es', 'sie']
+        stored = ast.literal_eval(GROUPED.sub("", stored))
+    values = list(stored) if isinstance(stored, list | tuple) else [stored]
     if asked["place"] is not None:
         values = [values[int(asked["place"])]]
     if asked["format"] is None:

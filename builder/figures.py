@@ -11,65 +11,54 @@ gallery (`{figure-gallery}`) shows the same files.
 
 import argparse
 import base64
-import html
 import io
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import matplotlib
 import nbformat
 from tqdm import tqdm
 
-from builder.chapters import written
+from annotated_transformer.book.drawing.figures import anchor
+from builder.chapters import CHAPTERS, ROOT, written
+from builder.figure_words import is_figure, take_words, with_outputs
 from builder.site.rendering.fonts import cut_font
 from builder.site.rendering.vendored import vendored
-from builder.words import with_outputs
 
-ROOT = Path(__file__).parents[1]
-FIGURE = re.compile(
-    r'<figure class="at-figure[^>]*? id="(?P<anchor>figure-[\w-]+)".*?'
-    r'<a class="at-figure-number"[^>]*>Figure (?P<number>[\w.]+)</a> (?P<title>.*?)</p>.*?'
-    r'<img class="at-svg"[^>]*? alt="(?P<alt>[^"]*)"[^>]*? src="data:image/svg\+xml,(?P<data>[^"]*)"',
-    re.DOTALL,
-)
+IMAGE = re.compile(r'<img class="at-svg"[^>]*? src="data:image/svg\+xml,([^"]*)"')
 MIXED = re.compile(r"fill: color-mix\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);? ?")
 FACE = re.compile(r'@font-face \{ font-family: "(Source Sans 3|At Math)";[^}]*url\("([^"]+)"\)[^}]*\}')
 VARIABLE = re.compile(r"var\(--[\w-]+, ([^()]+)\)")
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A figure: its anchor ("figure-4-1"), number, title and alt text, and its SVG for a page."""
+class Drawing(NamedTuple):
+    """A figure: its number, title and alt text, and its SVG for a page."""
 
-    anchor: str
     number: str
     title: str
     alt: str
     svg: str
 
+    @property
+    def anchor(self) -> str:
+        """Its id on the page, such as figure-4-1."""
+        return anchor(self.number)
+
 
 def drawings(notebook: Path) -> list[Drawing]:
     """Return the figures of a chapter by its notebook, in their order, with the words of its source."""
     source = notebook.parent / "src" / f"{notebook.stem}.md"
-    cells = with_outputs(source, nbformat.read(notebook, as_version=4))
-    outputs = [
-        output.get("data", {}).get("text/html", "") for cell in cells for output in cell.get("outputs", [])
-    ]
-    found = [figure.groupdict() for output in outputs for figure in FIGURE.finditer(output)]
-    return [
-        Drawing(
-            anchor=one["anchor"],
-            number=one["number"],
-            title=html.unescape(one["title"]),
-            alt=html.unescape(one["alt"]),
-            svg=unquote(one["data"]),
-        )
-        for one in found
-    ]
+    figures = []
+    for cell, _, _, words in take_words(with_outputs(source, nbformat.read(notebook, as_version=4))):
+        (output,) = filter(is_figure, cell.outputs)
+        if image := IMAGE.search(output.data["text/html"]):
+            _, alt = words.alts[words.start]
+            figures.append(Drawing(words.number, words.title, alt, unquote(image[1])))
+    return figures
 
 
 def plain(svg: str) -> str:
@@ -85,7 +74,7 @@ def faces(characters: str) -> list[tuple[str, str]]:
 
     Of the fonts of formulas, only `characters` are kept.
     """
-    static, fonts_of_formulas, found = Path(__file__).parent / "site" / "static", vendored("mathjax"), []
+    static, fonts_of_formulas, result = Path(__file__).parent / "site" / "static", vendored("mathjax"), []
     for rule in FACE.finditer((static / "book.css").read_text(encoding="utf-8")):
         face, (family, file) = rule[0], rule.groups()
         look = "italic;" if "italic" in face else "700;" if "weight: 700" in face else ""
@@ -95,8 +84,8 @@ def faces(characters: str) -> list[tuple[str, str]]:
             font = cut_font(source, characters)
         else:
             font = (static / file).read_bytes()
-        found.append((needs, face.replace(file, f"data:;base64,{base64.b64encode(font).decode()}")))
-    return found
+        result.append((needs, face.replace(file, f"data:;base64,{base64.b64encode(font).decode()}")))
+    return result
 
 
 def with_faces(svg: str, known: list[tuple[str, str]]) -> str:
@@ -148,18 +137,17 @@ def main() -> None:
     numbers, formats = set(options.numbers), options.format.split(",")
     if odd := sorted(set(formats) - set(FORMATS)):
         sys.exit(f"there is no format {', '.join(odd)}; there are {', '.join(FORMATS)}")
-    found = [one for source in written(ROOT) for one in drawings(ROOT / "chapters" / f"{source.stem}.ipynb")]
-    if unknown := sorted(numbers - {one.number for one in found}):
-        sys.exit(
-            f"there is no figure {', '.join(unknown)}; there are {', '.join(one.number for one in found)}"
-        )
+    every = [figure for path in written(ROOT) for figure in drawings(CHAPTERS / f"{path.stem}.ipynb")]
+    if unknown := sorted(numbers - {figure.number for figure in every}):
+        known = ", ".join(figure.number for figure in every)
+        sys.exit(f"there is no figure {', '.join(unknown)}; there are {known}")
     options.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [one for one in found if not numbers or one.number in numbers]
-    known = faces("".join(one.svg for one in chosen))
-    for one in tqdm(chosen, unit=" figures", disable=None):
+    chosen = [figure for figure in every if not numbers or figure.number in numbers]
+    fonts_of_book = faces("".join(figure.svg for figure in chosen))
+    for figure in tqdm(chosen, unit=" figures", disable=None):
         for name in formats:
-            svg = with_faces(plain(one.svg), known) if name == "svg" else plain(one.svg)
-            (options.folder / f"{one.anchor}.{name}").write_bytes(FORMATS[name](svg))
+            svg = with_faces(plain(figure.svg), fonts_of_book) if name == "svg" else plain(figure.svg)
+            (options.folder / f"{figure.anchor}.{name}").write_bytes(FORMATS[name](svg))
 
 
 if __name__ == "__main__":

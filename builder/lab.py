@@ -15,7 +15,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from builder.build import write
 from builder.chapters import CHAPTERS, KERNEL, PYTHON, ROOT
-from builder.site.notebooks import without_solutions
+from builder.reader import without_solutions
 from builder.staleness import text_of
 
 START = "start.ipynb"
@@ -96,8 +96,8 @@ def main(arguments: list[str]) -> None:
         for name, text in chapters.items():
             notebook = without_solutions(nbformat.reads(text, as_version=4))
             chapters[name] = text_of(nbformat.from_dict(notebook))
-    for told in filter(None, (copy(name, text, folder) for name, text in chapters.items())):
-        print(told)
+    for message in filter(None, (copy(name, text, folder) for name, text in chapters.items())):
+        print(message)
     write(folder / START, text_of(start_page(chapters, student=student)))
 
 

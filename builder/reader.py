@@ -10,30 +10,35 @@ import json
 import re
 from collections.abc import Iterator
 from textwrap import shorten
+from typing import Any
 
-from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import identity
-from builder.book import Book, directive, parser
+from builder.book import Book
+from builder.chapters import chapter_number
 from builder.claim_values import LINE, Refusals, fill
-from builder.handbook import divided, is_mark, last_line
-from builder.site.rendering.numbers import chapter_number
-from builder.words import FENCE, is_figure, markdown, take_words
+from builder.figure_words import is_figure, markdown, take_words
+from builder.handbook import last_line
+from builder.source import HIDDEN, INLINE, Block, Source, blocks, is_mark, read
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
 TALLIED = re.compile(r"\b(claim|check|check_close)\(")
-HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 FOLDED = HIDDEN | {"solution"}
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
-EXERCISE = re.compile(r"### Exercise ([\d.]+)")
 EXERCISES = re.compile(r"^## Exercises$", re.MULTILINE)
 RUN_FIRST = (
     "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
     "first: *Run → Run All Above Selected Cell* in JupyterLab, *Runtime → Run before* in Colab."
 )
+WHAT_CALLS_DO = {
+    "checks.check_": "The book's answer, and the check of it",
+    "explore(": "Draw the figure for other values",
+    "run_command(": "Run the command",
+    "messages = {": "The error messages of the handbook, provoked",
+}
 REMEMBER = """
 
 # The words of the book's figures: where your values differ, a figure says its own
@@ -49,18 +54,19 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
     cells, refused = list[NotebookNode](), Refusals()
-    solving, exercise, handbook = False, "", divided(source.cells)[1]
+    solving, written = False, read(book.sources[page])
+    numbers = {exercise.code: exercise.number for exercise in written.exercises}
     for cell in source.cells:
         if cell.cell_type == "code":
             if not any(earlier.cell_type == "code" for earlier in cells):
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             if "exercise" in cell.metadata.get("tags", []):
-                cells[-1].metadata["exercise"] = {"id": exercise}  # for `grade`
+                cells[-1].metadata["exercise"] = {"id": numbers.get(cell.source, "")}  # for `grade`
             continue
         tags, below = cell.metadata.get("tags", []), cell.source
         if is_mark(cell):
-            cells += before_handbook(handbook)
+            cells += before_handbook(written)
             below = below.partition("\n")[2]
         texts: list[str] = []
         with refused:
@@ -75,8 +81,6 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 raise ValueError(f"{page}: a heading must end a solution, not {text[:40]!r}")
             if solving:
                 metadata["tags"] = [*tags, "solution"]
-            if found := EXERCISE.match(text):
-                exercise = found[1]
             if text.startswith("# ") and chapter_number(page):
                 text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
@@ -86,18 +90,18 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
             "# After Run All: how many of the claims and checks above hold, and which do not\n"
             "from annotated_transformer.book.cells.tally import tally\n\ntally()"
         )
-        if handbook:  # a heading as high ends the fold
+        if written.topic:  # a heading as high ends the fold
             cells.append(new_markdown_cell("# After Run All", id="after"))
         cells.append(fold(new_code_cell(code, id="tally", metadata={"tags": [SETUP]})))
     return cells
 
 
-def before_handbook(handbook: list[NotebookNode]) -> Iterator[NotebookNode]:
+def before_handbook(source: Source) -> Iterator[NotebookNode]:
     """Yield the last line of a chapter, and the folded heading of its handbook."""
-    title = handbook[0].source.partition("\n")[0]
-    anchor = title.removeprefix("# ").replace(" ", "-")  # as in JupyterLab
-    yield new_markdown_cell(last_line(handbook, f"#{anchor}"), id="stuck")
-    yield new_markdown_cell(title, id="handbook", metadata={"jp-MarkdownHeadingCollapsed": True})
+    title = f"Handbook: {source.topic}"
+    anchor = title.replace(" ", "-")  # as in JupyterLab
+    yield new_markdown_cell(last_line(source, f"#{anchor}"), id="stuck")
+    yield new_markdown_cell(f"# {title}", id="handbook", metadata={"jp-MarkdownHeadingCollapsed": True})
 
 
 def setup_cell(book: Book) -> NotebookNode:
@@ -134,12 +138,14 @@ def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
     return cell
 
 
-def complete(cells: list[NotebookNode]) -> None:
-    """Fill in what the cells of a notebook take from the outputs, when they have them.
+def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook without the solutions, their headings and texts included."""
+    cells = [cell for cell in notebook["cells"] if "solution" not in cell["metadata"].get("tags", [])]
+    return {**notebook, "cells": cells}
 
-    Raises:
-        ValueError: `fill` or `take_words` refuses a text.
-    """
+
+def complete(cells: list[NotebookNode]) -> None:
+    """Fill in what the cells of a notebook take from the outputs, when they have them."""
     refused, titles, figures = Refusals(), {}, {}
     with refused:
         fill(cells)
@@ -147,12 +153,12 @@ def complete(cells: list[NotebookNode]) -> None:
         for cell, below, texts, words in take_words(cells):
             below.source = markdown(words)
             titles[cell.id] = f"Figure {words.number}. {words.title}"
-            (shown,) = filter(is_figure, cell.outputs)
-            figures[words.number] = identity(texts, words, shown.data["text/html"])
+            (output,) = filter(is_figure, cell.outputs)
+            figures[words.number] = identity(texts, words, output.data["text/html"])
     refused.raise_all()
     for cell in cells:
         if cell.id == SETUP and figures:
-            lines = (f'    "{n}": {json.dumps(kept, ensure_ascii=False)},\n' for n, kept in figures.items())
+            lines = (f'    "{n}": {json.dumps(each, ensure_ascii=False)},\n' for n, each in figures.items())
             cell.source += f"{REMEMBER}{{\n{''.join(lines)}}})"
     for cell in cells:
         if cell.cell_type == "code":
@@ -168,19 +174,19 @@ def name_folded(cell: NotebookNode, figure: str = "") -> None:
     if not cell.metadata.get("jupyter", {}).get("source_hidden") or cell.source.startswith("#"):
         return
     data = [output.get("data", {}) for output in cell.outputs]
-    found = [LINE.match(d.get("text/markdown", "")) for d in data]
-    claims = [claim["what"] for claim in found if claim]
-    shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
-    named = [*([figure] if figure else []), *(f"Show the source, from {path}" for path in shown)]
+    texts = [text for each in data if (text := each.get("text/markdown", ""))]
+    claims = [claim["what"] for claim in map(LINE.match, texts) if claim]
+    names = [figure] if figure else []
+    names += [f"Show the source, from {path.strip('# ')}" for text in texts for path in LISTING.findall(text)]
     if claims and not figure:
-        named = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
-    heads = [d["text/markdown"].splitlines()[0] for d in data if d.get("text/markdown", "").startswith("|")]
-    named += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
-    if named := named or of_code(cell.source):
-        cell.source = f"# {named[0]}\n{cell.source}"
+        names = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
+    heads = [text.splitlines()[0] for text in texts if text.startswith("|")]
+    names += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
+    if name := next(iter(names), "") or of_code(cell.source):
+        cell.source = f"# {name}\n{cell.source}"
 
 
-def of_code(source: str) -> list[str]:
+def of_code(source: str) -> str:
     """Return what folded code does, if it only imports, solves an exercise, draws, or runs a command.
 
     Of a cell that defines one function, and nothing else, return the first line of the docstring. Others have
@@ -188,19 +194,14 @@ def of_code(source: str) -> list[str]:
     """
     body = ast.parse(source).body
     if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body[:3]):
-        return ["Imports"]
-    for call, what in (
-        ("checks.check_", "The book's answer, and the check of it"),
-        ("explore(", "Draw the figure for other values"),
-        ("run_command(", "Run the command"),
-        ("messages = {", "The error messages of the handbook, provoked"),
-    ):
+        return "Imports"
+    for call, what in WHAT_CALLS_DO.items():
         if call in source:
-            return [what]
+            return what
     match [statement for statement in body if not isinstance(statement, ast.Import | ast.ImportFrom)]:
-        case [ast.FunctionDef() as function] if text := ast.get_docstring(function):
-            return [text.splitlines()[0]]
-    return []
+        case [ast.FunctionDef() as function]:
+            return (ast.get_docstring(function) or "").partition("\n")[0]
+    return ""
 
 
 def split(text: str, book: Book, page: str) -> list[str]:
@@ -208,8 +209,9 @@ def split(text: str, book: Book, page: str) -> list[str]:
 
     The words of a figure are one of them, and a solution's heading; the text of an exercise begins another.
     """
-    if words := FENCE.match(text):
-        return [words[0].strip(), *split(text[words.end() :], book, page)]
+    first, *_ = [*blocks(text), None]
+    if first and first.kind == "words" and first.start == 0:
+        return [text[: first.end].strip(), *split(text[first.end :], book, page)]
     text = EXERCISES.sub(rf"\g<0>\n\n{RUN_FIRST}", plain(text, book, page))
     parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", text, flags=re.MULTILINE)
     return [part.strip() for part in parts if part and part.strip()]
@@ -217,101 +219,35 @@ def split(text: str, book: Book, page: str) -> list[str]:
 
 def plain(text: str, book: Book, page: str) -> str:
     """Return Markdown of the source as plain Markdown."""
-    lines = text.splitlines(keepends=True)
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line))
     pieces, done = [], 0
-    for start, end, new in edits(text, offsets, book, page):
-        pieces += [text[done:start], new]
-        done = end
+    for block in blocks(text):
+        pieces += [text[done : block.start], plain_block(block, book, page)]
+        done = block.end
     return re.sub(r"\n{3,}", "\n\n", "".join([*pieces, text[done:]]))
 
 
-def edits(text: str, offsets: list[int], book: Book, page: str) -> Iterator[tuple[int, int, str]]:
-    """Yield what to replace in a text, in order: start, end, and the replacement."""
-    place = 0
-    for token in parser().parse(text):
-        if token.map is None:
-            continue
-        start, end = offsets[token.map[0]], offsets[token.map[1]]
-        if token.type == "inline":
-            place = max(place, start)
-            inside = False
-            for child in token.children or []:
-                if inside:  # a link is replaced as a whole
-                    inside = child.type != "link_close"
-                    continue
-                inside = child.type == "link_open"
-                found = raw(child, text, place, end)
-                if found is None:
-                    continue
-                new = replacement(child, text[found[0] : found[1]], book, page)
-                place = found[1]
-                if (
-                    new == ""
-                    and text[found[0] - 1 : found[0]] == " "
-                    and re.match(r"[\s.,;:)]|$", text[place:])
-                ):
-                    found = found[0] - 1, place
-                if new is not None:
-                    yield *found, new
-        elif (new := block(token, text[start:end], book, page)) is not None:
-            yield start, end, new
+def plain_block(block: Block, book: Book, page: str) -> str:
+    """Return what stands for a block of the source in the notebook."""
+    match block.kind:
+        case "heading" | "text":
+            return INLINE.sub(lambda part: plain_part(part, book, page), block.text)
+        case "words" | "code" | "html" | "formula":  # words stay until there are outputs
+            return block.text
+        case "exercise-start":
+            return f"### {book.exercises[block.options['label']][1].heading}\n\n"
+        case "solution-start":
+            return f"{SOLUTION}\n"
+        case "equation":
+            return f"$$\n{block.content}\n\\tag{{{book.equations[block.name][1].number}}}\n$$\n"
+    return ""
 
 
-def block(token: Token, text: str, book: Book, page: str) -> str | None:
-    """Return what stands for a block of the source in the notebook, or None if it stays."""
-    name, argument, options = directive(token)
-    if name == "exercise-start":
-        label = options["label"]
-        return f"### {book.heading(label, argument, options.get('class', ''))}\n\n"
-    if name == "solution-start":
-        return f"{SOLUTION}\n"
-    if (
-        (name and name != "words")  # which stay until there are outputs; elsewhere, they are refused
-        or token.type == "myst_target"
-        or (token.type == "html_block" and text.lstrip().startswith("<!--"))
-    ):
+def plain_part(part: re.Match[str], book: Book, page: str) -> str:
+    """Return what stands for a part of a line in the notebook."""
+    if part["comment"]:
         return ""
-    if token.type == "math_block_label":
-        return f"$$\n{token.content.strip()}\n\\tag{{{book.equations[token.info][1]}}}\n$$\n"
-    return None
-
-
-def replacement(token: Token, text: str, book: Book, page: str) -> str | None:
-    """Return what stands for a part of a line in the notebook, or None if it stays."""
-    if token.type == "myst_role" and token.meta["name"] == "claim":
-        return None  # filled in when the notebook has its outputs
-    if token.type == "myst_role":
-        return book.resolve(token.meta["name"], token.content, page)
-    if token.type == "html_inline":
-        return "" if token.content.startswith("<!--") else None
-    if token.type == "link_open":
-        words, target = text[1:].rpartition("](")[::2]
-        return book.relink(words, target[:-1], page)
-    return None
-
-
-def raw(token: Token, text: str, place: int, end: int) -> tuple[int, int] | None:
-    """Return where a part of a line stands in the text, or None if it never needs replacing.
-
-    Raises:
-        ValueError: The part is not there.
-    """
-    content = r"\s+".join(map(re.escape, token.content.split()))
-    match token.type:
-        case "myst_role":
-            pattern = rf"\{{{re.escape(token.meta['name'])}\}}`\s*{content}\s*`"
-        case "code_inline":
-            pattern = rf"{token.markup}\s?{content}\s?{token.markup}"
-        case "html_inline":
-            pattern = content
-        case "link_open":
-            pattern = rf"\[(?:[^\[\]]|\[[^\]]*\])*\]\({re.escape(str(token.attrs['href']))}\)"
-        case _:
-            return None
-    found = re.compile(pattern).search(text, place, end)
-    if found is None:
-        raise ValueError(f"cannot find {token.content or token.attrs} in {text[place:end]!r}")
-    return found.span()
+    if part["role"] and part["role"] != "claim":  # which is filled in when the notebook has its outputs
+        return book.resolve(part["role"], part["content"], page)
+    if part["target"]:
+        return book.relink(part["words"], part["target"], page) or part[0]
+    return part[0]

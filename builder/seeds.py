@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 
 FAILING = {"exercise", "raises-exception"}  # tags of cells that fail on purpose
 
@@ -55,7 +55,7 @@ def failures(notebook: Path) -> list[str]:
 
     The statements after it are still run, unless the cell fails on purpose.
     """
-    found, names = [], {"__name__": "__main__"}
+    errors, names = [], {"__name__": "__main__"}
     for cell in tqdm(nbformat.read(notebook, as_version=4).cells, desc=notebook.stem, leave=False):
         if cell.cell_type != "code":
             continue
@@ -68,8 +68,8 @@ def failures(notebook: Path) -> list[str]:
                 if may_fail:
                     break
                 words = str(error).partition("\n")[0] or ast.unparse(statement)
-                found.append(f"{notebook.stem}: {type(error).__name__}: {words}")
-    return found
+                errors.append(f"{notebook.stem}: {type(error).__name__}: {words}")
+    return errors
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Its metadata has a digest of each file that it was `made_of`: the code of its ro
 kernel opened. Texts and the values of claims in them are filled in without executing anything.
 """
 
-import ast
 import hashlib
 import json
 import sys
@@ -19,8 +18,9 @@ from nbformat import NotebookNode
 from annotated_transformer import __version__
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
-from builder.chapters import CHAPTERS, ROOT, parsed, read_source, written
+from builder.chapters import CHAPTERS, ROOT, written
 from builder.reader import complete, read_cells
+from builder.source import notebook_of, read
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 CODE = {".py", ".pyi", ".js"}
@@ -45,7 +45,7 @@ class Status(NamedTuple):
 
 def unexecuted(source: Path, book: Book) -> NotebookNode:
     """Return the notebook that a source gives, without outputs."""
-    notebook = read_source(source)
+    notebook = notebook_of(source)
     notebook.cells = read_cells(notebook, book, source.stem)
     marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
     if marks:  # for `grade`, which names those that a reader has deleted
@@ -54,11 +54,7 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
 
 
 def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
-    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs.
-
-    Raises:
-        ValueError: `complete` refuses it.
-    """
+    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs."""
     cells, before = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (new, built))
     if [cell.id for cell in cells] != [cell.id for cell in before]:  # digests of their code
         return None
@@ -111,11 +107,9 @@ def exercise_table() -> str:
     """Return what `grade` judges by: the version, and for each exercise its check and its code's digest."""
     lines = [f'"version": "{__version__}"']
     for path in written(ROOT, "[0-9]*"):
-        cells, chapter = parsed(path.read_text("utf-8")).cells, int(path.stem[:2])
-        codes = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]
-        rows = [(ast.unparse(ast.parse(code).body[-1]), starter_digest(code)) for code in codes]
-        exercises = {f"{chapter}.{place}": row for place, row in enumerate(rows, 1)}
-        lines.append(f'"{chapter}": {json.dumps(exercises)}')
+        source = read(path)
+        exercises = {each.number: (each.check, starter_digest(each.code)) for each in source.exercises}
+        lines.append(f'"{source.number}": {json.dumps(exercises)}')
     return "{" + ",\n".join(lines) + "}\n"
 
 

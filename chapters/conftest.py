@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbCell
 
-from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.cells.claim import NOISE, SAME, TOLERANCE
+from annotated_transformer.book.output import STRICT
 
 os.environ[STRICT] = "1"  # for the kernels: a claim or check that does not hold raises an error
 

@@ -59,9 +59,11 @@ def violations(
     Looks whose contrast is `known` to be sufficient are not judged again; those found so are added.
     """
     page.evaluate(f"typeof axe === 'object' || (() => {{ {AXE} }})()")  # no request, safe with module loaders
-    found, looks = page.evaluate(RUN, [place, not contrast_only, sorted(known or ())])
-    if known is not None and not found:
+    serious, looks = page.evaluate(RUN, [place, not contrast_only, sorted(known or ())])
+    if known is not None and not serious:
         known.update(looks)
     return [
-        f"{rule['id']} at {node['target']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]
+        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
+        for rule in serious
+        for node in rule["nodes"]
     ]

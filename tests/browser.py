@@ -49,10 +49,10 @@ def starts(path: str) -> bool:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [path, "--headless", *OPTIONS, f"--user-data-dir={profile}", "--dump-dom", "about:blank"]
         try:
-            shown = subprocess.run(command, capture_output=True, timeout=60, check=False)
+            process = subprocess.run(command, capture_output=True, timeout=60, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return False
-    return b"<html>" in shown.stdout
+    return b"<html>" in process.stdout
 
 
 def install() -> None:

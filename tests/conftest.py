@@ -15,16 +15,8 @@ from tests.skips import refused
 
 ROOT = Path(__file__).resolve().parent.parent
 ONLY = ("cuda", "hosts", "message", "page", "slow")  # the markers of stages that run few files
+Report = pytest.TestReport | pytest.CollectReport
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
-
-
-def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip that REQUIRE_ALL forbids into a failure that quotes its reason."""
-    if report.skipped:
-        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-        if refused(reason):
-            report.outcome = "failed"
-            report.longrepr = NO_SKIP.format(value=os.environ["REQUIRE_ALL"], reason=reason)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,17 +58,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, Report, Report]:
+    """Turn a skip that REQUIRE_ALL forbids into a failure that quotes its reason."""
     report = yield
-    _refuse_skip(report)
+    if report.skipped:
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if refused(reason):
+            report.outcome = "failed"
+            report.longrepr = NO_SKIP.format(value=os.environ["REQUIRE_ALL"], reason=reason)
     return report
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    report = yield
-    _refuse_skip(report)
-    return report
+pytest_make_collect_report = pytest_runtest_makereport
 
 
 @pytest.fixture(scope="session")

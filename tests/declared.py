@@ -9,6 +9,6 @@ from annotated_transformer.book.exercises.answers import Formula, Judged
 def as_given(check: Judged, wrong: dict[str, Any]) -> Verdict:
     """Judge what is right, but for what is `wrong` by name, as a notebook does."""
     if isinstance(check, Formula):
-        given = {case: wrong.get(check.name(case), check.declare(*case).value) for case in check.cases}
-        return check(lambda *case: given[case])
+        answers = {case: wrong.get(check.name(case), check.declare(*case).value) for case in check.cases}
+        return check(lambda *case: answers[case])
     return check({name: answer.value for name, answer in check.asked().items()} | wrong)

@@ -3,10 +3,11 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer import Transformer
+from annotated_transformer.decoding import KeyValueCache
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
-from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, PAD_ID
 
 STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache allocates at once

@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair
+from annotated_transformer import TrainingConfig, Transformer, TransformerConfig
+from annotated_transformer.text import Batch
+from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.loss import batch_loss
 from annotated_transformer.training.trainer import training_loss
@@ -80,9 +79,7 @@ def copy_pairs() -> Callable[..., list[Pair]]:
     def make(count: int, *, seed: int = 0) -> list[Pair]:
         rng = torch.Generator().manual_seed(seed)
         lengths = torch.randint(1, 8, (count,), generator=rng).tolist()
-        words = [
-            torch.randint(4, TRAINED.vocab_size, (length,), generator=rng).tolist() for length in lengths
-        ]
+        words = [torch.randint(4, TRAINED.vocab_size, (n,), generator=rng).tolist() for n in lengths]
         return [([*ids, EOS_ID], [BOS_ID, *ids, EOS_ID]) for ids in words]
 
     return make

@@ -13,18 +13,14 @@ REQUIREMENT = re.compile(r"([\w.-]+)(?:\[\w+\])?(?:>=|==)([\w.]+)(?:,<[\w.]+)?")
 
 
 def oldest(project: dict) -> list[str]:
-    """Return a pin for each direct requirement of the package and of the two extras in EXTRAS.
-
-    Raises:
-        ValueError: A requirement has no lower bound or an unsupported form.
-    """
+    """Return a pin for each direct requirement of the package and of the two extras in EXTRAS."""
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *(line for extra in EXTRAS for line in extras[extra])]
     pins = []
     for line in lines:
         match = REQUIREMENT.fullmatch(line)
         if match is None:
-            raise ValueError(f"{line!r} in pyproject.toml names no oldest version; give name>=version")
+            raise SystemExit(f"{line!r} in pyproject.toml names no oldest version; give name>=version")
         pins.append(f"{match[1]}=={match[2]}")
     return pins
 

@@ -1,6 +1,6 @@
 """Models and attentions that are not in the package, as a user may write them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PreNorm
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 from annotated_transformer.model.trainable import DecodeAgain, StepDecoder, TrainableModel
+from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.text.batching import Batch, ClassBatch, Pair
 
 SHAPE = TransformerConfig(
@@ -94,24 +95,6 @@ class Classifier(Stack):
         return F.cross_entropy(self(batch.src), batch.classes, label_smoothing=smoothing)
 
 
-class GroupedQueryAttention(MultiHeadAttention):
-    """Heads share keys and values."""
-
-    cacheable = True
-
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__(d_model, num_heads)
-        width = d_model // num_heads
-        self.to_key, self.to_value = (nn.Linear(d_model, width, bias=False) for _ in range(2))
-
-    def project_memory(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        return self.to_key(key)[:, None], self.to_value(value)[:, None]
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Any = None) -> Tensor:
-        heads = (x.expand(-1, self.num_heads, -1, -1) for x in (key, value))
-        return super().attend(query, *heads, mask)
-
-
 class RelativeAttention(ScaledDotProductAttention):
     """A learned bias for each head and each distance, counted from the first key: a cache would be wrong."""
 
@@ -128,7 +111,7 @@ class RelativeAttention(ScaledDotProductAttention):
 
 
 def grouped(config: TransformerConfig, place: str) -> nn.Module:
-    return GroupedQueryAttention(config.d_model, config.num_heads)
+    return GroupedQueryAttention(config.d_model, config.num_heads, num_kv_heads=1)
 
 
 def relative(config: TransformerConfig, place: str) -> nn.Module:
@@ -152,6 +135,4 @@ def classes(count: int, *, seed: int = 0) -> list[Pair]:
 
 def make(kind: type[Stack], seed: int = 0, **changes: object) -> Stack:
     torch.manual_seed(seed)
-    names = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "dropout")
-    shape = {name: getattr(SHAPE, name) for name in names}
-    return kind(kind.config_type(**{**shape, **changes}))
+    return kind(kind.config_type(**{**asdict(SHAPE), **changes}))

@@ -7,24 +7,18 @@ from pathlib import Path
 from safetensors.torch import save
 
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
-from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training import EpochMetrics
 
+NAMES = (
+    "step", "epoch", "training_loss", "validation_loss", "lr", "gradient_norm", "encoder_cosine",
+    "cross_attention_entropy", "tokens_per_second",
+)  # fmt: skip
 REPORTS = [
-    EpochMetrics(
-        step=step,
-        epoch=epoch,
-        training_loss=training_loss,
-        validation_loss=validation_loss,
-        lr=rate,
-        gradient_norm=norm,
-        encoder_cosine=cosine,
-        cross_attention_entropy=entropy,
-        tokens_per_second=1009.0,
-    )
-    for step, epoch, training_loss, validation_loss, rate, norm, cosine, entropy in [
-        (11, 1, 7.25, 5.5, 0.001, 1.5, 0.99, 0.999),
-        (23, 2, 4.125, 3.0, 0.003, 0.75, 0.5, 0.75),
-        (31, 3, 3.5, 3.25, 0.002, 0.875, -0.25, 0.5),
+    EpochMetrics(**dict(zip(NAMES, values, strict=True)))
+    for values in [
+        (11, 1, 7.25, 5.5, 0.001, 1.5, 0.99, 0.999, 1009.0),
+        (23, 2, 4.125, 3.0, 0.003, 0.75, 0.5, 0.75, 1009.0),
+        (31, 3, 3.5, 3.25, 0.002, 0.875, -0.25, 0.5, 1009.0),
     ]
 ]
 

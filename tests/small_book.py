@@ -80,7 +80,7 @@ def render(folder: Path) -> tuple[dict[str, str], str]:
     app = SphinxTestApp(srcdir=folder, freshenv=True)
     try:
         app.build()
-        found = app.outdir.rglob("*.html")
-        return {str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in found}, app.warning.getvalue()
+        files = app.outdir.rglob("*.html")
+        return {str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in files}, app.warning.getvalue()
     finally:
         app.cleanup()

@@ -4,9 +4,7 @@ import dataclasses
 
 import torch
 
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer import TrainingConfig, Transformer, TransformerConfig
 
 VOCAB = 17
 SHAPE = TransformerConfig(

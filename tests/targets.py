@@ -1,88 +1,34 @@
-"""Link targets of the appendices' rows: those that the chapters define, and the errors in a row's links."""
+"""The targets of links that the chapters offer, and words in a row, by which a copied text is found."""
 
-import json
 import re
 from pathlib import Path
 
-from bs4 import BeautifulSoup
-
-from builder.chapters import parsed, read_chapters, source_of
-from builder.handbook import divided, entries, page_of
-from builder.site.front.statements import Correction, Statement
-from builder.site.front.targets import sections
+from builder.chapters import read_chapters
+from builder.source import Source, read
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html" / "chapters"
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
 COPIED = 6  # this many consecutive words count as a quotation
-Row = Correction | Statement
 
 
-def anchors(notebook: str, source: str) -> set[str]:
-    cells = json.loads(notebook)["cells"]
-    printed = "\n".join(
-        "".join(text)
-        for cell in cells
-        for output in cell.get("outputs", [])
-        for text in output.get("data", {}).values()
-        if isinstance(text, str | list)
-    )
-    found = set(re.findall(r'id="(figure-[a-z0-9-]+)"', printed))
-    options = re.findall(r"^:claims: \[(.*)\]$", source, re.MULTILINE)
-    found |= {f"claim-{name}" for option in options for name in option.split(", ")}
-    for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
-        found |= set(re.findall(pattern, source, re.MULTILINE))
-    return found
+def anchors(source: Source) -> set[str]:
+    """Return the targets that a chapter offers."""
+    named = (*source.sections, *source.equations, *source.exercises)
+    return {
+        *(f"claim-{name}" for part in source.parts for name in part.claims),
+        *(f"figure-{figure.number.replace('.', '-')}" for figure in source.figures),
+        *(one.label for one in named),
+        *(one.anchor for one in (*source.sections, *source.entries)),
+    }
 
 
-def asked(source: str) -> list[str]:
-    """Return the anchors of the entries of a handbook."""
-    return [entry.anchor for entry in entries(divided(parsed(source).cells)[1])]
-
-
-NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items()}
-SOURCES = {number: source_of(ROOT, CHAPTERS[number].name) for number in NOTEBOOKS}
-OFFERED = {
-    n: {*anchors(path.read_text("utf-8"), text), *sections(SOURCES[n]), *asked(text)}
-    for n, path in NOTEBOOKS.items()
-    for text in [SOURCES[n].read_text("utf-8")]
-}
-
-
-def faults(row: Row) -> list[str]:
-    """Return the errors in a row's links."""
-    found = []
-    for target in row.shown:
-        if target.chapter not in CHAPTERS:
-            found.append(f"there is no chapter {target.chapter}")
-        elif target.anchor not in OFFERED[target.chapter]:
-            found.append(f"chapter {target.chapter} has no {target.anchor}")
-    return found or ["shown nowhere"] * (not row.shown)
+NOTEBOOKS = {number: chapter.notebook for number, chapter in CHAPTERS.items()}
+SOURCES = {number: chapter.path for number, chapter in CHAPTERS.items()}
+OFFERED = {number: anchors(read(path)) for number, path in SOURCES.items()}
 
 
 def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:
     """Return each run of `words` consecutive words; formulas do not count: there is one way to write them."""
-    said = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
-    return {tuple(said[i : i + words]) for i in range(len(said) - words + 1)}
-
-
-def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
-    """Return the errors in the rows of a rendered page: a wrong number of links, or a broken link."""
-    lines = BeautifulSoup(page, "html.parser").select("article tbody tr, body > table tbody tr")
-    if len(lines) != len(rows):
-        return [f"{len(lines)} rows instead of {len(rows)}"]
-    found = []
-    for row, line in zip(rows, lines, strict=True):
-        order = [target.chapter for target in row.shown]  # grouped by chapter, in order of first mention
-        wanted = sorted(row.shown, key=lambda target: order.index(target.chapter))
-        links = [str(link["href"]) for link in line.select("td:last-child a[href]")]
-        if len(links) != len(wanted):
-            found.append(f"{row}: {len(links)} links instead of {len(wanted)}")
-        for target, link in zip(wanted, links, strict=False):
-            name, _, anchor = link.partition("#")
-            page = f"../{page_of(ROOT, CHAPTERS[target.chapter].name, target.anchor)}.html"
-            if name != page.replace("../chapters/", "") or not anchor:
-                found.append(f"{link} leads to another page than {target}")
-            elif f'id="{anchor}"' not in (folder / name).read_text("utf-8"):
-                found.append(f"{link} leads to nothing")
-    return found
+    every = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
+    return {tuple(every[i : i + words]) for i in range(len(every) - words + 1)}

@@ -23,9 +23,9 @@ def listed_names(part: str) -> set[str]:
 
 def run(program: str, *without: str) -> str:
     blocked = f"import sys\nsys.modules.update(dict.fromkeys({without}))\n"
-    done = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -39,10 +39,16 @@ def test_law_each_name_of_a_part_exists_and_is_in_the_reference(part: str):
 
 
 @pytest.mark.message
-def test_message_a_name_that_a_part_does_not_have():
-    package = import_module("annotated_transformer.evaluation")
-    with pytest.raises(AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'"):
-        package.rouge  # noqa: B018
+@pytest.mark.parametrize(
+    ("package", "sentence"),
+    [
+        ("annotated_transformer.evaluation", r"'annotated_transformer\.evaluation' has no attribute 'BERT'"),
+        ("annotated_transformer", "has no attribute 'BERT'; it has BASE, "),
+    ],
+)
+def test_message_a_name_that_a_package_does_not_have(package: str, sentence: str):
+    with pytest.raises(AttributeError, match=sentence):
+        import_module(package).BERT  # noqa: B018
 
 
 DRAW = """
@@ -81,8 +87,8 @@ for name in ("draw_attention", "plot_curves", "new_plot"):
 def test_law_each_public_name_exists_and_is_listed():
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
-        found = getattr(annotated_transformer, name)
-        assert getattr(found, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
+        public = getattr(annotated_transformer, name)
+        assert getattr(public, "__module__", "annotated_transformer.").startswith("annotated_transformer.")
 
 
 IMPORTS = f"""
@@ -104,7 +110,7 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     assert parts == {*PARTS, "extras", "lazy_names"}
     assert module - parts == {"model.attention", "model.checks"}
     assert "decoding.translator" in name
-    assert not {found for found in name if found.startswith(("training.", "plotting.", "book"))}
+    assert not {module for module in name if module.startswith(("training.", "plotting.", "book"))}
 
 
 @pytest.mark.message

@@ -10,6 +10,6 @@ MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|private)/\
 def test_law_no_notebook_and_no_result_holds_a_path_of_a_machine():
     results = (ROOT / "annotated_transformer" / "book" / "results").glob("*.json")
     files = [*ROOT.glob("chapters/*.ipynb"), *results]
-    found = {path.name: MACHINE_PATH.findall(path.read_text("utf-8")) for path in files}
-    assert {name: paths for name, paths in found.items() if paths} == {}
+    paths_of = {path.name: MACHINE_PATH.findall(path.read_text("utf-8")) for path in files}
+    assert {name: paths for name, paths in paths_of.items() if paths} == {}
     assert MACHINE_PATH.search('"weights": "/home/me/book/weights"')

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 import torch
 
+from annotated_transformer import BASE, BIG, TrainingConfig, Transformer, TransformerConfig
 from annotated_transformer.book.chapters.transformer.parameter_count import parameter_counts
-from annotated_transformer.config import BASE, BIG, TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.config import TrainingConfig
 
 # Table 3 of the paper: the changes in a row, the millions of parameters it prints, and the millions that the
 # formulas of section 3 give at V = 37,000. Heads and dropout change no count.
@@ -69,7 +67,7 @@ WRONG_IDS = [
     {"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}, {"pad_id": 0.5}, {"eos_id": None},
     {"pad_id": False},
 ]  # fmt: skip
-SPLIT = "does not split into num_heads=7 equal heads; change one of them, or give both d_k and d_v"
+SPLIT = r"num_heads=7 equal heads; choose num_heads from \[1, 2, 4, .*\], or give both d_k and d_v"
 ODD = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
 CHOICES = {
     "norm": "'post', 'pre'",

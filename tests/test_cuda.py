@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from annotated_transformer import TrainingConfig, Translator
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding import beam_search
 from annotated_transformer.model.plain import NotPlain
-from annotated_transformer.text.batching import make_batches, pad
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.text import make_batches, pad
+from annotated_transformer.training import train_from_recipe
 from annotated_transformer.training.distributed import ProcessGroup
-from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.trainer import training_loss
 from tests.torchrun import torchrun
 from tests.toy_recipe import RECIPE, corpus, for_steps, weights
@@ -64,9 +63,9 @@ def test_oracle_loss_and_gradients_are_those_of_the_cpu(make_model, copy_pairs, 
     there = copy.deepcopy(model).cuda()
     losses = [loss_of(one, batch, TrainingConfig()) for one in (model, there)]
     sum(loss.cpu() for loss in losses).backward()
-    found, expected = ([p.grad.cpu() for p in one.parameters()] for one in (there, model))
+    gradients, expected = ([p.grad.cpu() for p in one.parameters()] for one in (there, model))
     torch.testing.assert_close(losses[1].cpu(), losses[0], rtol=1e-9, atol=1e-11)
-    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+    torch.testing.assert_close(gradients, expected, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -80,9 +79,9 @@ def test_oracle_the_translations_are_those_of_the_cpu(beam_size: int, batch_size
 def test_oracle_searches_in_float64_find_exactly_what_the_cpu_finds(stirred, sources):
     model, src = stirred(max_length=71), pad(sources)
     expected = beam_search(model, src, beam_size=3)
-    found = beam_search(copy.deepcopy(model).cuda(), src.cuda(), beam_size=3)
-    assert torch.equal(found.ids.cpu(), expected.ids)
-    torch.testing.assert_close(found.log_probs.cpu(), expected.log_probs, rtol=0, atol=1e-10)
+    hypotheses = beam_search(copy.deepcopy(model).cuda(), src.cuda(), beam_size=3)
+    assert torch.equal(hypotheses.ids.cpu(), expected.ids)
+    torch.testing.assert_close(hypotheses.log_probs.cpu(), expected.log_probs, rtol=0, atol=1e-10)
 
 
 @pytest.mark.message
@@ -113,17 +112,17 @@ def test_law_a_run_continues_on_another_device(tmp_path: Path, first: str, secon
 
 def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
     processes = torch.cuda.device_count() + 1
-    done = torchrun(
+    process = torchrun(
         processes, "-m", "annotated_transformer", *"train --corpus toy --out".split(), str(tmp_path)
     )
-    assert done.returncode != 0
-    assert f"CUDA devices for {processes} processes of this machine" in done.stderr
-    assert "forcefully" not in done.stderr  # what torchrun does to one that waits for the others
+    assert process.returncode != 0
+    assert f"CUDA devices for {processes} processes of this machine" in process.stderr
+    assert "forcefully" not in process.stderr  # what torchrun does to one that waits for the others
 
 
 @pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_law_commands_use_the_gpu_and_log_it(device: str, capsys: pytest.CaptureFixture[str]):
-    options = {"cuda": [], "cpu": ["--device", "cpu"]}[device]
+    options = ["--device", "cpu"] if device == "cpu" else []
     name = f"cuda:0 ({torch.cuda.get_device_name(0)})" if device == "cuda" else "cpu"
     assert command_line.main(["translate", *options, "The weather is nice today."]) == 0
     out, err = capsys.readouterr()
@@ -135,14 +134,14 @@ def test_law_commands_use_the_gpu_and_log_it(device: str, capsys: pytest.Capture
 def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(NCCL)
-    done = torchrun(torch.cuda.device_count(), str(script))
-    assert done.returncode == 0, done.stderr
-    assert "NCCL works" in done.stdout
+    process = torchrun(torch.cuda.device_count(), str(script))
+    assert process.returncode == 0, process.stderr
+    assert "NCCL works" in process.stdout
 
 
 def test_law_torchrun_trains_on_every_device(tmp_path: Path):
     command = "-m annotated_transformer train --corpus toy --steps 20 --vocab-size 400 --out".split()
-    done = torchrun(torch.cuda.device_count(), *command, str(tmp_path / "model"))
-    assert done.returncode == 0, done.stderr
-    assert "has the model of step 20" in done.stderr
+    process = torchrun(torch.cuda.device_count(), *command, str(tmp_path / "model"))
+    assert process.returncode == 0, process.stderr
+    assert "has the model of step 20" in process.stderr
     assert Translator.from_folder(tmp_path / "model").translate(["the dog sees the cat"])

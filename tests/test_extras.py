@@ -8,12 +8,13 @@ import pytest
 from annotated_transformer.extras import extra
 from tests.test_api import ROOT, run
 
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+
 
 def test_law_each_extra_that_is_named_exists():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     sources = [path.read_text("utf-8") for path in (ROOT / "annotated_transformer").rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'\bextra\("(\w+)"', source)}
-    assert {"plot", "notebooks", "interop"} <= named <= extras.keys()
+    assert {"plot", "notebooks", "interop"} <= named <= EXTRAS.keys()
 
 
 def test_law_an_error_about_another_library_passes_unchanged():
@@ -37,9 +38,8 @@ def test_message_of_nested_extras_the_outermost():
 
 @pytest.mark.message
 def test_message_from_a_wheel_the_libraries_of_the_extra(monkeypatch, tmp_path):
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     monkeypatch.setattr("annotated_transformer.extras.__file__", str(tmp_path / "package" / "extras.py"))
-    words = re.escape(" ".join(f"'{library}'" for library in extras["interop"]))
+    words = re.escape(" ".join(f"'{library}'" for library in EXTRAS["interop"]))
     with pytest.raises(ModuleNotFoundError, match=f"run pip install {words}$"), extra("interop", "this"):
         raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
 
@@ -47,13 +47,7 @@ def test_message_from_a_wheel_the_libraries_of_the_extra(monkeypatch, tmp_path):
 @pytest.mark.message
 @pytest.mark.parametrize("missing", ["matplotlib", "IPython"])
 def test_message_the_book_without_a_library_of_the_notebooks(missing: str):
-    program = """
-try:
-    import annotated_transformer.book
-except ModuleNotFoundError as error:
-    print(error)
-"""
-    said = (
-        f"the code of the chapters needs {missing}, which is not installed; run pip install '.[notebooks]' "
-    )
-    assert run(program, missing) == f"{said}in the folder of this book\n"
+    program = "try: import annotated_transformer.book\nexcept ModuleNotFoundError as error: print(error)"
+    way_out = "run pip install '.[notebooks]' in the folder of this book"
+    sentence = f"the code of the chapters needs {missing}, which is not installed; {way_out}\n"
+    assert run(program, missing) == sentence

@@ -2,8 +2,10 @@
 
 import ast
 import re
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "annotated_transformer"
@@ -28,7 +30,7 @@ ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING, *MODERN, *INTEROP)
 FAST = ("fast", "fast.*")  # a guest: imports inside functions reach it
 TOGETHER = (*ENGINE, "commands.*")
 ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
-SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
+SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "output", "results", "toy")
 VOCABULARY = ("book", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
@@ -37,23 +39,23 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("lazy_names", "extras", "calls", "devices", "kinds", "whole_numbers"), ()),
     "registry": (),
     "config": ("registry",),
-    "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
-    **dict.fromkeys(("model.plain", "model.masks", "model.loss"), ()),
+    **dict.fromkeys(("model.checks", "model.plain", "model.masks", "model.loss", "model.uncompiled"), ()),
     **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
-    "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
+    "model.multi_head_attention": ("config", "model.attention", "model.checks", "model.masks"),
     "model.cacheable": ("model.attention", "model.multi_head_attention", "model.plain"),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(
         ("model.embeddings", "model.positional_encoding"),
-        ("model.checks", "model.id_checks", "model.initialization"),
+        ("config", "model.checks", "model.id_checks", "model.initialization"),
     ),
     **dict.fromkeys(
         ("model.encoder", "model.decoder"),
         ("model.checks", "model.feed_forward", "model.masks", "model.multi*", "model.normalization"),
     ),
-    "model.inference": ("config", "model.id_checks", "model.masks", "model.plain", "model.transformer"),
-    "model.transformer": ("config", "registry", "model.*"),
+    "model.inference": ("config", "model.id_checks", "model.masks", "model.plain", "model.tr*", "model.un*"),
+    "model.parts": ("config", "registry", "model.*"),
+    "model.transformer": ("config", "model.*"),
     "model.computation": ("model.plain",),
     "model.comparison": ("model.computation", "model.inference", "model.plain"),
     "model.trainable": ("config", "model.id_checks", "model.plain", "model.transformer"),
@@ -68,9 +70,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "decoding.translator": (*BELOW, *DECODING, "fast.kv_cache"),
     **dict.fromkeys(DECODING, ("config", *MODEL, *DECODING)),
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
-    **dict.fromkeys(MODERN, ("config", *MODEL, *MODERN)),
+    **dict.fromkeys(MODERN, ("config", "registry", *MODEL, *MODERN)),
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
-    "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
@@ -95,18 +96,18 @@ def modules() -> set[str]:
 
 def imported(source: str, module: str, is_package: bool = False) -> set[str]:
     """Return the modules of the package that a source imports, with relative imports resolved."""
-    found = set()
+    names = set()
     here = [PACKAGE, *(module.split(".") if module != "." else [])]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = here[: len(here) - node.level + is_package] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:  # in `from package import name`, the name may be a module
                 name = f"{origin}.{alias.name}"
-                found.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
-    ours = {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
+                names.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
+    ours = {name for name in names if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
     return {name.removeprefix(PACKAGE).removeprefix(".") or "." for name in ours}
 
 
@@ -127,17 +128,17 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
 
 def code_runners(source: str) -> set[str]:
     """Return the names in a source that can run code from a file they load."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Attribute):
-            found.add(ast.unparse(node))
+            names.add(ast.unparse(node))
         elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
-            found.add("pickle")
-    return found & CAN_RUN_CODE
+            names.add("pickle")
+    return names & CAN_RUN_CODE
 
 
 def test_law_no_module_imports_from_a_higher_layer():
@@ -146,15 +147,24 @@ def test_law_no_module_imports_from_a_higher_layer():
         for path in FILES
         if (name := module_name(path))
     }
-    assert {name: found for name, found in up.items() if found} == {}
+    assert {name: arrows for name, arrows in up.items() if arrows} == {}
     assert arrows_up("def f(): from ..book import toy", "training.loss") == {"book.toy"}
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
 
 
+def test_law_no_folders_of_the_book_import_each_other():
+    imports: dict[str, set[str]] = defaultdict(set)
+    for path in FOLDER.glob("book/*/*.py"):
+        folder = path.parent.name
+        names = imported(path.read_text("utf-8"), module_name(path))
+        imports[folder] |= {name.split(".")[1] for name in names if name.startswith("book.")} - {folder}
+    TopologicalSorter(imports).prepare()  # raises a CycleError that names the circle
+
+
 def test_law_the_package_is_imported_without_its_fast_path():
     at_import = re.compile(rf"^(from|import) {PACKAGE}\.fast\b", re.M)
-    found = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
-    assert {name for name in found if not name.startswith("fast.")} == set()
+    importers = {module_name(path) for path in FILES if at_import.search(path.read_text("utf-8"))}
+    assert {name for name in importers if not name.startswith("fast.")} == set()
 
 
 def test_law_the_package_and_the_chapters_never_import_the_builder():
@@ -166,7 +176,14 @@ def test_law_the_package_and_the_chapters_never_import_the_builder():
     ] == []
 
 
+def test_law_what_makes_notebooks_does_not_import_the_site():
+    builder = FOLDER.parent / "builder"
+    sources = [*builder.glob("*.py"), *builder.glob("lint/*.py")]
+    upward = [path.name for path in sources if "from builder.site" in path.read_text("utf-8")]
+    assert upward == ["figures.py"]  # which draws as a page does
+
+
 def test_law_no_module_uses_a_loader_that_can_run_code():
-    found = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
-    assert {name: loaders for name, loaders in found.items() if loaders} == {}
+    runners = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
+    assert {name: loaders for name, loaders in runners.items() if loaders} == {}
     assert code_runners("import torch\ntorch.load('x', weights_only=True)") == {"torch.load"}

@@ -44,24 +44,24 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_law_each_line_runs_from_the_installed_package(installed: Path, tmp_path: Path):
     (code,), shell = blocks("python"), "".join(blocks("sh"))
-    ((expression, said),) = re.findall(r"^(\S.*?)  # (\[.*\])$", code, re.MULTILINE)
+    ((expression, expected),) = re.findall(r"^(\S.*?)  # (\[.*\])$", code, re.MULTILINE)
     code += f"import annotated_transformer\nprint(annotated_transformer.__file__, {expression}, sep='\\n')"
     path = f"{installed / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PYTHONPATH": str(installed), "PATH": path}
 
     def run(*command: str, **options: bool) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             command, **options, cwd=tmp_path, env=environment, text=True, capture_output=True
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
-    file, found = run(sys.executable, "-c", code).splitlines()
+    file, printed = run(sys.executable, "-c", code).splitlines()
     assert Path(file).is_relative_to(installed)
-    assert ast.literal_eval(found) == ast.literal_eval(said)
+    assert ast.literal_eval(printed) == ast.literal_eval(expected)
     lines = re.findall(r"^annotated-transformer (?:.|(?<=\\)\n)*$", shell, re.MULTILINE)
     first, *_ = [run(line.replace("--steps 600", "--steps 3"), shell=True) for line in lines]
-    assert [first.strip()] == ast.literal_eval(said)
+    assert [first.strip()] == ast.literal_eval(expected)
     assert (tmp_path / "FOLDER" / "model").is_dir()
 
 

@@ -1,17 +1,17 @@
 """The packaged models are complete and small, translate, and match their results and model cards."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from annotated_transformer import Translator
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding import KeyValueCache, NoCache
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from benchmarks.model_card import model_card
-from benchmarks.ship import RESULTS, describe_file
+from benchmarks.shipped_model import describe_file
 
 NAMES = ["de-en", "en-de"]
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -42,16 +42,16 @@ def test_law_float16_gives_the_translations_of_float32(folder: Path, results: di
     model, tokenizer = checkpoint.load(folder)
     texts = list(results["examples"])
     expected = Translator(model, tokenizer).explain(texts)
-    found = Translator(model.half(), tokenizer, decoder=decoder).explain(texts)
-    assert [each.text for each in found] == [each.text for each in expected]
-    for one, other in zip(found, expected, strict=True):
+    translations = Translator(model.half(), tokenizer, decoder=decoder).explain(texts)
+    assert [each.text for each in translations] == [each.text for each in expected]
+    for one, other in zip(translations, expected, strict=True):
         assert one.log_prob == pytest.approx(other.log_prob, abs=0.02)
 
 
 def test_law_translations_equal_those_in_the_committed_results(folder: Path, results: dict):
     translator = Translator.from_folder(folder)
-    for found in (results["examples"], results["beyond"]):
-        assert translator.translate(list(found), split=False) == list(found.values())
+    for expected in (results["examples"], results["beyond"]):
+        assert translator.translate(list(expected), split=False) == list(expected.values())
 
 
 def test_law_the_tokenizer_cleans_its_input(folder: Path):
@@ -64,6 +64,5 @@ def test_law_the_results_describe_these_files(folder: Path, results: dict):
     assert {name: describe_file(folder / name) for name in checkpoint.FILES} == results["files"]
 
 
-def test_law_the_card_is_generated_from_the_results(folder: Path):
-    record = json.loads((RESULTS / f"weights_{folder.name}.json").read_text(encoding="utf-8"))
-    assert (folder / "README.md").read_text(encoding="utf-8") == model_card(record)
+def test_law_the_card_is_generated_from_the_results(folder: Path, results: dict):
+    assert (folder / "README.md").read_text(encoding="utf-8") == model_card(results)

@@ -16,7 +16,7 @@ def test_law_a_skip_that_is_not_allowed_is_a_failure(tmp_path: Path, value: str,
     test = f"import pytest\ndef test_one(): pytest.skip({MAY_LACK['browser']!r})\n"
     (tmp_path / "test_sample.py").write_text(test, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(tmp_path)],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "REQUIRE_ALL": value},
@@ -25,5 +25,7 @@ def test_law_a_skip_that_is_not_allowed_is_a_failure(tmp_path: Path, value: str,
         check=False,
     )
     assert (
-        (done.returncode == 1) is (f"REQUIRE_ALL={value} does not allow this skip" in done.stdout) is refused
+        (process.returncode == 1)
+        is (f"REQUIRE_ALL={value} does not allow this skip" in process.stdout)
+        is refused
     )

@@ -11,11 +11,9 @@ import torch
 
 from annotated_transformer import Tokenizer, TrainingConfig, Transformer, TransformerConfig, Translator
 from annotated_transformer.decoding import TopK, beam_search, greedy_search, sample
-from annotated_transformer.modern.rms_norm import RMSNorm
-from annotated_transformer.text.batching import make_batches
-from annotated_transformer.text.pair_files import Table
-from annotated_transformer.training import train
-from annotated_transformer.training.config import Recipe
+from annotated_transformer.modern.alibi import alibi_slopes
+from annotated_transformer.text import Table, make_batches
+from annotated_transformer.training import Recipe, train
 
 SIZES = {"vocab_size": 262, "d_model": 8, "num_heads": 2, "d_ff": 7, "num_layers": 1, "max_length": 13}
 
@@ -38,7 +36,7 @@ def results(whole: Any, folder: Path) -> list[Any]:
         make_batches(pairs, batch_tokens=whole(17))[0].src.tolist(),
         train(model, pairs, training)[-1].step,
         Table(folder / "pairs", (whole(2), whole(1))).read(),
-        RMSNorm(whole(8))(torch.ones(8)).tolist(),
+        alibi_slopes(whole(8)).tolist(),
         *(drawn.tolist(), translator.translate(["a"], batch_size=whole(2))),
     ]
 
@@ -49,4 +47,4 @@ def test_law_whole_numbers_of_other_types_are_whole_numbers(whole: Any, tmp_path
     assert results(whole, tmp_path) == results(int, tmp_path)
     for other in (True, 3.5, np.float64(3)):
         with pytest.raises(ValueError, match="choose a positive whole number"):
-            RMSNorm(other)
+            alibi_slopes(other)

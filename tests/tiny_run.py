@@ -8,12 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer import TrainingConfig, Transformer, train
 from annotated_transformer.text.batching import Pair
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import EpochMetrics
-from annotated_transformer.training.trainer import train
+from annotated_transformer.training import EpochMetrics, RunDirectory
 
 STEPS = 17  # the 23 pairs make 4 batches: four full epochs and a partial one
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
@@ -63,5 +60,5 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 def lines(folder: Path) -> list[dict[str, object]]:
     """Return the logged metrics without the throughput."""
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in found]
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in rows]

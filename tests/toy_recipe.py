@@ -5,13 +5,10 @@ from pathlib import Path
 
 import torch
 
+from annotated_transformer import TINY, Corpus, Tokenizer, TrainingConfig
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.config import TINY
-from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy.pairs import toy_pairs
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe
+from annotated_transformer.training import Recipe
 
 SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
 RECIPE = Recipe(

@@ -7,11 +7,11 @@ with extra("notebooks", "the code of the chapters", "IPython", "matplotlib"):
     from annotated_transformer.book.cells.claim import claim
     from annotated_transformer.book.cells.drag import DragQuery, DragScores, show_drag
     from annotated_transformer.book.cells.explore import explore
-    from annotated_transformer.book.cells.output import say
     from annotated_transformer.book.cells.slider import show_slider
     from annotated_transformer.book.cells.source import show_source
     from annotated_transformer.book.cells.table import show_table
     from annotated_transformer.book.drawing.figures import show_figure
+    from annotated_transformer.book.output import say
     from annotated_transformer.book.toy.fitting import fit
 
 __all__ = [

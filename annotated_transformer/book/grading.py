@@ -28,8 +28,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.exercises.needs import cells_for, names_of
+from annotated_transformer.book.output import STRICT
 
 TABLE = Path(__file__).parent / "exercises" / "table.json"
 MOST = 100  # megabytes to copy

@@ -1,7 +1,6 @@
 """Checkpoint averaging: the models of a run's last epochs, and their mean: section 6.1 of the paper."""
 
 import dataclasses
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,39 +28,21 @@ def save_epoch(
 
     If an epoch is trained again after a kill, its checkpoint is replaced.
     """
-    if keep < 1:
-        raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
     checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer, languages=languages)
     for path in epoch_checkpoints(folder):
-        if not epoch - keep < int(path.name) <= epoch:
-            _remove(path)
-
-
-def _remove(checkpoint_folder: Path) -> None:
-    """Delete the files of a checkpoint, and its folder if it holds nothing else."""
-    for name in checkpoint.FILES:
-        (checkpoint_folder / name).unlink(missing_ok=True)
-        (checkpoint_folder / f"{name}{DRAFT}").unlink(missing_ok=True)
-    with suppress(OSError):
-        checkpoint_folder.rmdir()
+        if epoch - keep < int(path.name) <= epoch:
+            continue
+        for name in checkpoint.FILES:
+            (path / name).unlink(missing_ok=True)
+            (path / f"{name}{DRAFT}").unlink(missing_ok=True)
+        with suppress(OSError):  # it holds files of others
+            path.rmdir()
 
 
 def epoch_checkpoints(folder: Path) -> list[Path]:
     """Return the folders of the saved epochs, oldest first."""
-    epochs = folder / EPOCHS
-    if os.path.lexists(epochs) and not epochs.is_dir():
-        raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
-    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
-    return sorted(folders, key=lambda path: int(path.name))
-
-
-def _holds_file(checkpoint_folder: Path) -> bool:
-    return any((checkpoint_folder / name).exists() for name in checkpoint.FILES)
-
-
-def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are."""
-    return average(epoch_checkpoints(folder)[-last:])
+    numbered = [path for path in (folder / EPOCHS).glob("*") if NAME.fullmatch(path.name)]
+    return sorted(filter(checkpoint.has_file, numbered), key=lambda path: int(path.name))
 
 
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
@@ -78,13 +59,12 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     total = {name: tensor.double() for name, tensor in state.items()}
     for folder in others:
         other, its_tokenizer = checkpoint.load(folder)
-        one, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
-        differing = [name for name in one if theirs[name] != one[name]]
+        ours, theirs = _description(model, tokenizer), _description(other, its_tokenizer)
+        differing = [f"{name}={theirs[name]} and not {x}" for name, x in ours.items() if theirs[name] != x]
         if differing:
             raise ValueError(
-                f"{folder} differs from {first}: "
-                f"{', '.join(f'{name}={theirs[name]} and not {one[name]}' for name in differing)}; "
-                f"average checkpoints of one training run"
+                f"{folder} differs from {first}: {', '.join(differing)}; average checkpoints of one "
+                f"training run"
             )
         for name, tensor in other.state_dict().items():
             total[name] += tensor
@@ -94,5 +74,7 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
 def _description(model: Transformer, tokenizer: Tokenizer) -> dict[str, object]:
     """Return what models must have in common to have a mean."""
-    own = {"dtype": next(model.parameters()).dtype, "tokenizer": fingerprint(tokenizer.to_json())}
-    return dataclasses.asdict(model.config) | own
+    return dataclasses.asdict(model.config) | {
+        "dtype": next(model.parameters()).dtype,
+        "tokenizer": fingerprint(tokenizer.to_json()),
+    }

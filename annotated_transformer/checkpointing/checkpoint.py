@@ -19,7 +19,6 @@ from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_metadata,
     read_tensors,
-    refuse_special_file,
     safetensors_bytes,
     write_together,
 )
@@ -30,7 +29,7 @@ from annotated_transformer.checkpointing.own_code import (
     refuse_missing_code,
     to_fields,
 )
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
 from annotated_transformer.model.trainable import AnyModel, TrainableModel
@@ -72,17 +71,14 @@ def save(
     Code is not saved. `config.json` names the class of a `TrainableModel`, and the function that was
     registered for its attention; `load` needs both.
 
-    All files are complete on disk before the first old one is replaced. Each is replaced atomically,
-    the weights last. So a full disk leaves the older model. A kill leaves the older or the newer model,
-    or, if it falls between two replacements and the models differ in shape or tokenizer, a folder that
-    `load` refuses.
+    All files are complete on disk before the first old one is replaced, the weights last. So a full disk
+    leaves the older model. A kill leaves the older or the newer model, or, between two replacements, if the
+    models differ in shape or tokenizer, a folder that `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer` or a `TrainableModel`, or one that `torch.compile`
-            wrapped, or if its class cannot be built from its config alone.
-        ValueError: If a part of the model was changed in a way that the config does not describe, if its
-            weights are of several types, if model and tokenizer do not belong together, if `stored` is
-            not a floating-point type or cannot hold a weight, or if both languages are the same.
+        TypeError: If the class of the model cannot be built from its config alone.
+        ValueError: If the folder could not restore a part of the model, if model and tokenizer do not belong
+            together, if `stored` cannot hold a weight, or if both languages are the same.
     """
     folder = Path(folder)
     refuse_custom_model(model)
@@ -93,16 +89,14 @@ def save(
         refuse_one_language(*languages)
     state = {plain_name(name): tensor for name, tensor in model.state_dict().items()}
     dtype = next(model.parameters()).dtype
-    tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
-    if stored is not None:
-        refuse_overflow(state, stored)
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in rounded(state, stored).items()}
     contents = {
         CONFIG: json.dumps(to_fields(model), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
     }
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
     metadata |= {} if run is None else {"run": run}
-    metadata |= {} if languages is None else dict(zip(Languages._fields, languages, strict=True))
+    metadata |= {} if languages is None else Languages(*languages)._asdict()
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     write_together(folder, contents | {WEIGHTS: safetensors_bytes(tensors, metadata)})
@@ -149,12 +143,8 @@ def load(folder: str | Path, kind: type[Any] | None = None) -> tuple[Any, Tokeni
     config = _read_config(folder, kind)
     tokenizer = saved_tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    model = fresh_model(kind or Transformer, config)
-    dtype = DTYPES[metadata["dtype"]]
-    if kind is None:
-        model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
-        return model.to(dtype).eval(), tokenizer
-    model.to(dtype).load_state_dict(tensors)  # tied weights stay tied
+    model = fresh_model(kind or Transformer, config).to(DTYPES[metadata["dtype"]])
+    model.load_state_dict(tensors)
     return model.eval(), tokenizer
 
 
@@ -169,8 +159,8 @@ def read_languages(folder: str | Path) -> Languages | None:
     if set(Languages._fields) <= metadata.keys():
         return Languages(metadata["source"], metadata["target"])
     source, _, target = folder.resolve().name.partition("-")
-    is_ours = folder.resolve().parent == PRETRAINED.resolve()
-    return Languages(source, target) if is_ours and target else None
+    is_packaged = folder.resolve().parent == PRETRAINED.resolve()
+    return Languages(source, target) if is_packaged and target else None
 
 
 def pretrained_names() -> list[str]:
@@ -212,15 +202,24 @@ def _read_config(folder: Path, kind: type | None) -> Any:
     return config_type(kind)(**fields)
 
 
-def refuse_overflow(state: dict[str, Tensor], dtype: torch.dtype) -> None:
-    """Refuse weights that become infinite if they are stored in a type."""
-    for name, before in state.items():
-        lost = before.isfinite() & ~before.to(dtype).isfinite()
+def rounded(state: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """Return weights in a type, if one is given, and refuse those that it would make infinite."""
+    if dtype is None:
+        return state
+    tensors = {name: tensor.to(dtype) for name, tensor in state.items()}
+    for name, tensor in tensors.items():
+        lost = state[name].isfinite() & ~tensor.isfinite()
         if lost.any():
             raise ValueError(
-                f"{name} holds {before[lost].abs().max():g}, more than {dtype} can "
+                f"{name} holds {state[name][lost].abs().max():g}, more than {dtype} can "
                 f"({torch.finfo(dtype).max:g}); store the model in torch.float32"
             )
+    return tensors
+
+
+def has_file(folder: Path) -> bool:
+    """Return whether a folder has any file of a model."""
+    return any((folder / name).exists() for name in FILES)
 
 
 def _refuse_missing(folder: Path) -> None:
@@ -228,8 +227,6 @@ def _refuse_missing(folder: Path) -> None:
         raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")
     there = sorted(path.name for path in folder.iterdir())
     missing = [name for name in FILES if name not in there]
-    for name in FILES:
-        refuse_special_file(folder / name)
     if missing:
         raise FileNotFoundError(
             f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "
@@ -268,7 +265,7 @@ def _refuse_types(model: nn.Module) -> None:
             )
 
 
-def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+def check_tokenizer(config: ModelConfig, tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer whose ids do not match the model's."""
     of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)

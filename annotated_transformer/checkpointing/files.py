@@ -5,11 +5,11 @@ import hashlib
 import json
 import os
 import shutil
-import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from operator import index
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -26,7 +26,9 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
 
     Each is replaced atomically, in the given order.
     """
-    refuse_special_files(folder, *contents)
+    for path in (folder / name for name in contents):
+        if os.path.lexists(path) and not path.is_file():  # a folder, a FIFO, or a broken link
+            raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
     drafts = {name: folder / f"{name}{DRAFT}" for name in contents}
     try:
         _write_drafts(folder, {drafts[name]: data for name, data in contents.items()})
@@ -111,41 +113,23 @@ def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> b
     return len(header).to_bytes(8, "little") + header + data[end:]
 
 
-def refuse_special_files(folder: Path, *names: str) -> None:
-    """Refuse a folder in which these files cannot be replaced."""
-    for name in names:
-        refuse_special_file(folder / name)
-        refuse_special_file(folder / f"{name}{DRAFT}")
-
-
-def refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a FIFO, or a broken link where a file is expected; opening a FIFO would block."""
-    try:
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError:  # nothing there (a draft of another process may just have vanished), or a broken link
-        regular = not path.is_symlink()
-    if not regular:
-        raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
-
-
 def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
-    """Return the metadata of a safetensors file, without reading its tensors.
-
-    Call `refuse_special_file` first: opening a FIFO would block.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            return file.metadata() or {}
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
+    """Return the metadata of a safetensors file, without reading its tensors."""
+    with _opened(path, way_out) as file:
+        return file.metadata() or {}
 
 
 def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors and the metadata of a safetensors file."""
-    refuse_special_file(path)
+    with _opened(path, way_out) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+
+
+@contextmanager
+def _opened(path: Path, way_out: str) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+            yield file
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
 

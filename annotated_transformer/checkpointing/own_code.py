@@ -1,16 +1,13 @@
-"""Which code a saved model needs, or a training run has run: files name it, and never hold it."""
+"""Which code a saved model needs: its folder names it, and never holds it."""
 
 import dataclasses
-import inspect
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
@@ -18,8 +15,6 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import code_name, registered_attentions
 
 CODE = "code"  # a key of `config.json` beside the fields of the config
-PACKAGE = Path(__file__).parent.parent
-FORMULAS = ("model/*.py", "modern/*.py", "training/loss.py", "training/schedule.py")
 ADDED = {"tied_output": True}  # fields that are written only if they differ from this
 
 
@@ -44,11 +39,11 @@ def to_fields(model: AnyModel) -> dict[str, Any]:
 
 
 def _refuse_config(model: nn.Module, fields: dict[str, Any]) -> None:
-    name, found, named = type(model).__name__, type(model.config), config_type(type(model))
-    if found is not named:
+    name, kind, built = type(model).__name__, type(model.config), config_type(type(model))
+    if kind is not built:
         raise TypeError(
-            f"{name}.config is a {found.__name__}, and loading would build a {named.__name__}; "
-            f"set config_type = {found.__name__} in the class {name}"
+            f"{name}.config is a {kind.__name__}, and loading would build a {built.__name__}; "
+            f"set config_type = {kind.__name__} in the class {name}"
         )
     for field, value in fields.items():
         if not isinstance(value, bool | int | float | str | None):
@@ -77,17 +72,6 @@ def refuse_missing_code(
     if kind is not None and kind.__name__ != name:
         way_out = f"load(folder, {name})" if "model" in code else "load(folder)"
         raise ValueError(f"{folder} holds a {name} ({saved}), not a {kind.__name__}; load it by {way_out}")
-
-
-def source_digest(model: nn.Module) -> str:
-    """Return a digest of the source that computes the model's updates: our formulas, and its own classes."""
-    sources = [path.read_text("utf-8") for pattern in FORMULAS for path in sorted(PACKAGE.glob(pattern))]
-    kinds = {kind for part in model.modules() for kind in type(part).__mro__[:-1]}
-    for kind in sorted(kinds, key=code_name):
-        if not kind.__module__.startswith(("torch.", "annotated_transformer.", "abc", "typing")):
-            with suppress(OSError, TypeError):  # a class of a terminal session, which has no source
-                sources.append(inspect.getsource(kind))
-    return fingerprint(sources)
 
 
 def fresh_model(kind: type[AnyModel], config: Any) -> AnyModel:

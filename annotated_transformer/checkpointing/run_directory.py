@@ -17,14 +17,11 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
+from annotated_transformer.checkpointing import averaging, checkpoint
 from annotated_transformer.checkpointing.files import (
     UNSUPPORTED,
     link_together,
     read_metadata,
-    refuse_special_file,
-    refuse_special_files,
     split_cut_off_line,
     write_together,
 )
@@ -91,11 +88,7 @@ class RunDirectory:
         self._lines: list[str] = []
 
     def __enter__(self) -> "RunDirectory":
-        """Create and lock the folder.
-
-        Raises:
-            BlockingIOError: If another training run uses it.
-        """
+        """Create and lock the folder; raise BlockingIOError if another training run uses it."""
         from_rank_0(self._create)
         return self
 
@@ -114,33 +107,30 @@ class RunDirectory:
                 error.errno, f"cannot write to {self.folder} ({error.strerror}); give another folder"
             ) from error
 
-    def resume(self, first: SavedState, settings: Mapping[str, object]) -> SavedState | None:
+    def resume(self, first: SavedState, settings: Mapping[str, object], code: str) -> SavedState | None:
         """Return the last saved state, if there is one; otherwise save `first`, and return `None`.
 
-        `settings` become part of the identity. From now on, a model in the folder belongs to this run.
-
-        Raises:
-            ValueError: If the saved state is damaged or belongs to another training run, or if the folder
-                holds a model that this training run did not write.
+        `settings` become part of the identity, and `code` is a digest of the source: if the saved state has
+        another one, there is a warning. From now on, a model in the folder belongs to this run. The state or
+        a model of another training run is refused.
         """
-        self.identity = {**self.identity, **settings}
+        self.identity, self.code = {**self.identity, **settings}, code
         saved = from_rank_0(self._find_or_save, first)
         self.progress, self._saved = (saved or first).progress, time.monotonic()
         return saved
 
     def _find_or_save(self, first: SavedState) -> SavedState | None:
         refuse_foreign_model(self.folder)
-        metrics = self.folder / METRICS_FILE
-        if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE_FILE).exists():
+        metrics, exists = self.folder / METRICS_FILE, (self.folder / STATE_FILE).exists()
+        if not exists and metrics.is_file() and metrics.stat().st_size:
             self._read_metrics(0)  # report damaged metrics first
             raise ValueError(
                 f"{metrics} has no {STATE_FILE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"
             )
-        exists = (self.folder / STATE_FILE).exists()
-        saved = load_state(self.folder, self.identity, first.code) if exists else None
+        saved = load_state(self.folder, self.identity, self.code) if exists else None
         if saved is None:
-            save_state(self.folder, first, self.identity)
+            save_state(self.folder, first, self.identity, self.code)
         elif saved.progress.step:
             self.log(f"resuming at step {saved.progress.step}")
         self._lines = self._read_metrics((saved or first).progress.step)
@@ -156,13 +146,9 @@ class RunDirectory:
         return time.monotonic() - self._saved >= self.seconds
 
     def save(self, state: SavedState) -> None:
-        """Replace the state in the folder.
-
-        Raises:
-            OSError: If it cannot be written; the older one is still there.
-        """
+        """Replace the state in the folder; if it cannot be written, the older one is still there."""
         if self.writes:
-            save_state(self.folder, state, self.identity)
+            save_state(self.folder, state, self.identity, self.code)
         self.progress, self._saved = state.progress, time.monotonic()
 
     def save_model(
@@ -180,7 +166,7 @@ class RunDirectory:
         If it is not the best, the model of this training run stays as it is.
         """
         if self.writes:
-            save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
+            averaging.save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
             if not best:
                 return
             if average > 1:
@@ -191,7 +177,7 @@ class RunDirectory:
     def save_mean(self, average: int) -> None:
         """Save the mean of the models of the last `average` epochs as the model of this training run."""
         if self.writes:
-            self._save_result(*average_last_epochs(self.folder, last=average))
+            self._save_result(*averaging.average(averaging.epoch_checkpoints(self.folder)[-average:]))
 
     def _save_result(self, model: Transformer, tokenizer: Tokenizer) -> None:
         """Save the model of this training run, and the same files in the folder `model`, to be copied."""
@@ -207,7 +193,6 @@ class RunDirectory:
 
     def _read_metrics(self, last_step: int) -> list[str]:
         path = self.folder / METRICS_FILE
-        refuse_special_files(self.folder, METRICS_FILE)
         raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
         if cut_off:
             self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
@@ -223,7 +208,6 @@ class RunDirectory:
 
 def _take(folder: Path, log: Callable[[str], object]) -> int:
     """Lock `folder`, and return a file descriptor that releases the lock when closed."""
-    refuse_special_file(folder / LOCK_FILE)
     handle = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _lock(handle, folder, log)
@@ -256,11 +240,7 @@ def _lock(handle: int, folder: Path, log: Callable[[str], object]) -> None:
 
 def refuse_foreign_model(folder: Path) -> None:
     """Refuse a folder with a model that a training run there would overwrite but did not write."""
-    refuse_special_files(folder, *checkpoint.FILES, STATE_FILE)
-    for name in checkpoint.FILES:
-        refuse_special_file(folder / MODEL / name)
-    copy = any((folder / MODEL / name).exists() for name in checkpoint.FILES)
-    if not (holds_model(folder) or copy):
+    if not (holds_model(folder) or checkpoint.has_file(folder / MODEL)):
         return
     if not (folder / STATE_FILE).exists():
         raise ValueError(
@@ -268,12 +248,11 @@ def refuse_foreign_model(folder: Path) -> None:
             f"would overwrite it; {WAY_OUT}"
         )
     for weights in (folder / checkpoint.WEIGHTS, folder / MODEL / checkpoint.WEIGHTS):
-        if not weights.exists() or _mark(weights) == _mark(folder / STATE_FILE):
-            continue
-        raise ValueError(
-            f"{weights} is not of the training run whose {STATE_FILE} is beside it, "
-            f"which would overwrite it; {WAY_OUT}"
-        )
+        if weights.exists() and _mark(weights) != _mark(folder / STATE_FILE):
+            raise ValueError(
+                f"{weights} is not of the training run whose {STATE_FILE} is beside it, "
+                f"which would overwrite it; {WAY_OUT}"
+            )
 
 
 def _mark(path: Path) -> str | None:

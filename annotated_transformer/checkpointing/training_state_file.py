@@ -36,33 +36,19 @@ WAY_OUT = "give another folder to train from the first step"
 
 @dataclass
 class Progress:
-    """How far a training run has come; batches, labels and sums are those of the current epoch.
+    """How far a training run has come; batches, labels and sums are those of the current epoch."""
 
-    Attributes:
-        step: Updates of the weights.
-        epoch: Finished epochs.
-        batch: Finished batches.
-        labels: Labels seen.
-        loss_sum: Sum of their losses.
-        norm_sum: Sum of the gradient norms, one for each update.
-        lr: The last learning rate.
-        seconds: Wall time of the training run, over all its sessions.
-        best_loss: The best validation loss of a finished epoch, or what a criterion returned instead.
-        best_epoch: That epoch, counted from 1; of several equal ones, the first.
-        best_step: The last update of that epoch.
-    """
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
+    step: int = 0  # updates of the weights
+    epoch: int = 0  # finished ones
+    batch: int = 0  # finished ones
     labels: int = 0
     loss_sum: float = 0.0
-    norm_sum: float = 0.0
-    lr: float = 0.0
-    seconds: float = 0.0
-    best_loss: float | None = None
-    best_epoch: int = 0
-    best_step: int = 0
+    norm_sum: float = 0.0  # of the gradient norms, one for each update
+    lr: float = 0.0  # the last one
+    seconds: float = 0.0  # wall time over all sessions
+    best_loss: float | None = None  # of a finished epoch, or what a criterion returned instead
+    best_epoch: int = 0  # counted from 1; of several equal ones, the first
+    best_step: int = 0  # the last update of that epoch
 
     def is_best(self, number: float, mode: Mode = "min") -> bool:
         """Return whether a validation loss or criterion is better than those of all finished epochs."""
@@ -72,17 +58,10 @@ class Progress:
 
 
 class SavedState(NamedTuple):
-    """The saved state of a training run.
+    """The saved state of a training run."""
 
-    Attributes:
-        tensors: Weights, Adam's moments and random generators by name.
-        progress: How far the run has come.
-        code: A digest of the source that computed it, `source_digest`; empty in a state of an older version.
-    """
-
-    tensors: dict[str, Tensor]
+    tensors: dict[str, Tensor]  # weights, Adam's moments and random generators by name
     progress: Progress
-    code: str = ""
 
 
 def run_id(identity: Mapping[str, object]) -> str:
@@ -90,13 +69,11 @@ def run_id(identity: Mapping[str, object]) -> str:
     return fingerprint(sorted(identity.items()))
 
 
-def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
-    """Replace the state in `folder`; `identity` identifies its training run."""
+def save_state(folder: Path, state: SavedState, identity: Mapping[str, object], code: str) -> None:
+    """Replace the state in `folder`; `code` is a digest of the source that computes it."""
     threads = torch.get_num_threads()
     progress = asdict(state.progress)
-    record = json.dumps(
-        {"identity": dict(identity), "progress": progress, "threads": threads, "code": state.code}
-    )
+    record = json.dumps({"identity": dict(identity), "progress": progress, "threads": threads, "code": code})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(state.tensors, record)
@@ -130,34 +107,31 @@ def load_state(folder: Path, identity: Mapping[str, object], code: str) -> Saved
             f"{folder} was saved at step {step}, and computes the next steps; to compute all of them by it, "
             f"give another folder"
         )
-    return SavedState(tensors, Progress(**record["progress"]), code)
+    return SavedState(tensors, Progress(**record["progress"]))
 
 
 def setting_changes(
     before: Mapping[str, object], now: Mapping[str, object], sentence: str = "{} was {} and is {}"
 ) -> list[str]:
     """Return what differs between the identities of two training runs, or of a run's processes."""
-    return [
-        _change(name, before.get(name), now.get(name), sentence)
-        for name in {**now, **before}
-        if before.get(name) != now.get(name)
-    ]
+    changes = []
+    for name in {**now, **before}:
+        values = [identity.get(name) for identity in (before, now)]
+        if values[0] != values[1]:
+            words = [_in_words(value) for value in values]
+            same_words = words == ["given", "given"]
+            changes.append(f"{name} is not the same" if same_words else sentence.format(name, *words))
+    return changes
 
 
-def _change(name: str, before: object, now: object, sentence: str) -> str:
-    shown = ["given" if _is_digest(x) else "not given" if x is None else x for x in (before, now)]
-    if shown == ["given", "given"]:
-        return f"{name} is not the same"
-    return sentence.format(name, *shown)
-
-
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{12}|[0-9a-f]{64}", value) is not None
+def _in_words(value: object) -> object:
+    is_digest = isinstance(value, str) and re.fullmatch("[0-9a-f]{12}|[0-9a-f]{64}", value)
+    return "given" if is_digest else "not given" if value is None else value
 
 
 def holds_model(folder: Path) -> bool:
     """Return whether `folder` holds a model, or a part of one."""
-    return any((folder / name).exists() for name in checkpoint.FILES) or bool(epoch_checkpoints(folder))
+    return checkpoint.has_file(folder) or bool(epoch_checkpoints(folder))
 
 
 def read_progress(folder: Path) -> Progress:

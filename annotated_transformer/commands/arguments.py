@@ -48,6 +48,7 @@ class Group(NamedTuple):
         title: The heading, if it is another one.
         defaults: The defaults where options override another source, such as a file: an option that is not
             given is then `None`. Without them, options have the defaults of the fields.
+        choices: The values that are allowed, by field, where the type does not say them.
     """
 
     config: type
@@ -55,15 +56,17 @@ class Group(NamedTuple):
     without: tuple[str, ...] = ()
     title: str | None = None
     defaults: Mapping[str, object] | None = None
+    choices: Mapping[str, Iterable[str]] = {}
 
     def options(self) -> dict[str, tuple[Option, Any, object]]:
         """Return the details, the type, and the default of each option."""
-        found = {}
+        options = {}
         for name, kind in get_type_hints(self.config, include_extras=True).items():
             if name in (self.names or [name]) and name not in self.without:
-                kind, details = get_args(kind) if get_origin(kind) is Annotated else (kind, Option())
-                found[name] = details, kind, getattr(self.config, name, MISSING)
-        return found
+                unsaid = Option(self.choices.get(name))
+                kind, details = get_args(kind) if get_origin(kind) is Annotated else (kind, unsaid)
+                options[name] = details, kind, getattr(self.config, name, MISSING)
+        return options
 
 
 def add_options(command: argparse.ArgumentParser, group: Group) -> None:
@@ -76,9 +79,9 @@ def add_options(command: argparse.ArgumentParser, group: Group) -> None:
     )
     texts = dict(re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
     for name, (details, kind, default) in group.options().items():
-        shown = default if group.defaults is None else group.defaults.get(name, default)
+        in_use = default if group.defaults is None else group.defaults.get(name, default)
         settings: dict[str, Any] = {"choices": details.choices} if details.choices else _kind(kind)
-        settings["help"] = _help(texts.get(name, name), details.choices, shown)
+        settings["help"] = _help(texts.get(name, name), details.choices, in_use)
         settings["default"] = None if default is MISSING or group.defaults is not None else default
         if details.flag == "":
             settings |= {"metavar": name} | ({"nargs": "*"} if default == () else {})
@@ -91,16 +94,16 @@ def check_options(options: argparse.Namespace, groups: Iterable[Group]) -> None:
     """Refuse options without effect, and files that cannot be read or written."""
     known = {name: one for group in groups for name, one in group.options().items()}
     flags = {name: _flag(name, details) for name, (details, _, _) in known.items()}
-    given = {name: getattr(options, name) for name in known}
-    given = {name: value for name, value in given.items() if value not in (None, [], known[name][2])}
-    for name, value in given.items():
+    values = {name: getattr(options, name) for name in known}
+    values = {name: value for name, value in values.items() if value not in (None, [], known[name][2])}
+    for name, value in values.items():
         details, flag = known[name][0], flags[name]
         needed = [other for other in details.only_with if other in known]
-        if needed and not given.keys() & needed:
+        if needed and not values.keys() & needed:
             ways = " or ".join(flags[other] for other in needed)
             raise ValueError(f"{flag} has an effect only with {ways}; add it, or leave {flag} out")
         for other in details.not_with:
-            if other in given:
+            if other in values:
                 raise ValueError(f"{flag} and {flags[other]} exclude each other; leave one of them out")
         for file in (value if isinstance(value, list) else [value]) if details.file else []:
             check_file(flag, file, written=details.file == "write")
@@ -117,8 +120,8 @@ def _help(text: str, choices: Any, default: object) -> str:
     if isinstance(choices, Mapping) and all(hasattr(one, "about") for one in choices.values()):
         sentence += ": " + "; ".join(f"{name}, {one.about}" for name, one in choices.items())
     words = none if default in (None, ()) else {"True": "on", "False": "off"}.get(str(default), default)
-    shown = sentence if default is MISSING else f"{sentence} (default: {words})"
-    return shown.replace("`", "").replace("%", "%%")
+    text = sentence if default is MISSING else f"{sentence} (default: {words})"
+    return text.replace("`", "").replace("%", "%%")
 
 
 def _kind(kind: Any) -> dict[str, Any]:

@@ -36,10 +36,8 @@ def curves_command(options: argparse.Namespace) -> None:
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
     if ending not in ("svg", "png", "pdf"):
         raise ValueError(f"--to {options.to} ends in .{ending}; choose .svg, .png or .pdf")
-    reports, schedule = (
-        plotting.read_reports(options.folder, warn=log),
-        plotting.read_schedule(options.folder),
-    )
+    reports = plotting.read_reports(options.folder, warn=log)
+    schedule = plotting.read_schedule(options.folder)
     figure, words = plotting.draw_curves(reports, schedule), plotting.describe_curves(reports, schedule)
     image = BytesIO()
     if ending == "svg":

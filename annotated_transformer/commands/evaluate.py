@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.corpus import TABLES, CorpusOptions, OwnFileOptions
-from annotated_transformer.commands.options.model import ModelOptions
+from annotated_transformer.commands.options.decoding import ModelOptions, SearchOptions
 from annotated_transformer.commands.options.process import ProcessOptions
-from annotated_transformer.commands.options.search import SearchOptions
 
 UNUSED = (  # by translations that exist
     *("model", "pretrained", "device", "fast", "beam", "corpus", "data", "split", "output"),

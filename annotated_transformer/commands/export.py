@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.process import ProcessOptions
 from annotated_transformer.commands.output import copy_model_card, print_line, refuse_used_folder
-from annotated_transformer.interop.formats import DTYPES, FORMATS, WRITTEN
+from annotated_transformer.interop.formats import DTYPES, FORMATS, converter
 
 
 class ExportOptions:
@@ -23,7 +23,7 @@ class ExportOptions:
 
     model: Annotated[Path | None, Option(not_with=("pretrained",))] = None
     pretrained: str | None = None
-    to: Annotated[str, Option(choices={name: FORMATS[name] for name in WRITTEN})]
+    to: Annotated[str, Option(choices=FORMATS)]
     out: Path
     dtype: Annotated[str | None, Option(choices=DTYPES)] = None
 
@@ -54,6 +54,6 @@ def export_command(options: argparse.Namespace) -> None:
     folder = options.model or pretrained_folder(options.pretrained)
     model, tokenizer = load(folder)
     dtype = {} if options.dtype is None else {"dtype": options.dtype}
-    known.function(known.to)(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
+    converter("to", options.to)(model, tokenizer, options.out, languages=read_languages(folder), **dtype)
     copy_model_card(folder, options.out, f"`annotated-transformer export --to {options.to}`")
     print_line(f"{options.pretrained or options.model} is in {options.out}, for {known.about}")

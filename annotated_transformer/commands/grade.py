@@ -90,12 +90,12 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
                 right = sum(passed == "yes" for _, passed, _ in rows)
                 rows.append(("total", f"{right} of {len(rows)}", ""))
             for row in rows:
-                exercise, passed, said = map(_one_line, row)
+                exercise, passed, message = map(_one_line, row)
                 if table:
-                    table.writerow(map(_as_text, (name, exercise, passed, said)))
+                    table.writerow(map(_as_text, (name, exercise, passed, message)))
                 if not to_stdout:
                     start = f"{name:{widest}}  " if len(names) > 1 else ""
-                    print_line(f"{start}{exercise:8}  {passed:10}  {said}".rstrip())
+                    print_line(f"{start}{exercise:8}  {passed:10}  {message}".rstrip())
     return failed
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.process import THREADS
 from annotated_transformer.commands.output import copy_model_card, print_line, refuse_used_folder
-from annotated_transformer.interop.formats import FORMATS, READ
+from annotated_transformer.interop.formats import FORMATS, READ, converter
 
 
 class ImportOptions:
@@ -37,8 +37,7 @@ def import_command(options: argparse.Namespace) -> None:
     from annotated_transformer.checkpointing.checkpoint import save
 
     refuse_used_folder(options.out)
-    known = FORMATS[options.format]
-    model, tokenizer, languages = known.function(known.from_)(options.path)
+    model, tokenizer, languages = converter("from", options.format)(options.path)
     save(options.out, model, tokenizer, languages=languages)
     copy_model_card(options.path, options.out, f"`annotated-transformer import --from {options.format}`")
     parameters = sum(parameter.numel() for parameter in model.parameters())

@@ -14,20 +14,11 @@ PATIENCE = 1.0  # seconds in which a repeated signal counts as one: `timeout` se
 
 
 class Terminated(BaseException):
-    """Raised on the other signals, as KeyboardInterrupt is on SIGINT (Ctrl-C).
-
-    Attributes:
-        signal: The number of the signal.
-    """
+    """Raised on the other signals, as KeyboardInterrupt is on SIGINT (Ctrl-C)."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.signal = number
-
-
-def exit_status(error: KeyboardInterrupt | Terminated) -> int:
-    """Return 128 and the signal's number, such as 130 for SIGINT, as a shell does."""
-    return 128 + (error.signal if isinstance(error, Terminated) else signal.SIGINT)
 
 
 def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
@@ -36,9 +27,7 @@ def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
 
 
 @contextmanager
-def handle_signals(
-    handler: Callable[[int, FrameType | None], object] | int,
-) -> Iterator[None]:
+def handle_signals(handler: Callable[[int, FrameType | None], object] | int) -> Iterator[None]:
     """Call `handler` on each of `SIGNALS`; those that are ignored, as SIGHUP under nohup, stay ignored.
 
     Only the main thread can set handlers; in another thread, nothing changes.

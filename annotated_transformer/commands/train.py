@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from annotated_transformer.commands.arguments import Group, Option
 from annotated_transformer.commands.options.corpus import CorpusOptions, OwnFileOptions
 from annotated_transformer.commands.options.process import ProcessOptions
-from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.commands.options.training import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.registry import PARTS
 from annotated_transformer.training.config import LIMITS, Recipe, TrainingConfig
 
 
@@ -47,13 +49,6 @@ EXAMPLES = (
     "--corpus toy --minutes 5 --out my_model",
     "--train-source a.txt --train-target b.txt \\\n      --source en --target es --minutes 30 --out my_model",
 )
-DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
-DEFAULT_TRAINING = {  # where it differs from the paper's
-    "steps": None,  # the user gives a limit
-    "batch_tokens": 2048,
-    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
-    "max_lr": 3e-3,
-}
 GROUPS = (
     Group(CorpusOptions),
     Group(OwnFileOptions, without=("test_source", "test_target", "test_tsv")),
@@ -63,6 +58,7 @@ GROUPS = (
         without=("pad_id", "bos_id", "eos_id"),  # those of the tokenizer
         title="model (with --start, the defaults are those of its model, except for --dropout)",
         defaults=dataclasses.asdict(DEFAULT_SHAPE),
+        choices=PARTS,
     ),
     Group(TrainingConfig, LIMITS, title="limits (give --minutes or --steps)", defaults=DEFAULT_TRAINING),
     Group(TrainingConfig, without=LIMITS, title="training", defaults=DEFAULT_TRAINING),

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_transformer.commands.arguments import Group, Option
-from annotated_transformer.commands.options.model import ModelOptions
+from annotated_transformer.commands.options.decoding import ModelOptions, SamplingOptions, SearchOptions
 from annotated_transformer.commands.options.process import ProcessOptions
-from annotated_transformer.commands.options.search import SamplingOptions, SearchOptions
 
 
 class TextOptions:

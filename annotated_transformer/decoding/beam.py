@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, starting
 from annotated_transformer.decoding.kv_cache import MakeDecoder, cached_or_not
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
@@ -101,7 +101,7 @@ def check_nbest(nbest: int, beam_size: int | None) -> None:
 
 
 def refuse_unsearchable(
-    config: TransformerConfig, limit: Int[Tensor, " batch"], beam_size: int, penalty: LengthPenalty
+    config: ModelConfig, limit: Int[Tensor, " batch"], beam_size: int, penalty: LengthPenalty
 ) -> None:
     """Refuse a search that does not fit into memory, or has no finite penalty."""
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
@@ -123,7 +123,7 @@ class Beams:
 
     def __init__(
         self,
-        config: TransformerConfig,
+        config: ModelConfig,
         tokens: Int[Tensor, " batch"],
         limit: Int[Tensor, " batch"],
         sizes: tuple[int, int],

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.decoding.kv_cache import MakeDecoder, StepDecoder, cached_or_not
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import (
@@ -17,7 +17,7 @@ from annotated_transformer.model.id_checks import (
     warn_without_bos,
     warn_without_eos,
 )
-from annotated_transformer.model.inference import evaluating, first_tokens, refuse_nan, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, grow_targets
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.whole_numbers import is_positive_whole
@@ -64,25 +64,9 @@ def generate(
             `extra_tokens` is not a positive whole number.
         FloatingPointError: If the model's logits are NaN.
     """
-    config, length = model.config, 0
     with starting(model, src, decoder, extra_tokens) as (targets, prompt, limit):
-        tokens = prompt[:, 0]
-        ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
-        rows = torch.arange(len(src), device=src.device)
-        while len(rows):
-            logits = suppress_tokens(targets.step(tokens), config)
-            tokens = choose(logits)
-            length += 1
-            if length < prompt.size(1):
-                forced = prompt[rows, length]
-                tokens = torch.where(forced != config.pad_id, forced, tokens)
-            ids[rows, length - 1] = tokens
-            running = (tokens != config.eos_id) & (length < limit[rows])
-            if not running.all():
-                refuse_nan(logits.gather(1, tokens[:, None]))  # once NaN, the logits of a target stay NaN
-                rows, tokens = rows[running], tokens[running]
-                targets.select(running.nonzero().flatten())
-    return ids[:, :length].clone()  # autograd cannot use tensors from inference mode
+        ids = grow_targets(targets, prompt, limit, choose, model.config)
+    return ids.clone()  # autograd cannot use tensors from inference mode
 
 
 @contextmanager
@@ -123,7 +107,7 @@ def starting(
 
 
 def length_limits(
-    src: Int[Tensor, "batch src_tokens"], config: TransformerConfig, extra_tokens: int = EXTRA_TOKENS
+    src: Int[Tensor, "batch src_tokens"], config: ModelConfig, extra_tokens: int = EXTRA_TOKENS
 ) -> Int[Tensor, " batch"]:
     """Return the maximum length of each target: `extra_tokens` more than its source."""
     if not is_positive_whole(extra_tokens):

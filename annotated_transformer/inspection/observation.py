@@ -33,9 +33,7 @@ class Observation:
 
 @refuses_other_kinds
 def observe(
-    model: Transformer,
-    src: Int[Tensor, "batch src_tokens"],
-    tgt: Int[Tensor, "batch tgt_tokens"],
+    model: Transformer, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
 ) -> Observation:
     """Decode `tgt`, as returned by a search, in one pass, and collect the cross-attention weights."""
     pad_id = model.config.pad_id

@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_overflow
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, rounded
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.decoding.engine import Candidate
-from annotated_transformer.interop.exported import plain_transformer, refuse_our_folder, stored_languages
+from annotated_transformer.interop.exported import exportable, plain_transformer, stored_languages
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.normalization import LayerNorm
@@ -25,7 +26,6 @@ from annotated_transformer.text.sentence_pairs import Languages, find_file, refu
 from annotated_transformer.text.tokenizer import UNK_ID, Tokenizer
 
 PURPOSE = "CTranslate2's format"
-DTYPES = ("float32", "float16", "bfloat16", "int8")
 CONFIG, VOCABULARY, WEIGHTS = FILES = ("config.json", "shared_vocabulary.json", "model.bin")  # its names
 
 
@@ -50,9 +50,7 @@ def to_ctranslate2(
         ValueError: If the format cannot hold a part of the model, model and tokenizer do not belong
             together, there is no such `dtype`, or both languages are the same.
     """
-    model = plain_transformer(model, "CTranslate2")
-    check_tokenizer(model.config, tokenizer)
-    refuse_our_folder(Path(folder))
+    model = exportable(model, tokenizer, Path(folder), "CTranslate2")
     files = _files(model, tokenizer.vocabulary(), languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
@@ -66,12 +64,7 @@ class CTranslate2Engine:
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
         """Load a model that `to_ctranslate2` wrote.
 
-        Args:
-            folder: The folder of the model.
-            threads: The number of threads of one matrix product; a small model is fastest with one.
-
-        Raises:
-            ValueError: If a file is damaged, or to_ctranslate2 did not write it.
+        `threads` is the number of threads of one matrix product; a small model is fastest with one.
         """
         folder = Path(folder)
         files = {name: find_file(folder, name).read_bytes() for name in FILES}
@@ -102,11 +95,11 @@ class CTranslate2Engine:
         CTranslate2 has one limit for a batch. A source with a hypothesis that is longer than its own limit
         is searched again.
         """
-        found = self._search(sources, max(limits), beam_size)
+        candidates = self._search(sources, max(limits), beam_size)
         for i, (source, limit) in enumerate(zip(sources, limits, strict=True)):
-            if limit < max(limits) and any(len(ids) > limit for ids, _ in found[i]):
-                (found[i],) = self._search([source], limit, beam_size)
-        return found
+            if limit < max(limits) and any(len(ids) > limit for ids, _ in candidates[i]):
+                (candidates[i],) = self._search([source], limit, beam_size)
+        return candidates
 
     def _load(self, files: dict[str, bytes], threads: int) -> None:
         config = json.loads(files[CONFIG])
@@ -154,7 +147,7 @@ def _files(
         spec.config.add_attribute(name, tokens[id_])
     if languages is not None:
         refuse_one_language(*languages)
-        for name, language in zip(Languages._fields, languages, strict=True):
+        for name, language in Languages(*languages)._asdict().items():
             spec.config.add_attribute(f"{name}_language", language)
     spec.validate()
     spec.optimize(quantization=dtype)
@@ -165,10 +158,10 @@ def _files(
 
 def _refuse_unknown(model: Transformer, dtype: str) -> None:
     config = model.config
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {DTYPES}")
+    if dtype not in (dtypes := FORMATS["ctranslate2"].dtypes):
+        raise ValueError(f"dtype={dtype!r} is not a type of weights in CTranslate2; choose from {dtypes}")
     if dtype != "int8":  # in which each row has a scale
-        refuse_overflow(model.state_dict(), getattr(torch, dtype))
+        rounded(model.state_dict(), getattr(torch, dtype))  # refuses overflow
     if config.norm == "post" and isinstance(model.encoder.final_norm, LayerNorm):
         raise ValueError(
             "CTranslate2 has no norm after the last layer of a post-norm model, and this one has "
@@ -184,22 +177,19 @@ def _refuse_unknown(model: Transformer, dtype: str) -> None:
 
 def _specification(model: Any) -> Any:
     specs, c = needed("ctranslate2.specs", PURPOSE), model.config
-    activations = needed("ctranslate2.specs.common_spec", PURPOSE).Activation
     settings = {
         "pre_norm": c.norm == "pre",
-        "activation": activations[c.activation.upper()],
+        "activation": specs.common_spec.Activation[c.activation.upper()],
         "head_dim": c.d_k,
         "no_final_norm": not isinstance(model.encoder.final_norm, LayerNorm),
     }
-    stacks = needed("ctranslate2.specs.transformer_spec", PURPOSE)
-    encoder = stacks.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings)
-    decoder = stacks.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings)
-    spec = specs.TransformerSpec(encoder, decoder)
-    for stack, embeddings in (
-        (spec.encoder, spec.encoder.embeddings[0]),
-        (spec.decoder, spec.decoder.embeddings),
-    ):
+    spec = specs.TransformerSpec(
+        specs.transformer_spec.TransformerEncoderSpec(c.num_layers, c.num_heads, **settings),
+        specs.transformer_spec.TransformerDecoderSpec(c.num_layers, c.num_heads, **settings),
+    )
+    for embeddings in (spec.encoder.embeddings[0], spec.decoder.embeddings):
         embeddings.weight = _array(model.embedding.weight)
+    for stack in (spec.encoder, spec.decoder):
         stack.position_encodings.encodings = _array(model.positions.table)
     spec.decoder.projection.weight = _array(model.to_logits.weight)
     if (bias := dict(model.named_parameters()).get("output_bias")) is not None:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from annotated_transformer.calls import warn
-from annotated_transformer.checkpointing.checkpoint import CONFIG, WEIGHTS, refuse_custom_model
+from annotated_transformer.checkpointing.checkpoint import (
+    CONFIG,
+    WEIGHTS,
+    check_tokenizer,
+    refuse_custom_model,
+)
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.numpy_model import NumpyModel
 from annotated_transformer.model.inference import evaluating
@@ -21,6 +26,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.registry import code_name, registered_attentions
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.sentence_pairs import Languages
+from annotated_transformer.text.tokenizer import Tokenizer
 
 LIMIT = 1e-9  # in float64, where the difference is about 1e-15
 
@@ -35,6 +41,16 @@ def plain_transformer(model: Transformer, library: str) -> Transformer:
             f"{library} does not have; export a model with another attention"
         )
     warn_of_edited_code(model, library)
+    return model
+
+
+def exportable(model: Transformer, tokenizer: Tokenizer, folder: Path, library: str) -> Transformer:
+    """Return the plain model that `library` gets, unless it has another tokenizer or would replace ours."""
+    model = plain_transformer(model, library)
+    check_tokenizer(model.config, tokenizer)
+    ours = (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file()
+    if ours and "model_type" not in json.loads((folder / CONFIG).read_bytes()):  # as Marian's has
+        raise ValueError(f"{folder} holds a model of this package, which would be lost; give another folder")
     return model
 
 
@@ -84,10 +100,3 @@ def stored_languages(settings: Mapping[str, Any], key: str) -> Languages | None:
     """Return the languages in the settings of an export, or None; `key` has a place for source or target."""
     source, target = (settings.get(key.format(name)) for name in Languages._fields)
     return Languages(source, target) if source and target else None
-
-
-def refuse_our_folder(folder: Path) -> None:
-    """Refuse a folder with a model of this package, of which an export would replace a part."""
-    ours = (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file()
-    if ours and "model_type" not in json.loads((folder / CONFIG).read_bytes()):  # as Marian's has
-        raise ValueError(f"{folder} holds a model of this package, which would be lost; give another folder")

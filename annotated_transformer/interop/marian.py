@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import check_tokenizer, refuse_overflow
+from annotated_transformer.checkpointing.checkpoint import rounded
 from annotated_transformer.checkpointing.files import safetensors_bytes, write_together
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import (
-    plain_transformer,
-    refuse_other_widths,
-    refuse_our_folder,
-    warn_of_edited_code,
-)
-from annotated_transformer.interop.marian_loading import load_marian
-from annotated_transformer.interop.marian_settings import (
+from annotated_transformer.interop.exported import exportable, refuse_other_widths, warn_of_edited_code
+from annotated_transformer.interop.formats import FORMATS
+from annotated_transformer.interop.libraries import not_carried_over
+from annotated_transformer.interop.marian_models import (
     generation_settings,
+    load_marian,
     marian_settings,
     read_marian_shape,
     refuse_other_than_marian,
@@ -52,7 +48,7 @@ from annotated_transformer.text.tokenizer import Tokenizer
 OWN = "annotated_transformer"  # in config.json: what Marian's settings cannot say
 OWN_FIELDS = ("d_k", "d_v", "final_norm", "attention", "attention_bias", "output_bias")
 CONFIG, GENERATION, WEIGHTS = "config.json", "generation_config.json", "model.safetensors"
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS["marian"].dtypes}
 
 
 @refuses_other_kinds
@@ -71,28 +67,22 @@ def to_marian(
     translation ends after `max_length` tokens; ours ends 50 tokens after the length of the source, if that
     is earlier.
 
-    Args:
-        model: A model of the paper's shape: post-norm, with sinusoids.
-        tokenizer: Its tokenizer.
-        folder: Where to write; the files of an older export are replaced, each atomically.
-        languages: The codes of the languages to translate from and into.
-        dtype: The type of the weights: float32, float16, or bfloat16 (default: the model's).
+    The model has the paper's shape: post-norm, with sinusoids. `dtype` is the type of the weights, float32,
+    float16, or bfloat16 (default: the model's). The files of an older export are replaced, each atomically.
 
     Raises:
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
-    folder, model = Path(folder), plain_transformer(model, "Marian")
-    check_tokenizer(model.config, tokenizer)
+    folder = Path(folder)
+    model = exportable(model, tokenizer, folder, "Marian")
     refuse_other_widths(model.config, "a Marian model")
     refuse_other_than_marian(model.config)
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"weights cannot be stored as {dtype!r}; choose from {', '.join(DTYPES)}")
-    refuse_our_folder(folder)
     files = to_fast_tokenizer(tokenizer, model.config, languages)
     state = {plain_name(name): tensor.detach().cpu() for name, tensor in model.state_dict().items()}
     stored = DTYPES[dtype] if dtype else state["embedding.weight"].dtype
-    refuse_overflow(state, stored)
-    weights = {name: x.to(stored) for name, x in to_marian_weights(state, model.config).items()}
+    weights = to_marian_weights(rounded(state, stored), model.config)
     settings = marian_settings(model.config) | {"dtype": str(stored).removeprefix("torch.")}
     settings[OWN] = {name: getattr(model.config, name) for name in OWN_FIELDS}
     files[CONFIG] = to_bytes(settings)
@@ -116,9 +106,7 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         ValueError: If a part of the model or the tokenizer cannot be carried over; the message names it.
     """
     folder = Path(path)
-    settings = read_json(find_file(folder, CONFIG))
-    if settings.get("model_type") != "marian":
-        kind = settings.get("model_type")
+    if (kind := read_json(find_file(folder, CONFIG)).get("model_type")) != "marian":
         raise ValueError(f"{folder} holds a model of the type {kind!r}; give the folder of a Marian model")
     tensors, settings = load_marian(folder)
     if (folder / VOCABULARY).exists():
@@ -129,25 +117,20 @@ def from_marian(path: str | Path) -> tuple[Transformer, Tokenizer, Languages | N
         tokenizer = from_fast_tokenizer(folder / TOKENIZER)
         rows, entries = list(range(tokenizer.vocab_size)), tokenizer.vocab_size
     else:
-        raise ValueError(f"{folder} has no {VOCABULARY}, which cannot be carried over: another tokenizer")
+        raise not_carried_over(f"{folder} has no {VOCABULARY}", ": another tokenizer")
     embedding = tensors[EMBEDDINGS[0]]
     if entries != len(embedding):
         raise ValueError(
             f"{folder} has a vocabulary of {entries} entries, and an embedding of {len(embedding)}; "
             f"give a model and a tokenizer that belong together"
         )
-    config = _our_config(settings, tensors, tokenizer.vocab_size)
+    fields: dict[str, Any] = {name: x for name, x in settings.get(OWN, {}).items() if name in OWN_FIELDS}
+    fields["attention_bias"] = fields.get("attention_bias", False) or has_attention_biases(tensors)
+    fields["output_bias"] = fields.get("output_bias", False) or bool(tensors[BIAS].any())
+    config = TransformerConfig(vocab_size=tokenizer.vocab_size, **read_marian_shape(settings), **fields)
     with torch.random.fork_rng(devices=[]):
         model = Transformer(config)
     state = from_marian_weights(tensors, config, torch.tensor(rows))
     model.load_state_dict(state, assign=True)
     warn_of_edited_code(model, "transformers")
     return model.to(embedding.dtype).eval(), tokenizer, read_marian_languages(folder)
-
-
-def _our_config(settings: dict[str, Any], tensors: dict[str, Tensor], vocab_size: int) -> TransformerConfig:
-    own = settings.get(OWN, {})
-    fields: dict[str, Any] = {name: own[name] for name in OWN_FIELDS if name in own}
-    found = {"attention_bias": has_attention_biases(tensors), "output_bias": bool(tensors[BIAS].any())}
-    fields |= {name: fields.get(name, False) or there for name, there in found.items()}
-    return TransformerConfig(vocab_size=vocab_size, **read_marian_shape(settings), **fields)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.interop.spm_files import read_spm
 from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.sentence_pieces import SentencePieceTokenizer
@@ -68,15 +69,10 @@ def from_sentence_pieces(folder: Path, start_id: int, pad_id: int) -> tuple[Toke
     token that sources or targets contain, as with `pad_id`, our BOS stands for it, too.
     """
     if read_settings(folder).get("separate_vocabs") or (folder / "target_vocab.json").exists():
-        raise ValueError(
-            f"{folder} has separate vocabularies for source and target, which cannot be carried over: our "
-            f"model has one for both"
-        )
+        vocabularies = f"{folder} has separate vocabularies for source and target"
+        raise not_carried_over(vocabularies, ": our model has one for both")
     ids: dict[str, int] = read_json(folder / VOCABULARY)
     pieces = dict(sorted((id_, piece) for piece, id_ in ids.items()))
-    for token in ("</s>", "<unk>"):
-        if token not in ids:
-            raise ValueError(f"{folder / VOCABULARY} has no {token}, which every Marian model has")
     if list(pieces) != list(range(len(ids))):
         raise ValueError(f"{folder / VOCABULARY} does not give each id from 0 to {len(ids) - 1} once")
     special = [pad_id, start_id, ids["</s>"], ids["<unk>"]]

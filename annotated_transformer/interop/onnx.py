@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.checkpointing.checkpoint import TOKENIZER, check_tokenizer, refuse_overflow
+from annotated_transformer.checkpointing.checkpoint import TOKENIZER, rounded
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.interop.exported import plain_transformer, refuse_our_folder
+from annotated_transformer.interop.exported import exportable
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.interop.libraries import needed
 from annotated_transformer.interop.onnx_graphs import EncoderGraph, StepGraph
 from annotated_transformer.kinds import refuses_other_kinds
@@ -23,11 +24,6 @@ from annotated_transformer.text.sentence_pairs import Languages, refuse_one_lang
 from annotated_transformer.text.tokenizer import Tokenizer
 
 ENCODER, STEP, CONFIG = "encoder.onnx", "step.onnx", "config.json"
-DTYPES = {
-    "float32": torch.float32,
-    "float16": torch.float16,
-    "int8": torch.float32,
-}  # of what is not a matrix
 OPSET = 20
 CACHES = ("past_key", "past_value", "memory_key", "memory_value")  # names of inputs, each with `_LAYER`
 
@@ -54,23 +50,22 @@ def to_onnx(
         ValueError: If the graphs do not have a part of the model, model and tokenizer do not belong together,
             there is no such `dtype`, or both languages are the same.
     """
-    model = plain_transformer(model, "ONNX")
-    check_tokenizer(model.config, tokenizer)
-    refuse_our_folder(Path(folder))
-    refuse_overflow(model.state_dict(), DTYPES.get(dtype, torch.float32))
+    model = exportable(model, tokenizer, Path(folder), "ONNX")
     files = onnx_files(model, languages, dtype)
     write_together(Path(folder), files | {TOKENIZER: tokenizer.to_json().encode() + b"\n"})
 
 
 def onnx_files(model: Transformer, languages: tuple[str, str] | None, dtype: str) -> dict[str, bytes]:
     """Return the files that `to_onnx` writes for a plain model, all but the tokenizer's."""
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {tuple(DTYPES)}")
+    if dtype not in (dtypes := FORMATS["onnx"].dtypes):
+        raise ValueError(f"dtype={dtype!r} is not a type of exported weights; choose from {dtypes}")
+    stored = torch.float16 if dtype == "float16" else torch.float32  # also of what is not quantized
+    rounded(model.state_dict(), stored)  # refuses overflow
     settings = dataclasses.asdict(model.config) | {"dtype": dtype}
     if languages is not None:
         refuse_one_language(*languages)
-        settings |= dict(zip(Languages._fields, languages, strict=True))
-    model = copy.deepcopy(model).cpu().to(DTYPES[dtype]).eval().requires_grad_(False)
+        settings |= Languages(*languages)._asdict()
+    model = copy.deepcopy(model).cpu().to(stored).eval().requires_grad_(False)
     graphs = {ENCODER: _encoder(model), STEP: _step(model)}
     if dtype == "int8":
         graphs = {name: _quantized(graph) for name, graph in graphs.items()}
@@ -91,26 +86,23 @@ def _encoder(model: Transformer) -> bytes:
 
 def _step(model: Transformer) -> bytes:
     c, dtype = model.config, model.embedding.weight.dtype
-    rows, src_tokens, capacity = (
-        torch.export.Dim(name, min=1) for name in ("rows", "src_tokens", "capacity")
-    )
+    names = ("rows", "src_tokens", "capacity")
+    rows, src_tokens, capacity = (torch.export.Dim(name, min=1) for name in names)
     d_k, d_v = (width or c.d_model // c.num_heads for width in (c.d_k, c.d_v))
     sizes = [(7, d_k), (7, d_v), (5, d_k), (5, d_v)]
-    caches = [torch.zeros(3, c.num_heads, *own, dtype=dtype) for own in sizes for _ in range(c.num_layers)]
+    caches = [torch.zeros(3, c.num_heads, *size, dtype=dtype) for size in sizes for _ in range(c.num_layers)]
     lengths = [capacity] * (2 * c.num_layers) + [src_tokens] * (2 * c.num_layers)
-    inputs = (
-        *(torch.full((3,), c.bos_id), torch.tensor(1)),
-        *(torch.zeros(7, dtype=dtype), torch.zeros(3, 1, 1, 5, dtype=dtype), caches),
-    )
+    masks = torch.zeros(7, dtype=dtype), torch.zeros(3, 1, 1, 5, dtype=dtype)
+    inputs = (torch.full((3,), c.bos_id), torch.tensor(1), *masks, caches)
     shapes: Any = (
         {0: rows},
         {},
         {0: capacity},
         {0: rows, 3: src_tokens},
-        [{0: rows, 2: own} for own in lengths],
+        [{0: rows, 2: length} for length in lengths],
     )
-    names = ["tokens", "position", "past_mask", "memory_mask", *cache_names(CACHES, c.num_layers)]
-    return _export(StepGraph(model), inputs, shapes, names, ["logits", "new_keys", "new_values"])
+    inputs_by_name = ["tokens", "position", "past_mask", "memory_mask", *cache_names(CACHES, c.num_layers)]
+    return _export(StepGraph(model), inputs, shapes, inputs_by_name, ["logits", "new_keys", "new_values"])
 
 
 def _export(graph: nn.Module, inputs: Any, shapes: Any, names: list[str], outputs: list[str]) -> bytes:

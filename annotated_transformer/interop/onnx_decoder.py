@@ -6,10 +6,12 @@ every 16 steps; only then are buffers replaced.
 """
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -35,12 +37,7 @@ class OnnxDecoder:
     vocabulary: list[str] | None = None  # unknown, unless it is loaded from a folder
 
     def __init__(self, folder: str | Path, *, threads: int = 1) -> None:
-        """Load a model that `to_onnx` wrote.
-
-        Args:
-            folder: The folder of the model.
-            threads: The number of threads of one operation.
-        """
+        """Load a model that `to_onnx` wrote; `threads` is the number of threads of one operation."""
         names = (ENCODER, STEP, CONFIG, TOKENIZER)
         self._load({name: find_file(Path(folder), name).read_bytes() for name in names}, threads)
         text = Path(folder, TOKENIZER).read_text("utf-8")
@@ -55,12 +52,7 @@ class OnnxDecoder:
         return decoder
 
     def __call__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> "OnnxSteps":
-        """Encode the sources, and return what computes the steps. The weights are those of the export.
-
-        Raises:
-            ValueError: If they do not have two dimensions, are not in the vocabulary or not on the CPU, or if
-                the model has a different config than the exported one.
-        """
+        """Encode the sources, and return what computes the steps. The weights are those of the export."""
         foreign_ids(model.embedding, src)
         if src.device.type != "cpu":
             raise ValueError(
@@ -84,9 +76,8 @@ class OnnxDecoder:
         settings = json.loads(files[CONFIG])
         self.languages = stored_languages(settings, "{}")
         self.dtype = torch.float16 if settings["dtype"] == "float16" else torch.float32
-        self.config = TransformerConfig(
-            **{name: value for name, value in settings.items() if name in TransformerConfig.__annotations__}
-        )
+        names = {field.name for field in fields(TransformerConfig)}
+        self.config = TransformerConfig(**{name: settings[name] for name in names & settings.keys()})
 
 
 class OnnxSteps:
@@ -99,9 +90,7 @@ class OnnxSteps:
         batch, src_tokens = src.shape
         src = src.long().contiguous()
         self.memory_mask = self._empty(batch, 1, 1, src_tokens)
-        self.memory = [
-            self._empty(c.num_layers, batch, c.num_heads, src_tokens, width) for width in self.widths
-        ]
+        self.memory = [self._empty_cache(batch, src_tokens, width) for width in self.widths]
         binding = decoder.encoder.io_binding()
         bind(binding.bind_input, "src", src)
         bind(binding.bind_output, "memory_mask", self.memory_mask)
@@ -109,7 +98,7 @@ class OnnxSteps:
         decoder.encoder.run_with_iobinding(binding)
         self.length = 0
         self.binding: Any = None  # until there are buffers of the right sizes
-        self.past = [self._empty(c.num_layers, batch, c.num_heads, 0, width) for width in self.widths]
+        self.past = [self._empty_cache(batch, 0, width) for width in self.widths]
         self.past_mask = self._empty(0)
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -136,23 +125,21 @@ class OnnxSteps:
         if len(rows) == len(self.memory_mask) and torch.equal(rows, torch.arange(len(rows))):
             return
         self.memory_mask = self.memory_mask[rows]
-        self.memory = [own.index_select(1, rows) for own in self.memory]
-        self.past = [own.index_select(1, rows) for own in self.past]
+        self.memory = [cache.index_select(1, rows) for cache in self.memory]
+        self.past = [cache.index_select(1, rows) for cache in self.past]
         self.binding = None
 
     def _extend(self) -> None:
         """Make space for another block of keys, which are masked until there is one."""
-        room = [self._empty(*own.shape[:3], BLOCK, own.size(4)).zero_() for own in self.past]
-        self.past = [torch.cat(pair, dim=3) for pair in zip(self.past, room, strict=True)]
+        self.past = [F.pad(cache, (0, 0, 0, BLOCK)) for cache in self.past]
         lowest = torch.finfo(self.dtype).min
-        self.past_mask = torch.cat([self.past_mask, self._empty(BLOCK).fill_(lowest)])
+        self.past_mask = F.pad(self.past_mask, (0, BLOCK), value=lowest)
         self.binding = None
 
     def _bind(self, rows: int) -> Any:
         """Make buffers for this number of rows, and bind all inputs and outputs of a step."""
-        c = self.config
         self.tokens, self.position = torch.empty(rows, dtype=torch.int64), torch.empty((), dtype=torch.int64)
-        self.new = [self._empty(c.num_layers, rows, c.num_heads, 1, width) for width in self.widths]
+        self.new = [self._empty_cache(rows, 1, width) for width in self.widths]
         binding = self.session.io_binding()
         for name in ("tokens", "position", "past_mask", "memory_mask"):
             bind(binding.bind_input, name, getattr(self, name))
@@ -165,8 +152,11 @@ class OnnxSteps:
     def _bind_caches(self, bind_one: Any, kinds: tuple[str, ...], caches: list[Tensor]) -> None:
         """Bind the keys and values of each layer, which lie one after the other in memory."""
         names = cache_names(kinds, self.config.num_layers)
-        for name, cache in zip(names, (layer for own in caches for layer in own), strict=True):
-            bind(bind_one, name, cache)
+        for name, layer in zip(names, (layer for cache in caches for layer in cache), strict=True):
+            bind(bind_one, name, layer)
+
+    def _empty_cache(self, rows: int, tokens: int, width: int) -> Tensor:
+        return self._empty(self.config.num_layers, rows, self.config.num_heads, tokens, width)
 
     def _empty(self, *shape: int) -> Tensor:
         return torch.empty(shape, dtype=self.dtype)

@@ -7,8 +7,6 @@ matrix product for queries, keys and values, and with PyTorch's layer normalizat
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import cast
 
 import torch
@@ -22,8 +20,6 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
 from annotated_transformer.model.transformer import Transformer
-
-Map = Callable[[Tensor], Tensor]
 
 
 class EncoderGraph(nn.Module):
@@ -39,11 +35,12 @@ class EncoderGraph(nn.Module):
         hidden = (src == self.model.config.pad_id)[:, None, None, :]
         mask = torch.zeros_like(hidden, dtype=x.dtype).masked_fill(hidden, torch.finfo(x.dtype).min)
         for layer in cast(list[EncoderLayer], list(self.model.encoder.layers)):
-            x = add_norm(layer.add_norm_1, x, partial(encoder_attention, layer.self_attention, mask=mask))
-            x = add_norm(layer.add_norm_2, x, partial(feed_forward, layer.feed_forward))
+            attended = encoder_attention(layer.self_attention, before(layer.add_norm_1, x), mask)
+            x = after(layer.add_norm_1, x, attended)
+            x = transformed(layer.feed_forward, layer.add_norm_2, x)
         memory = layer_normalized(self.model.encoder.final_norm, x)
         cross = [layer.cross_attention for layer in decoder_layers(self.model.decoder)]
-        pairs = [project(memory, own.num_heads, own.to_key, own.to_value) for own in cross]
+        pairs = [project(memory, part.num_heads, part.to_key, part.to_value) for part in cross]
         # Values of padding are zeros, so attention to a source of padding alone returns zeros.
         values = [value.masked_fill(hidden.transpose(-2, -1), 0.0) for _, value in pairs]
         return mask, *(key for key, _ in pairs), *values
@@ -76,7 +73,7 @@ class StepGraph(nn.Module):
         for layer, (keys, values, memory_keys, memory_values) in zip(layers, of_layers, strict=True):
             x, key, value = self._read_past(layer, x, keys, values, past_mask)
             x = self._read_memory(layer, x, memory_keys, memory_values, memory_mask)
-            x = add_norm(layer.add_norm_3, x, partial(feed_forward, layer.feed_forward))
+            x = transformed(layer.feed_forward, layer.add_norm_3, x)
             new_keys.append(key)
             new_values.append(value)
         logits = self.model.logits(layer_normalized(self.model.decoder.final_norm, x)[:, None])[:, 0]
@@ -85,14 +82,15 @@ class StepGraph(nn.Module):
     def _read_past(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, past_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        own, parts = layer.self_attention, layer.add_norm_1
-        query, key, value = side_by_side(before(parts, x), own.to_query, own.to_key, own.to_value)
-        query, key, value = (part.unflatten(-1, (own.num_heads, 1, -1)) for part in (query, key, value))
+        attention, parts = layer.self_attention, layer.add_norm_1
+        linears = attention.to_query, attention.to_key, attention.to_value
+        joined = side_by_side(before(parts, x), *linears)
+        query, key, value = (part.unflatten(-1, (attention.num_heads, 1, -1)) for part in joined)
         query = query / math.sqrt(query.size(-1))
         earlier = query @ keys.transpose(-2, -1) + past_mask
         weights = torch.cat([earlier, (query * key).sum(-1, keepdim=True)], dim=-1).softmax(dim=-1)
         heads = weights[..., :-1] @ values + weights[..., -1:] * value
-        return after(parts, x, own.to_output(heads.flatten(1))), key, value
+        return after(parts, x, attention.to_output(heads.flatten(1))), key, value
 
     def _read_memory(
         self, layer: DecoderLayer, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -129,14 +127,9 @@ def side_by_side(x: Float[Tensor, "*batch d_model"], *linears: nn.Linear) -> tup
     return F.linear(x, weight, bias).split([linear.out_features for linear in linears], dim=-1)
 
 
-def feed_forward(network: FeedForward, x: Tensor) -> Tensor:
-    """Return each token's transform."""
-    return cast(Tensor, network.contract(network.activation(network.expand(x))))
-
-
-def add_norm(parts: AddNorm, x: Tensor, sublayer: Map) -> Tensor:
-    """Return the sum of `x` and the sub-layer's output, with the norm before or after."""
-    return after(parts, x, sublayer(before(parts, x)))
+def transformed(network: FeedForward, parts: AddNorm, x: Tensor) -> Tensor:
+    """Return each token after the feed-forward network, and the sum and the norm around it."""
+    return after(parts, x, network.contract(network.activation(network.expand(before(parts, x)))))
 
 
 def before(parts: AddNorm, x: Tensor) -> Tensor:

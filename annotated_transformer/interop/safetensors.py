@@ -6,11 +6,12 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import save
 from annotated_transformer.interop.exported import refuse_undescribed
+from annotated_transformer.interop.formats import FORMATS
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS["safetensors"].dtypes}
 
 
 @refuses_other_kinds

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from annotated_transformer.interop.libraries import needed
+from annotated_transformer.interop.libraries import needed, not_carried_over
 
 UNKNOWN = " <unk>"  # the model's piece for it; a text in pieces has no space, so it cannot contain this one
 NORMAL, UNK, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # types of pieces
@@ -43,12 +43,10 @@ def _refuse_other_model(path: Path, proto: object) -> None:
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec  # type: ignore[attr-defined]
     if trainer.model_type != trainer.UNIGRAM:
         kind = trainer.ModelType.Name(trainer.model_type)
-        raise ValueError(f"{path} is of the type {kind}, which cannot be carried over: only UNIGRAM can")
+        raise not_carried_over(f"{path} is of the type {kind}", ": only UNIGRAM can")
     for piece in proto.pieces:  # type: ignore[attr-defined]
         if piece.type in REFUSED:
-            raise ValueError(
-                f"{path} has {REFUSED[piece.type]} ({piece.piece!r}), which cannot be carried over"
-            )
-    for name, wanted in (("remove_extra_whitespaces", True), ("add_dummy_prefix", True)):
-        if getattr(normalizer, name) != wanted:
-            raise ValueError(f"{path} has {name}={not wanted}, which cannot be carried over")
+            raise not_carried_over(f"{path} has {REFUSED[piece.type]} ({piece.piece!r})")
+    for name in ("remove_extra_whitespaces", "add_dummy_prefix"):
+        if not getattr(normalizer, name):
+            raise not_carried_over(f"{path} has {name}=False")

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from annotated_transformer.interop.libraries import not_carried_over
 from annotated_transformer.model.plain import differences, refuse_hooks
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
@@ -47,15 +48,19 @@ def refuse_differences(module: nn.Transformer, fresh: nn.Transformer) -> None:
         if name in parts:
             _adopt_free_settings(name, part, parts[name])
     for name, difference in differences(module, fresh):
-        raise ValueError(f"{name or 'the module'} {difference}, which cannot be carried over")
+        raise not_carried_over(f"{name or 'the module'} {difference}")
 
 
 def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
     """Give a part of our shape what may differ in theirs; refuse another activation, or other dropout."""
+    compared: dict[str, list[object]] = {}
     if hasattr(part, "activation"):
-        _refuse(name, "activation", *(_activation(name, own.activation) for own in (theirs, part)))
+        compared["activation"] = [_activation(name, each.activation) for each in (theirs, part)]
     if isinstance(part, nn.Dropout) and not name.endswith(".dropout"):  # that one is inside the network
-        _refuse(name, "p", getattr(theirs, "p", None), part.p)
+        compared["p"] = [getattr(theirs, "p", None), part.p]
+    for setting, (value, ours) in compared.items():
+        if value != ours:
+            raise not_carried_over(f"{name} has {setting}={value!r}", f": our model needs {setting}={ours!r}")
     for setting in FREE:
         if hasattr(part, setting) and not isinstance(getattr(part, setting), nn.Dropout):
             setattr(part, setting, getattr(theirs, setting, None))
@@ -64,25 +69,15 @@ def _adopt_free_settings(name: str, part: Any, theirs: Any) -> None:
 def _activation(path: str, activation: Any) -> str:
     if isinstance(activation, nn.GELU) and activation.approximate == "none":
         return "gelu"
-    known = {function: ours for ours, function in ACTIVATIONS.items()} | OTHER_NAMES
+    names = {function: name for name, function in ACTIVATIONS.items()} | OTHER_NAMES
     key = type(activation) if isinstance(activation, nn.Module) else activation
-    if key not in known:
-        raise _refusal(path, f"the activation {activation}", f"one of {', '.join(ACTIVATIONS)}")
-    return known[key]
-
-
-def _refuse(path: str, name: str, value: object, needed: object) -> None:
-    if value != needed:
-        raise _refusal(path, f"{name}={value!r}", f"{name}={needed!r}")
+    if key not in names:
+        ours = f": our model needs one of {', '.join(ACTIVATIONS)}"
+        raise not_carried_over(f"{path} has the activation {activation}", ours)
+    return names[key]
 
 
 def _refuse_other_kind(path: str, module: nn.Module, kind: type[nn.Module]) -> None:
     if type(module) is not kind:
-        raise ValueError(
-            f"{path} is of type {type(module).__name__}, which cannot be carried over: our model has the "
-            f"parts of nn.{kind.__name__}"
-        )
-
-
-def _refusal(path: str, has: str, needed: str) -> ValueError:
-    return ValueError(f"{path} has {has}, which cannot be carried over: our model needs {needed}")
+        ours = f": our model has the parts of nn.{kind.__name__}"
+        raise not_carried_over(f"{path} is of type {type(module).__name__}", ours)

@@ -12,11 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.interop.exported import (
-    plain_transformer,
-    refuse_other_widths,
-    warn_of_edited_code,
-)
+from annotated_transformer.interop.exported import plain_transformer, refuse_other_widths, warn_of_edited_code
 from annotated_transformer.interop.torch_checks import ACTIVATIONS, read_shape, refuse_differences
 from annotated_transformer.interop.torch_weights import Pair, parameter_pairs
 from annotated_transformer.kinds import refuses_other_kinds
@@ -49,9 +45,9 @@ def to_torch(model: Transformer) -> nn.Transformer:
         for parameter in theirs.parameters():
             parameter.zero_()  # those that ours lacks, the biases of attention
         for their_parameter, ours in parameter_pairs(model, theirs):
-            kept = [own for own in ours if own is not None]
-            if kept and their_parameter is not None:
-                their_parameter.copy_(torch.cat(kept))
+            parts = [part for part in ours if part is not None]
+            if parts and their_parameter is not None:
+                their_parameter.copy_(torch.cat(parts))
     return theirs.train(model.training)
 
 
@@ -92,7 +88,11 @@ def from_torch(
     _refuse_other_width("the embedding", matrix, shape["d_model"])
     if positions is not None:
         _refuse_other_width("positions", positions, shape["d_model"])
-    _refuse_other_output(output, matrix)
+    if output is not None and not torch.equal(output.weight, matrix):
+        raise ValueError(
+            "output.weight differs from the embedding, which cannot be carried over: from_torch makes models "
+            "with one matrix for both (section 3.4 of the paper); train with output.weight = embedding.weight"
+        )
     names = ("in_proj_bias", "out_proj.bias")
     biased = any(bool(x.any()) for name, x in module.named_parameters() if name.endswith(names))
     if biased and attention_bias is False:
@@ -143,9 +143,9 @@ def torch_masks(
 def _copy(theirs: Tensor | None, ours: Sequence[Tensor | None]) -> None:
     """Copy one of PyTorch's parameters into those of ours that it stacks; a missing bias is 0."""
     parts = [None] * len(ours) if theirs is None else theirs.chunk(len(ours)) if ours else []
-    for part, own in zip(parts, ours, strict=True):
-        if own is not None:
-            own.copy_(torch.zeros_like(own) if part is None else part)
+    for part, parameter in zip(parts, ours, strict=True):
+        if parameter is not None:
+            parameter.copy_(torch.zeros_like(parameter) if part is None else part)
 
 
 def _new_module(config: TransformerConfig) -> nn.Transformer:
@@ -177,12 +177,4 @@ def _refuse_other_width(name: str, matrix: Tensor, d_model: int) -> None:
         raise ValueError(
             f"the shape of {name} is {tuple(matrix.shape)}, and the module has d_model={d_model}; give a "
             f"matrix with {d_model} columns"
-        )
-
-
-def _refuse_other_output(output: nn.Linear | None, matrix: Tensor) -> None:
-    if output is not None and not torch.equal(output.weight, matrix):
-        raise ValueError(
-            "output.weight differs from the embedding, which cannot be carried over: from_torch makes models "
-            "with one matrix for both (section 3.4 of the paper); train with output.weight = embedding.weight"
         )

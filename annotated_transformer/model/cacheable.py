@@ -14,6 +14,7 @@ from annotated_transformer.model.attention import (
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import (
     GLOBAL_HOOKS,
+    WRAPPED,
     NotPlain,
     any_hook,
     hooks_of,
@@ -73,7 +74,7 @@ def with_cache(
     caches: list[AttentionCache] = []
 
     def copied(module: nn.Module) -> nn.Module:
-        module = unwrap(module)
+        module = cast(nn.Module, module._modules.get(WRAPPED, module))
         if isinstance(module, MultiHeadAttention):
             attention = copy.copy(module)
             attention.project_memory = AttentionCache(module, memory)  # type: ignore[method-assign]

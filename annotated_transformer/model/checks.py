@@ -77,18 +77,6 @@ def _refuse_missing_values(key: Tensor, value: Tensor) -> None:
         )
 
 
-def refuse_uneven_heads(
-    d_model: int, num_heads: int, d_k: int | None, d_v: int | None
-) -> None:
-    """Raise ValueError if there is no head, or its width is not given and not a whole number."""
-    if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
-        choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
-        raise ValueError(
-            f"d_model={d_model} does not split into num_heads={num_heads} equal "
-            f"heads; choose num_heads from {choices}, or give both d_k and d_v"
-        )
-
-
 def refuse_unequal(query: Tensor, key: Tensor, value: Tensor) -> None:
     """Raise ValueError if one sentence of queries or keys would be broadcast, or a key has no value."""
     # `len` would fix the size in an exported program.
@@ -128,14 +116,6 @@ def other_width(x: Tensor, gain: Tensor) -> ValueError:
         f"x has {x.size(-1)} features, this norm has d_model={len(gain)}; "
         f"give tokens of that width"
     )
-
-
-def refuse_odd_width(d_model: int) -> None:
-    """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
-    if d_model % 2 != 0:
-        raise ValueError(
-            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
-        )
 
 
 def refuse_positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:

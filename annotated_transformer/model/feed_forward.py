@@ -3,12 +3,6 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-ACTIVATIONS = {
-    "relu": nn.ReLU,
-    "gelu": nn.GELU,
-    "swish": nn.SiLU,
-}  # to add one, name it in `TransformerConfig` as well
-
 
 class FeedForward(nn.Module):
     r"""Transform every token by itself, $\max(0, xW_1 + b_1)\,W_2 + b_2$ (eq. 2)."""

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from threading import RLock
 from typing import Any
 
 import torch
@@ -16,15 +15,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.plain import OwnHook
+from annotated_transformer.model.trainable import StepDecoder
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.uncompiled import LOCK, UNCOMPILED
 
-NAN = "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
-
-_LOCK = RLock()  # an abandoned context may end while its thread begins another
 _EVALUATED: Counter[nn.Module] = Counter()  # contexts that have turned dropout off
 
 
@@ -34,7 +32,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
     If contexts overlap, as in threads, the last one to end turns dropout on again.
     """
-    with _LOCK:
+    with LOCK:
         trained = [
             module
             for module in model.modules()
@@ -47,39 +45,12 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         with torch.no_grad(), calling_hooks():
             yield
     finally:
-        with _LOCK:
+        with LOCK:
             for module in trained:
                 _EVALUATED[module] -= 1
                 if not _EVALUATED[module]:
                     del _EVALUATED[module]
                     module.training = True
-
-
-class _Uncompiled:
-    """Run no compiled code in this process until the last of the contexts that overlap, as in threads, ends.
-
-    PyTorch restores what was in force when a context began: for the second of two that overlap, the first.
-    """
-
-    def __init__(self) -> None:
-        self.inside = 0
-        self.begun: AbstractContextManager[object] = nullcontext()
-
-    def __enter__(self) -> None:
-        with _LOCK:
-            if self.inside == 0:
-                self.begun = torch.compiler.set_stance("force_eager")
-                self.begun.__enter__()
-            self.inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with _LOCK:
-            self.inside -= 1
-            if self.inside == 0:
-                self.begun.__exit__(None, None, None)
-
-
-_UNCOMPILED = _Uncompiled()
 
 
 def calling_hooks() -> AbstractContextManager[object]:
@@ -88,7 +59,7 @@ def calling_hooks() -> AbstractContextManager[object]:
         return nullcontext()  # nothing was compiled, and the import would take seconds
     if torch.compiler.is_compiling():
         return nullcontext()  # of a caller, with the hooks that it registers
-    return _UNCOMPILED
+    return UNCOMPILED
 
 
 @contextmanager
@@ -100,7 +71,7 @@ def hooking(
     Other threads use the model as if it had none: see `plain.any_hook`.
     """
     hook = OwnHook(hook)
-    with _LOCK:  # PyTorch may give two hooks of a module one number
+    with LOCK:  # PyTorch may give two hooks of a module one number
         handle = register(hook)
     try:
         with calling_hooks():
@@ -134,14 +105,14 @@ def encode_sources(
 
 
 def first_tokens(
-    src: Int[Tensor, "batch src_tokens"], config: TransformerConfig
+    src: Int[Tensor, "batch src_tokens"], config: ModelConfig
 ) -> Int[Tensor, " batch"]:
     """Return BOS, the token that every target begins with, for each source."""
     return torch.full_like(src[:, 0], config.bos_id)
 
 
 def suppress_tokens(
-    logits: Float[Tensor, "rows vocab"], config: TransformerConfig
+    logits: Float[Tensor, "rows vocab"], config: ModelConfig
 ) -> Float[Tensor, "rows vocab"]:
     r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target.
 
@@ -156,4 +127,38 @@ def suppress_tokens(
 def refuse_nan(values: Tensor) -> None:
     """Refuse logits or probabilities of a model with damaged weights."""
     if values.isnan().any():
-        raise FloatingPointError(NAN)
+        raise FloatingPointError(
+            "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
+        )
+
+
+def grow_targets(
+    targets: StepDecoder,
+    prompt: Int[Tensor, "batch tgt_tokens"],
+    limit: Int[Tensor, " batch"],
+    choose: Callable[[Tensor], Tensor],
+    config: ModelConfig,
+) -> Int[Tensor, "batch new_tokens"]:
+    """Return what follows the first token of each prompt, until EOS or `limit`, and then padding.
+
+    The other tokens of a prompt are forced; `choose` chooses those after it from their logits.
+    """
+    length, tokens = 0, prompt[:, 0]
+    shape = len(prompt), int(limit.max())
+    ids = torch.full(shape, config.pad_id, device=prompt.device)
+    rows = torch.arange(len(prompt), device=prompt.device)
+    while len(rows):
+        logits = suppress_tokens(targets.step(tokens), config)
+        tokens = choose(logits)
+        length += 1
+        if length < prompt.size(1):
+            forced = prompt[rows, length]
+            tokens = torch.where(forced != config.pad_id, forced, tokens)
+        ids[rows, length - 1] = tokens
+        running = (tokens != config.eos_id) & (length < limit[rows])
+        if not running.all():
+            # Once NaN, the logits of a target stay NaN.
+            refuse_nan(logits.gather(1, tokens[:, None]))
+            rows, tokens = rows[running], tokens[running]
+            targets.select(running.nonzero().flatten())
+    return ids[:, :length]

@@ -3,12 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.config import refuse_uneven_heads
 from annotated_transformer.model.attention import ScaledDotProductAttention
-from annotated_transformer.model.checks import (
-    refuse_unequal,
-    refuse_uneven_heads,
-    refuse_unfit_tokens,
-)
+from annotated_transformer.model.checks import refuse_unequal, refuse_unfit_tokens
 from annotated_transformer.model.masks import Mask
 
 

@@ -1,16 +1,12 @@
 """Positional encodings: section 3.5 of the paper."""
 
-from typing import cast
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import (
-    refuse_odd_width,
-    refuse_positions_outside,
-)
-from annotated_transformer.model.initialization import initialize_table
+from annotated_transformer.config import refuse_odd_width
+from annotated_transformer.model.checks import refuse_positions_outside
+from annotated_transformer.model.initialization import ComputedTable, initialize_table
 
 
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
@@ -44,13 +40,11 @@ def select_positions(
 ) -> Float[Tensor, "tokens d_model"]:
     """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`."""
     refuse_positions_outside(table, embedded, start)
-    return table[start : start + embedded.size(1)].to(embedded.dtype)
+    return table[start : start + embedded.size(1)].to(embedded)
 
 
-class SinusoidalPositions(nn.Module):
+class SinusoidalPositions(ComputedTable):
     """Add the paper's sinusoids, which are neither learned nor saved."""
-
-    table: Tensor
 
     def __init__(self, d_model: int, max_length: int) -> None:
         """Compute the table once, in float32 even if the default type is less exact."""
@@ -64,19 +58,6 @@ class SinusoidalPositions(nn.Module):
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add each token's position vector; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)
-
-
-def without_values(positions: nn.Module) -> bool:
-    """Return whether these are sinusoids on the device "meta", which no file could fill."""
-    return isinstance(positions, SinusoidalPositions) and positions.table.is_meta
-
-
-def recompute_table(positions: nn.Module, weight: Tensor) -> None:
-    """Compute sinusoids that had no values, of the device and type of `weight`."""
-    table = cast(Tensor, positions.table)
-    with torch.device("cpu"):  # the default may still be "meta"
-        computed = SinusoidalPositions(*reversed(table.shape)).table
-    positions.table = computed.to(weight)
 
 
 class LearnedPositions(nn.Module):

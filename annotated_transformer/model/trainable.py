@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from typing_extensions import TypeIs
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import check_step
-from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.transformer import is_transformer as is_transformer
 
 
 @runtime_checkable
@@ -79,7 +78,11 @@ class DecodeAgain:
         check_step(
             tokens, len(self.ids), self.ids.size(1), self.model.config.max_length
         )
-        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
+        return self.read(tokens[:, None])
+
+    def read(self, ids: Int[Tensor, "rows tokens"]) -> Float[Tensor, "rows vocab"]:
+        """Append several tokens to each target, and return the logits of the next token."""
+        self.ids = torch.cat([self.ids, ids], dim=1)
         logits: Tensor = self.model(self.ids)
         return logits[:, -1]
 
@@ -89,11 +92,6 @@ class DecodeAgain:
 
 
 AnyModel = Transformer | TrainableModel
-
-
-def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
-    """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
-    return isinstance(unwrap(model), Transformer)
 
 
 def _missing(model: nn.Module, method: str, what: str) -> str:

@@ -1,54 +1,25 @@
 """The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
-import warnings
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from typing_extensions import TypeIs
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    ScaledDotProductAttention,
-)
 from annotated_transformer.model.checks import refuses
-from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.decoder import Decoder
 from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.encoder import Encoder, EncoderLayer
-from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
+from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.id_checks import (
     unfit_batch,
     unmasked_source,
     unmasked_target,
 )
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.model.masks import (
-    Mask,
-    causal_mask,
-    decoder_mask,
-    padding_mask,
-)
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.model.normalization import (
-    AddNorm,
-    LayerNorm,
-    PostNorm,
-    PreNorm,
-)
-from annotated_transformer.model.positional_encoding import (
-    LearnedPositions,
-    SinusoidalPositions,
-    recompute_table,
-    without_values,
-)
-from annotated_transformer.registry import registered_attentions
-
-ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
-ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
-POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
+from annotated_transformer.model.parts import PaperParts
+from annotated_transformer.model.plain import unwrap
 
 
 @refuses_other_kinds
@@ -65,15 +36,15 @@ class Transformer(nn.Module):
         self.config = config
         sizes = config.vocab_size, config.d_model
         self.embedding = TokenEmbedding(*sizes)
-        build = _Parts(config)
-        self.positions = build.positions()
+        parts = PaperParts(config)
+        self.positions = parts.positions()
         self.dropout = nn.Dropout(config.dropout)
         layers = range(config.num_layers)
         self.encoder = Encoder(
-            (build.encoder_layer() for _ in layers), build.final_norm()
+            (parts.encoder_layer() for _ in layers), parts.final_norm()
         )
         self.decoder = Decoder(
-            (build.decoder_layer() for _ in layers), build.final_norm()
+            (parts.decoder_layer() for _ in layers), parts.final_norm()
         )
         self.output = None if config.tied_output else TokenEmbedding(*sizes)
         zeros = torch.zeros(config.vocab_size) if config.output_bias else None
@@ -159,92 +130,7 @@ class Transformer(nn.Module):
         """The module whose matrix gives the logits: `embedding`, unless `output` is one."""
         return self.embedding if self.output is None else self.output
 
-    def _apply(
-        self, fn: Callable[[Tensor], Tensor], recurse: bool = True
-    ) -> "Transformer":
-        built_on_meta = without_values(self.positions)
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call, unused-ignore]
-        if built_on_meta:  # `to_empty` leaves what was in memory
-            recompute_table(self.positions, self.embedding.weight)
-        return self
 
-    def _load_from_state_dict(
-        self,
-        state: dict[str, Tensor],
-        prefix: str,
-        metadata: dict[str, Any],
-        *rest: Any,
-    ) -> None:
-        super()._load_from_state_dict(state, prefix, metadata, *rest)
-        name = f"{prefix}embedding.weight"
-        assigned = name in state and "assign_to_params_buffers" in metadata
-        if assigned and without_values(self.positions):  # the table is not saved
-            recompute_table(self.positions, state[name])
-
-
-class _Parts:
-    """Build a model's parts: the only place that maps config values to classes."""
-
-    def __init__(self, config: TransformerConfig) -> None:
-        self.config = config
-        if config.attention == "fused":
-            _warn_of_edited_attention()
-
-    def positions(self) -> nn.Module:
-        c = self.config
-        if c.positions not in POSITIONS:
-            raise ValueError(
-                f"positions={c.positions!r} of a {type(c).__name__} is none of {list(POSITIONS)}; "
-                f"give a TransformerConfig, or build what this describes, such as a ModernModel"
-            )
-        return POSITIONS[c.positions](c.d_model, c.max_length)
-
-    def encoder_layer(self) -> EncoderLayer:
-        attention = self.attention("encoder")
-        return EncoderLayer(
-            attention, self.feed_forward(), self.add_norm(), self.add_norm()
-        )
-
-    def decoder_layer(self) -> DecoderLayer:
-        add_norms = (self.add_norm() for _ in range(3))
-        own, cross = self.attention("decoder"), self.attention("cross")
-        return DecoderLayer(own, cross, self.feed_forward(), *add_norms)
-
-    def attention(self, place: str) -> MultiHeadAttention:
-        c = self.config
-        if (make := registered_attentions().get(c.attention)) is not None:
-            return make(c, place)
-        return MultiHeadAttention(
-            c.d_model,
-            c.num_heads,
-            d_k=c.d_k,
-            d_v=c.d_v,
-            attention=ATTENTIONS[c.attention](),
-            bias=c.attention_bias,
-        )
-
-    def feed_forward(self) -> FeedForward:
-        return FeedForward(
-            self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]()
-        )
-
-    def add_norm(self) -> AddNorm:
-        return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
-
-    def final_norm(self) -> LayerNorm | None:
-        return LayerNorm(self.config.d_model) if self.config.has_final_norm else None
-
-
-def _warn_of_edited_attention() -> None:
-    """Warn if the formula of `ScaledDotProductAttention` was edited: the kernel has its own."""
-    numbers = torch.arange(3 * 2 * 5 * 7, dtype=torch.float64, device="cpu").sin()
-    query, key, value = numbers.view(3, 2, 5, 7)
-    mask = causal_mask(5, query.device)
-    kinds = ATTENTIONS["scaled_dot_product"](), ATTENTIONS["fused"]()
-    ours, kernel = (attention(query, key, value, mask) for attention in kinds)
-    if not torch.allclose(ours, kernel, rtol=0, atol=1e-9):
-        warnings.warn(
-            "attention='fused' computes what PyTorch's kernel does, and not the formula of "
-            "ScaledDotProductAttention, which was edited; leave it out to compute with your formula",
-            stacklevel=1,  # one line, however many models are built
-        )
+def is_transformer(model: nn.Module) -> TypeIs[Transformer]:
+    """Return whether the model is a `Transformer`, which `torch.compile` may have wrapped."""
+    return isinstance(unwrap(model), Transformer)

@@ -1,3 +1,4 @@
+from annotated_transformer.model.parts import PaperParts as PaperParts
 from annotated_transformer.modern.alibi import ALiBi as ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention as BiasedAttention
 from annotated_transformer.modern.biases import remove_biases as remove_biases
@@ -12,7 +13,6 @@ from annotated_transformer.modern.mixture_of_experts import MixtureOfExperts as 
 from annotated_transformer.modern.modern_model import ModernConfig as ModernConfig
 from annotated_transformer.modern.modern_model import ModernModel as ModernModel
 from annotated_transformer.modern.modern_parts import ModernParts as ModernParts
-from annotated_transformer.modern.paper_parts import PaperParts as PaperParts
 from annotated_transformer.modern.relative_bias import BucketedBias as BucketedBias
 from annotated_transformer.modern.relative_bias import RelativeBias as RelativeBias
 from annotated_transformer.modern.rms_norm import PreRMSNorm as PreRMSNorm

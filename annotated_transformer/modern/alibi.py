@@ -34,7 +34,6 @@ class ALiBi(nn.Module):
 
     def __init__(self, num_heads: int) -> None:
         super().__init__()
-        refuse_sizes(num_heads=num_heads)
         self.num_heads = num_heads
 
     def forward(self, distances: Int[Tensor, "queries keys"]) -> Float[Tensor, "heads queries keys"]:

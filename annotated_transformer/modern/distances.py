@@ -27,10 +27,10 @@ def distances(query: Tensor, key: Tensor) -> Int[Tensor, "queries keys"]:
     return place[None, :] - place[first:, None]
 
 
-def refuse_other_size(module: nn.Module, name: str, size: int, given: int) -> None:
+def refuse_other_size(module: nn.Module, name: str, size: int, actual: int) -> None:
     """Raise ValueError if what a module was made for has another size; a size of 1 would be broadcast."""
-    if given != size:
+    if actual != size:
         kind = type(module).__name__
         raise ValueError(
-            f"this {kind} was made for {name}={size}, and receives {given}; make one for {given}"
+            f"this {kind} was made for {name}={size}, and receives {actual}; make one for {actual}"
         )

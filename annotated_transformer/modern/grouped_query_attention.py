@@ -7,7 +7,6 @@ attention (Shazeer, *Fast Transformer Decoding*, 2019, arXiv:1911.02150).
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -62,8 +61,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
 def refuse_unequal_groups(num_heads: int, num_kv_heads: int) -> None:
     """Raise ValueError if heads of queries do not share those of keys and values equally."""
-    refuse_sizes(num_kv_heads=num_kv_heads)
-    if num_heads % num_kv_heads != 0:
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
         choices = [heads for heads in range(1, num_heads + 1) if num_heads % heads == 0]
         raise ValueError(
             f"num_heads={num_heads} queries do not share num_kv_heads={num_kv_heads} keys equally; "

@@ -9,8 +9,7 @@ from torch import Tensor
 from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
-from annotated_transformer.model.inference import evaluating, refuse_nan, suppress_tokens
-from annotated_transformer.modern.cache import DecoderOnlyCache
+from annotated_transformer.model.inference import evaluating, grow_targets, refuse_nan
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
@@ -47,27 +46,25 @@ def continue_text(
     """
     refuse_sizes(extra_tokens=extra_tokens)
     config = model.config
-    if prompt.size(1) == 0 or (prompt == config.pad_id).any():
+    if prompt.numel() == 0 or (prompt == config.pad_id).any():
         raise ValueError(
             f"a prompt of {tuple(prompt.shape)} is empty or has padding (pad_id={config.pad_id}); "
             f"give prompts of one length, each with bos_id={config.bos_id} at least"
         )
     warn_without_bos(prompt, config)
-    ids, ended = prompt, torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
+
+    def choose(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
+        for process in logits_processors:
+            logits = process(logits)
+        refuse_nan(logits)
+        if generator is None:
+            return logits.argmax(dim=-1)
+        return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
+
+    limit = torch.full(prompt.shape[:1], int(extra_tokens), device=prompt.device)
     with evaluating(model):
-        texts = DecoderOnlyCache(model, len(prompt))
-        for _ in range(extra_tokens):
-            logits = suppress_tokens(texts.read(ids[:, texts.ids.size(1) :]), config)
-            for process in logits_processors:
-                logits = process(logits)
-            refuse_nan(logits)
-            if generator is None:
-                token = logits.argmax(dim=-1)
-            else:
-                token = torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
-            token = token.masked_fill(ended, config.pad_id)
-            ids = torch.cat([ids, token[:, None]], dim=1)
-            ended |= token == config.eos_id
-            if ended.all():
-                break
-    return ids
+        texts, prompt = model.start(prompt)
+        if prompt.size(1) > 1:
+            texts.read(prompt[:, :-1])
+        added = grow_targets(texts, prompt[:, -1:], limit, choose, config)
+    return torch.cat([prompt, added], dim=1)

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.inference import collecting
 
@@ -31,8 +30,7 @@ class Router(nn.Module):
     def __init__(self, d_model: int, num_experts: int, top_k: int) -> None:
         """Make the map from a token to a logit for each expert."""
         super().__init__()
-        refuse_sizes(d_model=d_model, num_experts=num_experts, top_k=top_k)
-        if top_k > num_experts:
+        if not 1 <= top_k <= num_experts:
             raise ValueError(f"top_k={top_k} of num_experts={num_experts}; choose 1 to {num_experts} of them")
         self.to_logits = nn.Linear(d_model, num_experts, bias=False)
         self.top_k = top_k

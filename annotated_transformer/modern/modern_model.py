@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
@@ -12,11 +12,11 @@ from annotated_transformer.modern.swiglu import gated_width
 
 @refuses_other_kinds
 @dataclass(frozen=True, kw_only=True)
-class ModernConfig(TransformerConfig):
+class ModernConfig(ModelConfig):
     """The shape of a `ModernModel`; the defaults make a small one, for toy tasks on one core.
 
-    The fields are those of `TransformerConfig`, and two more. Some have one choice only, which says what
-    `ModernParts` are.
+    The fields are those of `TransformerConfig`, and two more. Those with one choice say what `ModernParts`
+    are.
 
     Attributes:
         d_ff: Units of each SwiGLU; the default is `gated_width` of four times the default `d_model`.
@@ -32,9 +32,9 @@ class ModernConfig(TransformerConfig):
     dropout: float = 0.0
     num_kv_heads: int = 2
     rotary_base: float = 10_000.0
-    norm: Literal["pre_rms"] = "pre_rms"  # type: ignore[assignment]
-    activation: Literal["swiglu"] = "swiglu"  # type: ignore[assignment]
-    positions: Literal["rotary"] = "rotary"  # type: ignore[assignment]
+    norm: Literal["pre_rms"] = "pre_rms"
+    activation: Literal["swiglu"] = "swiglu"
+    positions: Literal["rotary"] = "rotary"
     final_norm: Literal[None, True] = None
     attention_bias: Literal[False] = False
     d_k: Literal[None] = None
@@ -43,7 +43,11 @@ class ModernConfig(TransformerConfig):
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be built."""
         super().__post_init__()
-        ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
+        self.parts()
+
+    def parts(self) -> ModernParts:
+        """Return the parts of the model."""
+        return ModernParts(self, num_kv_heads=self.num_kv_heads, base=self.rotary_base)
 
 
 @refuses_other_kinds
@@ -53,6 +57,4 @@ class ModernModel(DecoderOnly):
     config_type = ModernConfig
 
     def __init__(self, config: ModernConfig) -> None:
-        super().__init__(
-            config, ModernParts(config, num_kv_heads=config.num_kv_heads, base=config.rotary_base)
-        )
+        super().__init__(config, config.parts())

@@ -3,48 +3,51 @@
 Grouped queries came with Llama 2 (2023, arXiv:2307.09288), at first in its larger models.
 """
 
+from typing import Any
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
-from annotated_transformer.model.transformer import ATTENTIONS
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention, refuse_unequal_groups
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.swiglu import SwiGLU
+from annotated_transformer.registry import PARTS, find_part
 
 
 @refuses_other_kinds
 class ModernParts(PaperParts):
     """Pre-norm with RMSNorm, rotary positions, grouped queries and SwiGLU, all without biases.
 
-    Of the config, `norm`, `activation`, `positions`, `attention_bias`, `d_k` and `d_v` are not used.
+    Of a `TransformerConfig`, `norm`, `activation`, `positions`, `attention_bias`, `d_k` and `d_v` are not
+    used.
     """
 
     def __init__(
-        self, config: TransformerConfig, *, num_kv_heads: int | None = None, base: float = 10_000.0
+        self, config: ModelConfig, *, num_kv_heads: int | None = None, base: float = 10_000.0
     ) -> None:
         """Take the config, the number of heads of keys and values (all by default), and the rotary base."""
-        super().__init__(config)
-        if config.attention not in ATTENTIONS:
+        self.config: Any = config
+        if config.attention not in PARTS["attention"]:
             raise ValueError(
                 f"attention={config.attention!r} was registered, and has its own queries, which ModernParts "
-                f"could not rotate; choose from {list(ATTENTIONS)}"
+                f"could not rotate; choose from {list(PARTS['attention'])}"
             )
         self.num_kv_heads = config.num_heads if num_kv_heads is None else num_kv_heads
         self.base = base
         refuse_unequal_groups(config.num_heads, self.num_kv_heads)
         self._rotary()
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str = "encoder") -> MultiHeadAttention:
         """Return grouped-query attention with rotary positions."""
         c = self.config
-        rotary = RotaryAttention(self._rotary(), ATTENTIONS[c.attention]())
+        rotary = RotaryAttention(self._rotary(), find_part("attention", c.attention)())
         return GroupedQueryAttention(c.d_model, c.num_heads, self.num_kv_heads, attention=rotary)
 
     def feed_forward(self) -> FeedForward:

@@ -19,7 +19,7 @@ class RelativeBias(nn.Module):
     def __init__(self, num_heads: int, max_distance: int) -> None:
         """Make the table, all zeros; `initialize` draws it like other tables."""
         super().__init__()
-        refuse_sizes(num_heads=num_heads, max_distance=max_distance)
+        refuse_sizes(max_distance=max_distance)
         self.max_distance = max_distance
         self.table = nn.Parameter(torch.zeros(num_heads, 2 * max_distance + 1))
 
@@ -37,7 +37,6 @@ def distance_buckets(
     With `causal`, all buckets are for keys before the query, and a later key counts as distance 0.
     Otherwise, the second half of the buckets is for keys after the query.
     """
-    refuse_sizes(num_buckets=num_buckets, max_distance=max_distance)
     if (exact := num_buckets // (2 if causal else 4)) not in range(1, max_distance):
         raise ValueError(
             f"num_buckets={num_buckets} are exact below distance {exact}, but max_distance={max_distance}; "
@@ -65,7 +64,6 @@ class BucketedBias(nn.Module):
     ) -> None:
         """Make the table, all zeros; `initialize` draws it like other tables."""
         super().__init__()
-        refuse_sizes(num_heads=num_heads)
         distance_buckets(torch.zeros(1, 1, dtype=torch.int64), num_buckets, max_distance, causal=causal)
         self.max_distance, self.causal = max_distance, causal
         self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))

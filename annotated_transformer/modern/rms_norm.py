@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.checks import other_width
 from annotated_transformer.model.normalization import PreNorm
 
@@ -19,7 +18,6 @@ class RMSNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         """Make `gain` (γ); `eps` is added to the mean of the squares."""
         super().__init__()
-        refuse_sizes(d_model=d_model)
         self.gain = nn.Parameter(torch.ones(d_model))
         self.eps = eps
 

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import refuse_sizes
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.modern.distances import first_query, refuse_other_size
 
@@ -26,7 +25,6 @@ class RotaryPositions(nn.Module):
     def __init__(self, d_k: int, base: float = 10_000.0) -> None:
         """Store the width of a head, and the base; a larger one turns most pairs more slowly."""
         super().__init__()
-        refuse_sizes(d_k=d_k)
         if not 0 < base < math.inf:
             raise ValueError(f"base={base} gives no angles; give a positive number, such as 10_000.0")
         if d_k % 2 != 0:

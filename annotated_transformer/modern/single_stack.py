@@ -3,14 +3,14 @@
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.loss import label_smoothed_cross_entropy
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.model.trainable import TrainableModel
-from annotated_transformer.modern.paper_parts import PaperParts
 
 
 @refuses_other_kinds
@@ -20,7 +20,7 @@ class SingleStack(TrainableModel):
     `train` takes it. `save` and `load` do if it is made by its config alone, without `parts`.
     """
 
-    def __init__(self, config: TransformerConfig, parts: PaperParts | None = None) -> None:
+    def __init__(self, config: ModelConfig, parts: PaperParts | None = None) -> None:
         """Build `config.num_layers` layers of `parts`, by default the paper's, and initialize them."""
         super().__init__()
         for name, possible in (("tied_output", True), ("output_bias", False)):
@@ -34,7 +34,7 @@ class SingleStack(TrainableModel):
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
         self.positions = parts.positions()
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder = Encoder((parts.layer() for _ in range(config.num_layers)), parts.final_norm())
+        self.encoder = Encoder((parts.encoder_layer() for _ in range(config.num_layers)), parts.final_norm())
         initialize(self)
 
     def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:

@@ -6,7 +6,6 @@ Shazeer, *GLU Variants Improve Transformer*, 2020, arXiv:2002.05202.
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.feed_forward import FeedForward
 
@@ -20,7 +19,6 @@ class SwiGLU(FeedForward):
 
     def __init__(self, d_model: int, d_ff: int, activation: nn.Module | None = None) -> None:
         """Make the three maps; `gated_width` returns the `d_ff` of as many parameters as `FeedForward`."""
-        refuse_sizes(d_model=d_model, d_ff=d_ff)
         super().__init__(d_model, d_ff, activation or nn.SiLU())
         self.gate = nn.Linear(d_model, d_ff, bias=False)
         self.expand = nn.Linear(d_model, d_ff, bias=False)
@@ -42,5 +40,4 @@ def gated_width(d_ff: int, multiple_of: int = 1) -> int:
     Three matrices of this width have as many parameters as two of width `d_ff`. For the paper's
     $d_\text{ff} = 4\,d_\text{model}$, it is $\tfrac83 d_\text{model}$.
     """
-    refuse_sizes(d_ff=d_ff, multiple_of=multiple_of)
     return -(-2 * d_ff // (3 * multiple_of)) * multiple_of

@@ -4,14 +4,15 @@ Dosovitskiy et al., *An Image is Worth 16x16 Words*, 2021, arXiv:2010.11929. The
 classified, as in Beyer et al., 2022, arXiv:2205.01580, rather than a token that is added for it.
 """
 
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig, refuse_sizes
+from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.modern.paper_parts import PaperParts
+from annotated_transformer.model.parts import PaperParts
 
 
 class Patches(nn.Module):
@@ -23,7 +24,6 @@ class Patches(nn.Module):
     def __init__(self, patch_size: int, channels: int, d_model: int) -> None:
         """Make the map from a patch to a token."""
         super().__init__()
-        refuse_sizes(patch_size=patch_size, channels=channels, d_model=d_model)
         self.patch_size = patch_size
         self.to_token = nn.Linear(channels * patch_size**2, d_model)
 
@@ -37,8 +37,7 @@ class Patches(nn.Module):
                 f"images of {images.size(2)} by {images.size(3)} do not split into patches of {size} by "
                 f"{size}; crop or pad them to multiples of {size}"
             )
-        squares = images.unfold(2, size, size).unfold(3, size, size)  # batch, channels, rows, columns, …
-        tokens: Tensor = self.to_token(squares.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2))
+        tokens: Tensor = self.to_token(F.unfold(images, size, stride=size).transpose(1, 2))
         return tokens
 
 
@@ -48,7 +47,7 @@ class VisionTransformer(nn.Module):
 
     def __init__(
         self,
-        config: TransformerConfig,
+        config: ModelConfig,
         *,
         patch_size: int,
         channels: int,
@@ -60,13 +59,12 @@ class VisionTransformer(nn.Module):
         The number of patches is at most `config.max_length`.
         """
         super().__init__()
-        refuse_sizes(num_classes=num_classes)
         parts = parts or PaperParts(config)
         self.config = config
         self.patches = Patches(patch_size, channels, config.d_model)
         self.positions = parts.positions()
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder = Encoder((parts.layer() for _ in range(config.num_layers)), parts.final_norm())
+        self.encoder = Encoder((parts.encoder_layer() for _ in range(config.num_layers)), parts.final_norm())
         self.to_classes = nn.Linear(config.d_model, num_classes)
         initialize(self)
 

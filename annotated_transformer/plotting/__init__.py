@@ -9,5 +9,5 @@ _get, __dir__, __all__ = lazy(__name__, __file__)
 def __getattr__(name: str) -> object:
     """Import a name on first use; all but `read_reports` and `read_schedule` need matplotlib."""
     with extra("plot", "drawing", "matplotlib"):
-        found: object = _get(name)
-        return found
+        value: object = _get(name)
+        return value

@@ -110,8 +110,8 @@ def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbo
     for _, pattern, opacity in PALE.findall(text):  # matplotlib makes the hatching as pale as its ground
         text = re.sub(rf'(id="{pattern}"[^>]*>\s*<rect )(?=x)', rf'\1fill-opacity="{opacity}" ', text)
     text = PALE.sub(r"\1", text)
-    own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
-    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
+    prefix = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", text)
     width = round(fig.get_figwidth() * 96 * SCALE)
     least = f"min-width:{round(width * SHRUNK)}px;" if fig.get_figwidth() > WIDTH else ""
     look = f"background:{paper};width:min(100%, {width}px);{least}height:auto"

@@ -41,11 +41,6 @@ class Letters:
     style: str
     words: str
 
-    def follows(self, before: "Letters") -> bool:
-        """Return whether these letters go on with the word that others began."""
-        alike = (self.style, self.y) == (before.style, before.y)
-        return alike and abs(self.start - before.end) < CLOSE
-
 
 def keep_words(fig: Figure) -> None:
     """Let matplotlib draw dollar signs as they are in a label without a formula."""
@@ -73,19 +68,17 @@ def flowing(image: str) -> str:
     """Return an SVG image of a figure with `marked_labels` in which formulas are text that flows."""
     anchor = "middle"
 
-    def change(found: re.Match[str]) -> str:
+    def change(label: re.Match[str]) -> str:
         nonlocal anchor
-        if found["anchor"]:
-            anchor = found["anchor"]
+        if label["anchor"]:
+            anchor = label["anchor"]
             return "<g"
-        if found["line"]:
+        if line := label["line"]:
             share = {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-            x = float(found["x"]) + share * sum(
-                _width(found["style"], one) for one in unescape(found["line"])
-            )
-            place = f'x="{x:.2f}" y="{found["y"]}"'
-            return f'<text style="{found["style"]}; text-anchor: {anchor}" {place}>{found["line"]}</text>'
-        return _flow(_pieces(found["letters"]), anchor)
+            width = sum(_width(label["style"], letter) for letter in unescape(line))
+            place = f'x="{float(label["x"]) + share * width:.2f}" y="{label["y"]}"'
+            return f'<text style="{label["style"]}; text-anchor: {anchor}" {place}>{line}</text>'
+        return _flow(_pieces(label["letters"]), anchor)
 
     return LABEL.sub(change, image)
 
@@ -109,14 +102,15 @@ def _pieces(letters: str) -> list[Letters]:
 
     An upper and a lower index of the same letter begin at the same place; the shorter one comes first.
     """
-    found = [
+    single = [
         Letters(float(x), float(x) + _width(style, unescape(letter)), float(y), style, letter)
         for x, y, style, letter in LETTER.findall(letters)
     ]
     pieces: list[Letters] = []
-    for letter in sorted(found, key=lambda letter: (letter.style, letter.y, letter.start)):
+    for letter in sorted(single, key=lambda letter: (letter.style, letter.y, letter.start)):
         before = pieces[-1] if pieces else None
-        if before and letter.follows(before):
+        alike = before and (letter.style, letter.y) == (before.style, before.y)
+        if before and alike and abs(letter.start - before.end) < CLOSE:
             pieces[-1] = replace(before, end=letter.end, words=before.words + letter.words)
         else:
             pieces.append(letter)

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
 
 from safetensors import SafetensorError, safe_open
 
@@ -38,7 +37,7 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
     reports: list[EpochMetrics] = []
     for number, line in enumerate(decode_lines(raw, str(path)), start=1):
         try:
-            reports.append(_report(json.loads(line)))
+            reports.append(EpochMetrics(**json.loads(line)))
             if len(reports) > 1 and reports[-1].step <= reports[-2].step:
                 raise ValueError(f"step {reports[-1].step} follows step {reports[-2].step}")
         except (ValueError, TypeError, RecursionError) as error:
@@ -46,18 +45,6 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
                 f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
             ) from error
     return reports
-
-
-def _report(metrics: Any) -> EpochMetrics:
-    report = EpochMetrics(**metrics)
-    for name, kind in get_type_hints(EpochMetrics).items():
-        value = getattr(report, name)
-        whole = type(value) is int and isinstance(0.5, kind)  # JSON may have 3 for 3.0
-        if not (whole or isinstance(value, kind)):
-            raise TypeError(f"{name} is {value!r}, not of the type {getattr(kind, '__name__', kind)}")
-    if not 0 < report.step < 2**53:
-        raise ValueError(f"step is {report.step}, which no run has")
-    return report
 
 
 @refuses_other_kinds
@@ -74,9 +61,8 @@ def read_schedule(folder: str | Path) -> Schedule | None:
             settings = json.loads(file.metadata()["state"])["identity"]
         names = ("d_model", "warmup_steps", "max_lr")
         schedule: Schedule = partial(learning_rate, **{name: settings[name] for name in names})
-        schedule(1)  # raises if a setting is not a number
         return schedule
-    except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:
+    except (SafetensorError, TypeError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} does not hold the settings of a training run ({error!r}); plot without it"
         ) from error

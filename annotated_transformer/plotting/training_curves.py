@@ -14,29 +14,15 @@ from annotated_transformer.plotting.palette import LOOKS, MUTED, NEUTRAL
 from annotated_transformer.plotting.reports import Schedule, read_reports, read_schedule
 from annotated_transformer.training.metrics import EpochMetrics
 
-
-class Panel(NamedTuple):
-    """One part of the figure: its title and the names of the numbers that it shows."""
-
-    title: str
-    names: tuple[str, ...]
-
-
-PANELS = (  # the first is large; the others stand in a row below it, and their titles end in the last value
-    Panel("Loss (nats per token)", ("training_loss", "validation_loss")),
-    Panel("Learning\nrate", ("lr",)),
-    Panel("Gradient\nnorm", ("gradient_norm",)),
-    Panel("Encoder\ncosine", ("encoder_cosine",)),
-    Panel("Cross-attention\nentropy", ("cross_attention_entropy",)),
-)
-HEALTH = {"encoder_cosine", "cross_attention_entropy"}  # from 0 to 1, where 1 is bad
-LABELS = {
-    "training_loss": "training loss",
-    "validation_loss": "validation loss",
-    "lr": "learning rate",
-    "gradient_norm": "gradient norm",
-    "encoder_cosine": "encoder cosine",
-    "cross_attention_entropy": "cross-attention entropy",
+RATE, HEALTH = "learning rate", ("encoder cosine", "cross-attention entropy")
+# Titles of the figure's parts, and names and labels of the numbers in them. The first part is large; the
+# others stand in a row below it, and their titles end in the last value.
+PANELS = {
+    "Loss (nats per token)": {"training_loss": "training loss", "validation_loss": "validation loss"},
+    "Learning\nrate": {"lr": RATE},
+    "Gradient\nnorm": {"gradient_norm": "gradient norm"},
+    "Encoder\ncosine": {"encoder_cosine": HEALTH[0]},
+    "Cross-attention\nentropy": {"cross_attention_entropy": HEALTH[1]},
 }
 MARKS = 12  # roughly, per line: one for each of many epochs would merge into a band
 SAMPLES = 200  # of the schedule
@@ -55,14 +41,6 @@ class Curve(NamedTuple):
     label: str
     steps: list[int]
     values: list[float]
-
-    def description(self) -> str:
-        """Return the first, last, lowest and highest value with their steps."""
-        at = [f"{value:.3g} at step {step}" for step, value in zip(self.steps, self.values, strict=True)]
-        if len(at) == 1:
-            return f"{self.label}: {at[0]}."
-        low, high = (at[self.values.index(end(self.values))] for end in (min, max))
-        return f"{self.label}: from {at[0]} to {at[-1]}, lowest {low}, highest {high}."
 
 
 @refuses_other_kinds
@@ -89,7 +67,7 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
     _refuse_another_schedule(reports, schedule)
     fig, _ = new_plot(1, len(panels), width=WIDE, height=HEIGHT)
     fig.set_layout_engine("none")  # so that the axes line up whatever their labels
-    for place, (ax, (panel, curves)) in enumerate(zip(fig.axes, panels.items(), strict=True)):
+    for place, (ax, (title, curves)) in enumerate(zip(fig.axes, panels.items(), strict=True)):
         left, bottom, width, height = SMALL if place else LARGE
         left += PITCH * max(0, place - 1)
         ax.set_position((left / WIDE, bottom / HEIGHT, width / WIDE, height / HEIGHT))
@@ -99,9 +77,9 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
         ax.set_xlim(0, reports[-1].step)
         ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
         if place:
-            _finish_small(ax, panel, curves[0])
+            _finish_small(ax, title, curves[0])
         else:
-            _finish_large(ax, panel, curves, schedule)
+            _finish_large(ax, title, curves, schedule)
     return fig
 
 
@@ -114,29 +92,33 @@ def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = Non
     curves = [curve for curves in _panels(reports).values() for curve in curves]
     last = reports[-1]
     sentences = [f"A training run of {last.step} steps, in epoch {last.epoch}."]
-    for curve in curves:
-        if schedule is not None and curve.label == LABELS["lr"]:
+    for label, steps, values in curves:
+        at = [f"{value:.3g} at step {step}" for step, value in zip(steps, values, strict=True)]
+        low, high = (at[values.index(end(values))] for end in (min, max))
+        if schedule is not None and label == RATE:
             top = _warmup(schedule, last.step)
             then = "then falls" if top < last.step else "still in its warm-up"
             sentences.append(f"The learning rate rises to {schedule(top):.3g} at step {top:,}, {then}.")
+        elif len(at) == 1:
+            sentences.append(f"{label.capitalize()}: {at[0]}.")
         else:
-            sentences.append(curve.description().capitalize())
+            sentences.append(f"{label.capitalize()}: from {at[0]} to {at[-1]}, lowest {low}, highest {high}.")
     return " ".join(sentences)
 
 
-def _panels(reports: list[EpochMetrics]) -> dict[Panel, list[Curve]]:
+def _panels(reports: list[EpochMetrics]) -> dict[str, list[Curve]]:
+    """Return the curves of each panel, without numbers that are NaN or were not measured."""
     if not reports:
         raise ValueError("there are no reports to draw; train for an epoch or more")
-    panels = {panel: [_curve(reports, name) for name in panel.names] for panel in PANELS}
-    measured = {panel: [curve for curve in curves if curve.steps] for panel, curves in panels.items()}
-    return {panel: curves for panel, curves in measured.items() if curves}
-
-
-def _curve(reports: list[EpochMetrics], name: str) -> Curve:
-    """Return the reported numbers of that name, without NaN."""
-    found = [(report.step, getattr(report, name)) for report in reports]
-    found = [(step, value) for step, value in found if value is not None and math.isfinite(value)]
-    return Curve(LABELS[name], [step for step, _ in found], [value for _, value in found])
+    panels: dict[str, list[Curve]] = {}
+    for title, labels in PANELS.items():
+        for name, label in labels.items():
+            points = [(report.step, getattr(report, name)) for report in reports]
+            measured = [(step, x) for step, x in points if x is not None and math.isfinite(x)]
+            if measured:
+                steps, values = (list(numbers) for numbers in zip(*measured, strict=True))
+                panels.setdefault(title, []).append(Curve(label, steps, values))
+    return panels
 
 
 def _refuse_another_schedule(reports: list[EpochMetrics], schedule: Schedule | None) -> None:
@@ -156,7 +138,7 @@ def _warmup(schedule: Schedule, last: int) -> int:
 def _draw_lines(ax: Axes, curves: list[Curve], schedule: Schedule | None) -> None:
     last = curves[0].steps[-1]
     for curve, (color, style, mark) in zip(curves, LOOKS, strict=False):
-        if curve.label == LABELS["lr"] and schedule is not None:
+        if curve.label == RATE and schedule is not None:
             top = _warmup(schedule, last)
             steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
             rates = [schedule(step) for step in steps]
@@ -167,10 +149,10 @@ def _draw_lines(ax: Axes, curves: list[Curve], schedule: Schedule | None) -> Non
         ax.plot(curve.steps, curve.values, label=curve.label, clip_on=False, **look)
 
 
-def _finish_large(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
+def _finish_large(ax: Axes, title: str, curves: list[Curve], schedule: Schedule | None) -> None:
     """Name the lines of the losses, the warm-up, and where the validation loss was lowest."""
     last = curves[0].steps[-1]
-    ax.set_title(panel.title, loc="left", x=(0.08 - LARGE[0]) / LARGE[2], pad=9)
+    ax.set_title(title, loc="left", x=(0.08 - LARGE[0]) / LARGE[2], pad=9)
     ax.set_xlabel("training steps", loc="right")
     ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
@@ -191,12 +173,13 @@ def _finish_large(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedul
         )  # fmt: skip
 
 
-def _finish_small(ax: Axes, panel: Panel, curve: Curve) -> None:
+def _finish_small(ax: Axes, title: str, curve: Curve) -> None:
     """Write the last value into the title, and leave only the ends of the axes."""
-    title = f"{panel.title} {_short(curve.values[-1])}"
-    ax.set_title(title, loc="left", x=-0.12 / SMALL[2], pad=9, weight="normal")
+    ax.set_title(
+        f"{title} {_short(curve.values[-1])}", loc="left", x=-0.12 / SMALL[2], pad=9, weight="normal"
+    )
     ax.set_xticks([])
-    if panel.names[0] in HEALTH:
+    if curve.label in HEALTH:  # from 0 to 1, where 1 is bad
         ax.set_ylim(top=1.0)
         ax.set_yticks([0, 1], ["0", "bad 1"])
     else:

@@ -74,23 +74,23 @@ def set_aside(text: str) -> tuple[str, str, str]:
     pictures anywhere, punctuation that stands apart from the sentence, such as ":)", and parentheses
     around all of it. Without a letter or a digit, there is no sentence: it is empty.
     """
-    shape = "".join(map(_kind, LABEL.sub(lambda found: "☆" * len(found[0]), text)))
+    shape = "".join(map(_kind, LABEL.sub(lambda match: "☆" * len(match[0]), text)))
     if "a" not in shape:
         return "", "", text
     shape = shape.replace("s", "a")
-    if not (found := SHAPE.fullmatch(shape)):
+    if not (match := SHAPE.fullmatch(shape)):
         return "", "", text
-    before, after, stop = (text[slice(*found.span(group))] for group in (1, 4, 5))
-    sentence = text[: found.end(3)]
-    if found[3]:
+    before, after, stop = (text[slice(*match.span(group))] for group in (1, 4, 5))
+    sentence = text[: match.end(3)]
+    if match[3]:
         after += stop
     else:
         sentence += stop
-    for picture in reversed([*PICTURE.finditer(shape, *found.span(2))]):
+    for picture in reversed([*PICTURE.finditer(shape, *match.span(2))]):
         start, end = picture.span()
         sentence = sentence[:start] + " " * (shape[end] == "a") + sentence[end:]
         after = text[start:end] + after
-    sentence = sentence[found.start(2) :]
+    sentence = sentence[match.start(2) :]
     if enclosed := ENCLOSED.fullmatch(sentence):
         before, sentence, after = f"{before}(", enclosed[1] + enclosed[2], f"){after}"
     return before, sentence, after

@@ -93,10 +93,8 @@ class Corpus:
 
     def locate(self, pair: SentencePair) -> str:
         """Return the files and the line of a pair, or, if it is not in files, the beginning of its source."""
-        for place in self.files:
-            if found := place.locate(pair):
-                return found
-        return f"the pair {pair[0][:40]!r}…"
+        places = (files.locate(pair) for files in self.files)
+        return next(filter(None, places), f"the pair {pair[0][:40]!r}…")
 
 
 @refuses_other_kinds
@@ -128,7 +126,7 @@ def load_corpus(
             wrong content.
         FileNotFoundError: If a file is missing; the message lists the files that exist.
     """
-    if not isinstance(name, str) or name not in CORPORA:
+    if name not in CORPORA:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(CORPORA)}")
     known = CORPORA[name]
     first, second = known.languages or (source, target)
@@ -168,9 +166,8 @@ def load_files(files: Mapping[str, PairFiles], *, languages: Languages | None = 
         raise ValueError(f"there is no split train among the files (the splits are {there}); give its files")
     if languages is not None:
         refuse_one_language(*languages)
-    reading = _read_own(files, swapped=_is_swapped(files["train"]))
     terms = CORPORA[OWN_FILES].source.terms
-    return Corpus(name=OWN_FILES, terms=terms, languages=languages, **reading._asdict())
+    return Corpus(name=OWN_FILES, terms=terms, languages=languages, **_read_own(files)._asdict())
 
 
 def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
@@ -204,25 +201,15 @@ class SplitPairs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class KnownCorpus:
-    """What there is to know about a corpus with a name. To add one, add an entry to `CORPORA`.
-
-    Attributes:
-        about: What it contains, in a few words.
-        read: Returns its pairs, given its folder and the two languages.
-        languages: Its languages; `None` for the user's own files, which may be in any.
-        source: Its terms, and where its files can be downloaded, if they can.
-        cleaned: Whether `read` cleans the sentences.
-        needs_folder: Whether it is read from files.
-        files: The names that its files may have, if these are not `{split}.{language}`.
-    """
+    """What there is to know about a corpus with a name. To add one, add an entry to `CORPORA`."""
 
     about: str
-    read: Callable[[Path, str, str], SplitPairs]
-    languages: Languages | None
+    read: Callable[[Path, str, str], SplitPairs]  # given its folder and the two languages
+    languages: Languages | None  # None for the user's own files, which may be in any
     source: Source
-    cleaned: bool = False
+    cleaned: bool = False  # by `read`
     needs_folder: bool = True
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # the names that its files may have, if these are not {split}.{language}
 
 
 def _toy(folder: Path, source: str, target: str) -> SplitPairs:
@@ -266,7 +253,7 @@ def _read(files: Mapping[str, PairFiles]) -> SplitPairs:
 
 
 def _own_files(folder: Path, source: str, target: str) -> SplitPairs:
-    return _read_own(_find_files(folder, source, target), swapped=source > target)
+    return _read_own(_find_files(folder, source, target))
 
 
 def _is_swapped(place: PairFiles) -> bool:
@@ -277,16 +264,17 @@ def _is_swapped(place: PairFiles) -> bool:
     return str(place.columns[0]) > str(place.columns[1])
 
 
-def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> SplitPairs:
+def _read_own(files: Mapping[str, PairFiles]) -> SplitPairs:
     """Read the user's files, and split them if `train` is their only split.
 
-    The splits of the two directions are the same, because one of them is `swapped` before.
+    The splits of the two directions are the same, because one of them is swapped before.
     """
     reading = _read(files)
     if list(files) != ["train"]:
-        found = [name for name in VALIDATION if name in reading.splits]
-        note = f"The validation loss is that of {found[0]}." if found else NO_VALIDATION
-        return reading._replace(note="" if found == ["val"] else note)
+        names = [name for name in VALIDATION if name in reading.splits]
+        note = f"The validation loss is that of {names[0]}." if names else NO_VALIDATION
+        return reading._replace(note="" if names == ["val"] else note)
+    swapped = _is_swapped(files["train"])
     pairs = _swap(reading.splits["train"]) if swapped else reading.splits["train"]
     try:
         splits = split_by_sentence(pairs, share=min(OWN_SHARE, OWN_PAIRS / max(len(pairs), 1)))

@@ -7,6 +7,8 @@ from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 from annotated_transformer.whole_numbers import whole_number
 
+Problem = tuple[str, str]  # what is wrong with a line, and the way out
+
 
 @refuses_other_kinds
 @dataclass(frozen=True)
@@ -24,14 +26,12 @@ class TwoFiles:
     def read(self) -> list[tuple[str, str]]:
         """Return the pairs, without white space around the sentences."""
         (src, bad_src), (tgt, bad_tgt) = map(_read_sentences, (self.source, self.target))
-        problems = [*bad_src, *bad_tgt]
-        ways = [way for _, way in problems] or ["align the two files"]
+        problems = bad_src + bad_tgt
         if len(src) != len(tgt):
             unequal = f"{self.source} has {len(src)} lines and {self._target_name} has {len(tgt)}"
-            problems.append((f"{unequal}; line i of one must translate line i of the other", ""))
-        if problems:
-            way_out = ", and ".join(dict.fromkeys(ways))
-            raise ValueError(list_problems((problem for problem, _ in problems), way_out))
+            way_out = problems[0][1] if problems else "align the two files"
+            problems.append((f"{unequal}; line i of one must translate line i of the other", way_out))
+        _refuse(problems)
         return list(zip(src, tgt, strict=True))
 
     @property
@@ -82,25 +82,20 @@ class Table:
     def read(self) -> list[tuple[str, str]]:
         """Return the pairs, without white space around the sentences."""
         lines, undecoded = read_lines_and_problems(self.file)
-        problems: list[str] = []
-        ways: list[str] = []
+        problems: list[Problem] = []
         pairs: list[tuple[str, str]] = []
-        for number, cells in self._cells(lines):
-            source, target = cells
+        for number, (source, target) in self._cells(lines):
             if number in undecoded:
-                problems.append(undecoded[number])
-                ways.append(CONVERT)
+                problems.append((undecoded[number], CONVERT))
             elif source is None or target is None:
                 columns = lines[number - 1].count("\t") + 1
-                problems.append(f"{self.file}, line {number} has {columns} column{'s' * (columns > 1)}")
-                ways.append("separate the columns by tabs, or give other columns")
+                problem = f"{self.file}, line {number} has {columns} column{'s' * (columns > 1)}"
+                problems.append((problem, "separate the columns by tabs, or give other columns"))
             elif not (source and target):
-                problems.append(f"{self.file}, line {number} has an empty sentence")
-                ways.append("remove such lines")
+                problems.append((f"{self.file}, line {number} has an empty sentence", "remove such lines"))
             else:
                 pairs.append((source, target))
-        if problems:
-            raise ValueError(list_problems(problems, ", and ".join(dict.fromkeys(ways))))
+        _refuse(problems)
         if not pairs:
             raise ValueError(f"{self.file} has only a line with the names of columns; give pairs below it")
         return pairs
@@ -118,7 +113,7 @@ class Table:
     def locate(self, pair: tuple[str, str]) -> str | None:
         """Return the line of a pair in words, or None if it is not in this table."""
         cells = self._cells(read_lines(self.file))
-        return next((f"{self.file}, line {number}" for number, found in cells if found == pair), None)
+        return next((f"{self.file}, line {number}" for number, sentences in cells if sentences == pair), None)
 
     def _cells(self, lines: list[str]) -> list[tuple[int, tuple[str | None, str | None]]]:
         """Return the number of each line, and its two sentences; None stands for a missing column."""
@@ -135,8 +130,8 @@ class Table:
     def _place(self, column: int | str, names: list[str]) -> int:
         if (number := whole_number(column)) is not None:
             return number - 1
-        if (found := names.count(str(column))) != 1:
-            which = f"{found} columns" if found else "no column"
+        if (count := names.count(str(column))) != 1:
+            which = f"{count} columns" if count else "no column"
             raise ValueError(
                 f"the first line of {self.file} names {which} {column!r} (it has {', '.join(names)}); "
                 "give other columns, such as 1,2"
@@ -155,8 +150,15 @@ def _get(row: list[str], place: int) -> str | None:
     return row[place] if place < len(row) else None
 
 
-def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the sentences of a file, and a description of each bad line with the way out."""
+def _refuse(problems: list[Problem]) -> None:
+    """Raise an error with all problems and each way out, if there are any problems."""
+    if problems:
+        ways_out = dict.fromkeys(way_out for _, way_out in problems)
+        raise ValueError(list_problems((problem for problem, _ in problems), ", and ".join(ways_out)))
+
+
+def _read_sentences(path: Path) -> tuple[list[str], list[Problem]]:
+    """Return the sentences of a file, and its bad lines."""
     lines, undecoded = read_lines_and_problems(path)
     tabs = sum("\t" in line.strip() for line in lines)
     if 2 * tabs > len(lines):

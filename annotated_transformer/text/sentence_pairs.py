@@ -56,18 +56,17 @@ def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Pat
 def split_files(folder: Path, *languages: str) -> list[Path]:
     """Return the files called `{split}.{language}` or `{split}.{language}.gz`, without hidden ones."""
     endings = tuple(f".{language}" for language in languages)
-    shown = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
-    return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
+    visible = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
+    return sorted(path for path in visible if path.name.removesuffix(".gz").endswith(endings))
 
 
 def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
     """Return the one of these files that exists."""
-    both = [name for name in names if (folder / name).is_file()]
-    if len(both) > 1:
-        raise ValueError(f"{folder} has {' and '.join(both)}, and only one can count; remove one")
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
+    files = [name for name in names if (folder / name).is_file()]
+    if len(files) > 1:
+        raise ValueError(f"{folder} has {' and '.join(files)}, and only one can count; remove one")
+    if files:
+        return folder / files[0]
     for name in names:
         if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
             raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")

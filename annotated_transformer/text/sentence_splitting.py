@@ -6,36 +6,28 @@ from itertools import accumulate, pairwise
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.text.cleaning import set_aside
 
-# Here, sentencex ends a sentence. It goes on, unless a word of STARTS follows.
-UNFINISHED = {
-    "en": r"\b(Ms|Mx|Cpt|[Vv]ols?|[Cc]h|[Ff]igs|[Aa]pprox|[Ee]ds?|Eq|[Tt]el|incl|Mon|Tues?|Wed|Thu|Fri)\."
-    r"|\b[IVXLC]{2,}\.(?=\s+[a-z])"  # regnal numbers
-    r"|[.?!][\"”](?=\s+[A-Z]\w+\s+(said|asked|answered|replied|cried|shouted|whispered|added)\b)",
-    "de": r"\b(Abb|Abs|Allg|Aufl|Bd|[Bb]es|bspw|bzw|Dez|ebd|eigtl|entspr|etw|evtl|exkl|Fa|Fam|Frl|geb|gegr"
-    r"|gest|Hl|Hrn|Hrsg|Ing|[Ii]nkl|[Ii]nsb|Jh|Kap|[Mm]ax|Nrn|Okt|Red|Tel|Tsd|vorm|Ziff|[Zz]zgl)\."
-    r"|\b([Aa]m|[Ii]m|[Vv]om|[Zz]u[mr]|[Bb]eim|ins|ans|[Dd](er|ie|as|en|em|es)|\w{5,}s"  # and an ordinal
-    r"|([KkMmDdSs]?ein|[Ii]hr|[Uu]nse?r|[Ee]u?e?r|[Jj]ed|[Jj]en|[Dd]ies|[Ww]elch)(e[mnrs]?)?"
-    r"|\d\.?,?( und| oder| bis)?)\s+\d{1,3}\."
-    r"|(?<![\w.,:])\d{1,3}\.(?=\s+(Jahrhundert|Weltkrieg|Stock|Etage|Klasse|Liga|Bundesliga|Geburtstag|Mal)\b)",
+STARTS = {  # words that begin a sentence after most abbreviations and numbers
+    "en": "He|She|It|We|They|I|You|The|This|That|There|Then|And|But|So|What|Who|How|Is|Are|Do|Yes|No",
+    "de": r"Er|Sie|Es|Ich|Du|Wir|D(as|er|ie|ann|och|ort|ies\w*)|Eine?|Und|Aber|Hier|Heute|Morgen|Jetzt|So"
+    r"|W(er|ie|as|o|ann|arum|enn)|Ist|[KMS]eine?|Bitte|Danke|Ja|Nein|Nicht|Auch|I[nm]|A[mnu][fs]?|Mit|Nach",
 }
-STARTS = {
-    "en": r"He|She|It|We|They|I|You|The|This|That|There|Then|And|But|So|What|Who|How|Is|Are|Do|Yes|No",
-    "de": r"Er|Sie|Es|Ich|Du|Wir|Man|D(as|er|ie|en|em|ann|anach|ort|och|enn|ies\w*)|Eine?|Und|Aber|Oder|Hier"
-    r"|Heute|Morgen|Gestern|Jetzt|So|W(er|ie|as|o|ann|arum|enn)|Ist|Hat|Sind|[KMS]eine?|Bitte|Danke|Ja|Nein"
-    r"|Nicht|Auch|I[nm]|A[mnu][fs]?|Mit|Nach|Von|Vor|Bei|Deshalb|Trotzdem",
+UNFINISHED = {  # here, sentencex ends a sentence, which goes on unless a word of STARTS follows
+    "en": r"\b(Ms|[Vv]ols?|[Aa]pprox|[Ee]ds?|[Tt]el|incl|Mon|Tues?|Wed|Thu|Fri)\.|\b[IVXLC]{2,}\.(?=\s+[a-z])"
+    r"|[.?!][\"”](?=\s+[A-Z]\w+\s+(said|asked|answered|replied|added)\b)",
+    "de": r"\b(Abs|Bd|[Bb]es|Dez|exkl|Fam?|Frl|geb|Ing|[Ii]nkl|Kap|[Mm]ax|Okt|Tel|Tsd)\."
+    r"|\b((?i:[ai]m|vom|zu[mr]|beim|d(er|ie|as|e[mns])|([kmds]?ein|ihr|unse?r|jed|dies)(e[mnrs]?)?)|\w{5,}s"
+    r"|\d\.?,?( und| oder| bis)?)\s+\d{1,3}\."  # an ordinal
+    r"|(?<![\w.,:])\d{1,3}\.(?=\s+(Jahrhundert|Weltkrieg|Stock|Klasse|Liga|Geburtstag|Mal)\b)",
 }
-# Here, sentencex ends none: after regnal numbers, some abbreviations, and repeated marks before
-# a word of STARTS; after WORDS, units, and sentences in parentheses before a capital letter; and
-# before the next item of a list.
 WORDS = {  # sentencex takes them for abbreviations, such as "me." for Maine
     "en": "me|no|may|miss|ill|art|fed|OK|ID",
     "de": "mich|mag|Bart|OK|ok|OP",
 }
-FINISHED = (
+FINISHED = (  # here, sentencex ends none
     r"(\b([IVXLC]+|Art|usw|etc|ff|o\. ?k|[ap]\.m)\.|[.!?]{{2,}}|…)\s+(?=({starts})\b)"
-    r"|(\b({words})|\d\s?[mslgh])\.[\"“”]?\s+(?=[\"“„]?[A-ZÄÖÜ])"
-    r"|(^|[.!?]\s+)\([^()]+[.!?]\)\s+(?=[\"“„(]?[A-ZÄÖÜ])"
-    r"|[a-zäöüß]{{3}}(?<!str)(?<!Str)[.!?]\s+(?=\d{{1,2}}\.\s+[A-ZÄÖÜ])"
+    r"|(\b({words})|\d\s?[mslgh])\.[\"“”]?\s+(?=[\"“„]?[A-ZÄÖÜ])"  # a word or a unit
+    r"|(^|[.!?]\s+)\([^()]+[.!?]\)\s+(?=[\"“„(]?[A-ZÄÖÜ])"  # a sentence in parentheses
+    r"|[a-zäöüß]{{3}}(?<!str)(?<!Str)[.!?]\s+(?=\d{{1,2}}\.\s+[A-ZÄÖÜ])"  # before an item of a list
 )
 LABEL = re.compile(r"\(?(\d{1,2}|[A-Za-z]|[IVXLC]+)[.)]\s+")  # of an item
 
@@ -57,12 +49,12 @@ def split_sentences(text: str, language: str) -> list[str]:
     except UnicodeEncodeError:  # half of a surrogate pair
         return [text]
     starts, unfinished, words = (rules.get(code, rules["en"]) for rules in (STARTS, UNFINISHED, WORDS))
-    ends |= {found.end() for found in re.finditer(FINISHED.format(starts=starts, words=words), text)}
-    ordinal = rf"(?=(({unfinished})(?!\s+({starts})\b)\s+))"  # in a lookahead, so that matches may overlap
-    ends -= {found.end(1) for found in re.finditer(ordinal, text)}
-    ends -= {found.start() for found in re.finditer(r"(?<!\s)-(?=\w)", text)}  # "Dipl.-Ing."
-    ends -= {found.end() for found in re.finditer(rf"\w\.(?=\w)(?!({starts})\b)", text)}  # "ASP.NET"
-    ends -= {found.end() for found in LABEL.finditer(text) if found.start() in ends}
+    ends |= {match.end() for match in re.finditer(FINISHED.format(starts=starts, words=words), text)}
+    goes_on = rf"(?=(({unfinished})(?!\s+({starts})\b)\s+))"  # in a lookahead, so that matches may overlap
+    ends -= {match.end(1) for match in re.finditer(goes_on, text)}
+    ends -= {match.start() for match in re.finditer(r"(?<!\s)-(?=\w)", text)}  # "Dipl.-Ing."
+    ends -= {match.end() for match in re.finditer(rf"\w\.(?=\w)(?!({starts})\b)", text)}  # "ASP.NET"
+    ends -= {match.end() for match in LABEL.finditer(text) if match.start() in ends}
     sentences: list[str] = []
     for first, last in pairwise(sorted({*ends, len(text)})):
         piece = text[first:last]

@@ -1,7 +1,9 @@
 """Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 
 import tokenizers
 import torch
@@ -16,16 +18,22 @@ LARGEST = 2**22  # entries; the library allocates memory for all of them, and ab
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
 
 
+def encoding_problem(text: str) -> str:
+    """Return why a text cannot be encoded as UTF-8, or an empty string."""
+    surrogate = re.search("[\ud800-\udfff]", text)
+    if surrogate is None:
+        return ""
+    if "\udc80" <= surrogate[0] <= "\udcff":  # a byte that was decoded by "surrogateescape"
+        place = len(text[: surrogate.start()].encode()) + 1
+        return f"is not UTF-8 (byte {place} is {ord(surrogate[0]) - 0xDC00:#04x}); convert it to UTF-8"
+    return f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"
+
+
 def refuse_surrogates(texts: Sequence[str]) -> None:
     """Refuse texts that UTF-8 cannot encode."""
     for index, text in enumerate(texts, start=1):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"text {index} of {len(texts)} is not valid Unicode: it has half of a surrogate pair "
-                f"({text[:40]!r}); decode it as UTF-8"
-            ) from error
+        if problem := encoding_problem(text):
+            raise ValueError(f"text {index} of {len(texts)} {problem}")
 
 
 def cleaning_steps() -> list[normalizers.Normalizer]:
@@ -132,8 +140,8 @@ class Tokenizer:
             raise ValueError(f"p={p} is not a probability for leaving out a merge; give 0 or more, below 1")
         parts = json.loads(self._backend.to_str())
         merges = parts["model"]["merges"]
-        kept = (torch.rand(len(merges), generator=generator) >= p).tolist()
-        parts["model"]["merges"] = [merge for merge, keep in zip(merges, kept, strict=True) if keep]
+        keep = (torch.rand(len(merges), generator=generator) >= p).tolist()
+        parts["model"]["merges"] = [*compress(merges, keep)]
         return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(parts)))
 
     def __reduce__(self) -> tuple[Callable[[str], "Tokenizer"], tuple[str]]:

@@ -39,7 +39,7 @@ def normalized_words(text: str) -> str:
     the text.
     """
     visible = IGNORED.sub("", text)
-    plain = COMPATIBLE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), visible)
+    plain = COMPATIBLE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), visible)
     folded = unicodedata.normalize("NFD", plain).casefold()
     folded = folded.replace("i\u0307", "i").replace("\u0131", "i")  # the Turkish letters of I
     folded = unicodedata.normalize("NFC", folded)

@@ -1,6 +1,5 @@
 """Settings of a training run: section 5 of the paper, the chapter on training."""
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -75,10 +74,6 @@ class TrainingConfig:
             raise ValueError(
                 f"label_smoothing={self.label_smoothing!r} is not a probability; give 0 or more, below 1"
             )
-
-    def resume_key(self) -> dict[str, object]:
-        """Return the settings that an interrupted run has to resume with: all but the limits."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name not in LIMITS}
 
 
 @refuses_other_kinds

@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress
@@ -21,6 +20,7 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.config import Recipe as Recipe
 from annotated_transformer.training.config import refuse_seed
+from annotated_transformer.training.identity import recipe_identity
 from annotated_transformer.training.limits import is_out_of_patience
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning, refuse_mode
@@ -79,7 +79,7 @@ def train_from_recipe(
     run_directory.languages = corpus.languages
     from_rank_0(refuse_foreign_model, Path(folder))  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
-    run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
+    run_directory.identity = recipe_identity(recipe, corpus, tokenizer, None if start is None else model)
     positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens
     refuse_long_pairs(corpus, tokenizer, positions=positions, batch_tokens=batch_tokens)
     pairs = training_pairs(
@@ -223,21 +223,3 @@ def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: Transfo
         raise ValueError(
             f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
         )
-
-
-def _identity(
-    recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer, start: Transformer | None
-) -> dict[str, object]:
-    """Return what the sessions of one run must have in common, besides what `train` adds."""
-    identity: dict[str, object] = {
-        "corpus": fingerprint(corpus.splits["train"]),
-        "tokenizer": fingerprint(tokenizer.to_json()),
-        "bidirectional": recipe.bidirectional,
-    }
-    if recipe.keep == "best":
-        identity["keep"] = "best"  # a model that was not kept is lost
-    if corpus.validation is not None:  # otherwise losses on different pairs would be compared
-        identity["validation"] = fingerprint(corpus.splits[corpus.validation])
-    if start is not None:
-        identity["start"] = digest_tensors(start.state_dict())
-    return identity

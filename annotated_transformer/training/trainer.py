@@ -13,16 +13,14 @@ from torch.optim import Adam
 from tqdm import tqdm
 
 from annotated_transformer.calls import warn
-from annotated_transformer.checkpointing.files import fingerprint
-from annotated_transformer.checkpointing.own_code import config_fields
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress
 from annotated_transformer.kinds import refuses_other_kinds
-from annotated_transformer.model.plain import unwrap
-from annotated_transformer.model.trainable import AnyModel, is_transformer
+from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.identity import source_digest, training_identity
 from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics, refuse_mode
@@ -173,15 +171,16 @@ def train_steps(
             _warn_of_overlap(pairs, validation)
     adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
     state = TrainingState(model, adam, generator)
+    code = "" if run_directory is None else source_digest(model)  # now: the files may be edited meanwhile
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
-        identity = _identity(state, first, config, criterion, mode)
+        identity = training_identity(state, first, config, criterion, mode)
         limits = {name: getattr(config, name) for name in LIMITS}
         state.group.refuse_unequal(
             {**(run_directory.identity if run_directory else {}), **identity, **limits}
         )
         objective = state.group.data_parallel(loss)
         if run_directory is not None:
-            saved = run_directory.resume(state.to_saved(), identity)
+            saved = run_directory.resume(state.to_saved(), identity, code)
             if saved is not None:
                 state.restore(saved)
         stopwatch = Stopwatch(state.progress.seconds)
@@ -367,22 +366,3 @@ def _refuse_divergence(made: Update, progress: Progress, parts: list[Batch], con
                 f"{where}: training has diverged; give a smaller max_lr, or more than "
                 f"warmup_steps={config.warmup_steps}"
             )
-
-
-def _identity(
-    state: TrainingState,
-    pairs: list[Pair],
-    config: TrainingConfig,
-    criterion: Criterion | None,
-    mode: Mode,
-) -> dict[str, object]:
-    """Return the settings that two sessions of one training run must have in common."""
-    drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
-    group: dict[str, object] = {"processes": state.group.world_size}
-    if not is_transformer(state.model):
-        group["model"] = type(unwrap(state.model)).__qualname__
-    if criterion is not None:
-        group["criterion"] = getattr(criterion, "__qualname__", type(criterion).__qualname__)
-    if mode != "min":
-        group["mode"] = mode
-    return drawn | group | config.resume_key() | config_fields(state.model.config)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.own_code import source_digest
 from annotated_transformer.checkpointing.training_state_file import Mode, Progress, SavedState
 from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.trainable import AnyModel
@@ -21,8 +20,7 @@ class TrainingState:
     """Everything that later weights depend on, apart from the corpus.
 
     Dropout draws from torch's global generator of the model's device: its state is saved, too, and the CPU's.
-    `order` is the state of `generator` from which this epoch's order of the pairs is drawn, and `code` a
-    digest of the source that computes the updates.
+    `order` is the state of `generator` from which this epoch's order of the pairs is drawn.
     """
 
     model: AnyModel
@@ -31,12 +29,10 @@ class TrainingState:
     group: ProcessGroup = field(default_factory=ProcessGroup)
     order: Tensor = field(init=False)
     progress: Progress = field(default_factory=Progress)
-    code: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
-        self.code = source_digest(self.model)  # now: the files may be edited while it runs
 
     @property
     def device(self) -> torch.device:
@@ -64,7 +60,7 @@ class TrainingState:
             for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
                 tensors[f"random.cuda.{rank}"] = generator
         tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-        return SavedState(tensors, replace(self.progress), self.code)
+        return SavedState(tensors, replace(self.progress))
 
     def restore(self, saved: SavedState) -> None:
         """Set everything to what `to_saved` returned."""

@@ -1,5 +1,5 @@
 """The lint rules for the chapters' sources, which the tests in `tests/builder` enforce.
 
-`source` splits a chapter into prose and cells. `skeleton` and `cells` check sections, figures, exercises,
-and code; `claims` checks the assertions, and `numbers` the numbers typed into the prose.
+`skeleton` and `cells` check sections, figures, exercises, and code; `claims` checks the assertions, and
+`numbers` the numbers typed into the prose, whose paragraphs and sentences `prose` finds.
 """

@@ -2,15 +2,16 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from builder.claim_values import parse_cell
-from builder.lint.source import READERS, Part, Source
-from builder.reader import HIDDEN, SETUP
+from builder.reader import SETUP
+from builder.source import HIDDEN, READERS, Part, Source, split_sections
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 CELLS, LINES, COLUMNS = 12, 12, 88
+TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
 
@@ -30,8 +31,8 @@ def cells(chapter: Source) -> Iterator[str]:
         if part.visible and not part.tags & READERS and lines > LINES:
             yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
         for node in parse_cell(part.text).body[:-1]:
-            if (shown := ast.unparse(node)).startswith("show_"):
-                yield f"{name}: only a cell's last expression is displayed; move {shown[:30]} to its end"
+            if (text := ast.unparse(node)).startswith("show_"):
+                yield f"{name}: only a cell's last expression is displayed; move {text[:30]} to its end"
         if part.checks and "hide-cell" not in part.tags:
             yield f"{name}: a cell of checks must be tagged hide-cell"
         if re.search(r"^explore\(", part.text, re.MULTILINE):
@@ -45,9 +46,9 @@ def cells(chapter: Source) -> Iterator[str]:
 
 def weight(chapter: Source) -> Iterator[str]:
     """Check how many visible cells stand before the exercises."""
-    shown = [part for part in before_exercises(chapter) if part.visible]
-    if len(shown) > CELLS:
-        yield f"{len(shown)} visible cells before the exercises, more than {CELLS}"
+    count = sum(part.visible for part in before_exercises(chapter))
+    if count > CELLS:
+        yield f"{count} visible cells before the exercises, more than {CELLS}"
 
 
 def before_exercises(chapter: Source) -> list[Part]:
@@ -66,28 +67,18 @@ def length(code: str) -> int:
 
 def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
     """Return complaints about an executed chapter: silent visible cells and missing tables."""
-    section, wrong, tables = "", [], dict[str, int]()
+    section, problems, tables = "", [], dict[str, bool]()
     for cell in cells:
         source, tags = "".join(cell["source"]), set(cell["metadata"].get("tags", []))
         texts = [source] if cell["cell_type"] == "markdown" else []
-        for output in cell.get("outputs", []):
-            texts.append("".join(output.get("data", {}).get("text/markdown", "")))
+        data = [output.get("data", {}) for output in cell.get("outputs", [])]
+        texts += ["".join(each.get("text/markdown", "")) for each in data]
         for text in texts:
-            for piece in re.split(r"^(?=## )", text, flags=re.MULTILINE):
-                section = piece[3:].splitlines()[0] if piece.startswith("## ") else section
-                tables[section] = tables.get(section, 0) or _rows(piece)
+            for title, piece in split_sections(text):
+                section = title or section
+                tables[section] = tables.get(section, False) or bool(TABLE.search(piece))
         hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS | {SETUP})
-        if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
-            wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
-    tabular = [s for s in tables if s.startswith("In other libraries")]
-    return [*wrong, *(f"{section}: no table" for section in tabular if not tables[section])]
-
-
-def _begins(start: str) -> Callable[[str], bool]:
-    return lambda section: section.startswith(start)
-
-
-def _rows(text: str) -> int:
-    """Count the rows of the first table in a text, excluding its header."""
-    table = re.search(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n((?:\|.*\n?)*)", text, re.MULTILINE)
-    return len(table[1].splitlines()) if table else 0
+        if not hidden and not cell["outputs"] and not any(each.startswith("Exercises") for each in tables):
+            problems.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
+    bare = [each for each in tables if each.startswith("In other libraries") and not tables[each]]
+    return [*problems, *(f"{each}: no table" for each in bare)]

@@ -16,18 +16,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from builder.claim_values import NAME_EACH, QUOTE, ROLE, checks_in, parse_cell
-from builder.lint.source import READERS, Part, Source, parse_source
+from builder.claim_values import NAME_EACH, QUOTE, ROLE, calls, checks_in, parse_cell
+from builder.source import READERS, Part, Source
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LINK = re.compile(r"\[([^\[\]]*)\]\(#claim-")
-SHOWED = range(5, 9)
+ITEMS = range(5, 9)  # of what a chapter showed
 LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 
 
-def lint(text: str, name: str) -> list[str]:
+def lint(chapter: Source) -> list[str]:
     """Return complaints about missing, duplicate, or unnamed claims, and visible checks."""
-    chapter = parse_source(text, name)
     return [*named(chapter), *summary(chapter), *checks(chapter)]
 
 
@@ -35,18 +34,18 @@ def named(chapter: Source) -> Iterator[str]:
     """Compare the claims made with their names and with those that the prose quotes."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
-        tree, count = parse_cell(part.text), 0
-        looped = {id(inner) for node in ast.walk(tree) if isinstance(node, LOOPS) for inner in ast.walk(node)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
-                count += 1
-                if _hides(node):
-                    yield f"{ast.unparse(node)[:60]} hides what it measured; give the number and a bound"
-                if id(node) in looped:
-                    yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
-        if count != len(part.claims):
-            named = f":claims: [{', '.join(part.claims)}]"
-            yield f"line {part.line}: a cell with {count} claims has the option {named}; {NAME_EACH}"
+        loops = [node for node in ast.walk(parse_cell(part.text)) if isinstance(node, LOOPS)]
+        looped = {ast.unparse(inner) for node in loops for inner in ast.walk(node)}
+        claims = calls(part.text, "claim")
+        for call in claims:
+            text = ast.unparse(call)
+            if _hides(call):
+                yield f"{text[:60]} hides what it measured; give the number and a bound"
+            if text in looped:
+                yield f"{text[:60]} is in a loop or function; give it a sequence of values"
+        if len(claims) != len(part.claims):
+            option = f":claims: [{', '.join(part.claims)}]"
+            yield f"line {part.line}: a cell with {len(claims)} claims has the option {option}; {NAME_EACH}"
         for name in part.claims:
             if not NAME.fullmatch(name):
                 yield f"{name!r} cannot be an anchor; name claims by lowercase words joined by hyphens"
@@ -60,17 +59,15 @@ def named(chapter: Source) -> Iterator[str]:
             yield f"there is no claim for {{claim}}`{role}`"
     for words in LINK.findall(chapter.prose):
         yield f"[{words}] links to a claim; the line that ends its section shows it"
-    if "claims" in chapter.header:
-        yield "the front matter lists claims; each belongs to its section"
 
 
 def summary(chapter: Source) -> Iterator[str]:
     """Look for too few or too many sentences in the list of what was shown, and for marks."""
-    showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
-    items = re.findall(r"^- ", "\n".join(showed), re.MULTILINE)
-    if chapter.number is not None and len(items) not in SHOWED:
-        yield f"What we showed has {len(items)} items, not {SHOWED[0]} to {SHOWED[-1]}"
-    if "✓" in "\n".join(showed):
+    texts = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
+    items = re.findall(r"^- ", "\n".join(texts), re.MULTILINE)
+    if chapter.number is not None and len(items) not in ITEMS:
+        yield f"What we showed has {len(items)} items, not {ITEMS[0]} to {ITEMS[-1]}"
+    if "✓" in "\n".join(texts):
         yield "What we showed has a check mark; it is plain sentences"
 
 
@@ -87,7 +84,7 @@ def _hides(claim: ast.Call) -> bool:
 def checks(chapter: Source) -> Iterator[str]:
     """Look for asserts, and for checks that are visible or cannot fail."""
     for part in _own(chapter):
-        here = list(checks_in(part.text))
+        here = checks_in(part.text)
         for line in asserts(part.text):
             yield f"an assert: {line[:60]}; make it check(condition, 'what holds')"
         for line in here if part.visible else []:

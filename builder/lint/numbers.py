@@ -25,8 +25,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from builder.claim_values import parse_cell
-from builder.lint.source import READERS, Source, blank, sentences
+from builder.claim_values import calls, parse_cell
+from builder.lint.prose import blank, paragraphs, sentences
+from builder.source import READERS, Source
 
 NUMBER = re.compile(
     r"(?<![\w.,{^])(?<![{^][-−])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?:\s?\\?%)?(?![\w]|[.,]\d)"
@@ -75,13 +76,15 @@ def lint(chapter: Source, cells: list[dict[str, Any]]) -> list[str]:
 def numbers(chapter: Source) -> Iterator[tuple[str, int, str, set[Decimal]]]:
     """Yield each number in the prose that is not quoted: with its line, its sentence, and what is marked."""
     above = ""
-    for paragraph in chapter.paragraphs():
+    for paragraph in paragraphs(chapter):
         table = paragraph.text.startswith("|")
-        if paragraph.text.startswith(">") or "remove-cell" in chapter.parts[paragraph.part].tags:
+        if paragraph.text.startswith(">") or "remove-cell" in paragraph.tags:
             continue  # a quotation, or not on the page
         quoted = table and bool(QUOTED.search(above))
         above = above if table and not quoted else paragraph.text if not table else above
-        typed = {Decimal(n) for said in TYPED.findall(paragraph.text) for n in re.findall(r"\d+\.?\d*", said)}
+        typed = {
+            Decimal(n) for marks in TYPED.findall(paragraph.text) for n in re.findall(r"\d+\.?\d*", marks)
+        }
         text = PLACE.sub(lambda match: " " * len(match[0]), blank(paragraph.text, math=False))
         for sentence, start in sentences(text):
             source = paragraph.text[start : start + len(sentence)]
@@ -97,7 +100,7 @@ def numbers(chapter: Source) -> Iterator[tuple[str, int, str, set[Decimal]]]:
 
 def ungrouped(chapter: Source) -> list[str]:
     """Return a complaint for each whole number from 10,000 up that is written without commas."""
-    texts = [(paragraph.text, paragraph.line) for paragraph in chapter.paragraphs()]
+    texts = [(paragraph.text, paragraph.line) for paragraph in paragraphs(chapter)]
     texts += _words(chapter, "say", "claim")
     texts += [(str(meaning), 1) for meaning in chapter.header.get("terms", {}).values()]
     return [
@@ -107,13 +110,12 @@ def ungrouped(chapter: Source) -> list[str]:
     ]
 
 
-def _words(chapter: Source, *calls: str) -> Iterator[tuple[str, int]]:
+def _words(chapter: Source, *names: str) -> Iterator[tuple[str, int]]:
     """Return the words in the first argument of each of these calls, with line numbers."""
     for part in chapter.parts:
-        for node in ast.walk(parse_cell(part.text)) if part.code else []:
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in calls and node.args:
-                for text in _literals(node.args[0]):
-                    yield text, part.line + node.args[0].lineno
+        for call in calls(part.text, *names) if part.code else []:
+            for text in _literals(call.args[0]):
+                yield text, part.line + call.args[0].lineno
 
 
 def has_source(number: str, known: set[Decimal], typed: set[Decimal]) -> bool:

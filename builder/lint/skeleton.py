@@ -3,14 +3,12 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import groupby, takewhile
 
-from builder.chapters import parsed
-from builder.claim_values import parse_cell
-from builder.handbook import KINDS as SEEN
-from builder.handbook import SYMPTOMS, divided, entries
-from builder.lint.cells import cells, weight
-from builder.lint.source import READERS, Source, parse_source
-from builder.words import BLANK, FENCE
+from builder.claim_values import calls
+from builder.figure_words import BLANK
+from builder.lint.cells import before_exercises, cells, weight
+from builder.source import KINDS, READERS, SEEN, SYMPTOMS, Source, blocks
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
@@ -29,32 +27,23 @@ LONGER = {21: 4500, 22: 4500}
 SYMPTOM = re.compile(r"- \*Cause\.\* .+^- \*Test\.\* .+^- \*Repair\.\* .+", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"\{(?:ref|doc|eq)\}`|\]\(#")
 EXERCISES = range(5, 8)
-KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
 SHADE = re.compile(r"\b(?:dark|bright|black|white|pale|lighter)\w*", re.IGNORECASE)
 SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer")
 
 
-def lint(text: str, name: str) -> list[str]:
-    """Return complaints about a chapter's source."""
-    chapter = parse_source(text, name)
-    rules = (opening, order, length, sections, links, figures, exercises, cells, weight, terms)
-    complaints = [complaint for rule in rules for complaint in rule(chapter)]
-    return [*complaints, *handbook(text)]
-
-
-def lint_guide(text: str, name: str) -> list[str]:
-    """Return complaints about a guide's source; its opening, cells, and figures follow a chapter's rules."""
-    chapter = parse_source(text, name)
-    return [complaint for rule in (opening, figures, cells) for complaint in rule(chapter)]
+def lint(chapter: Source) -> list[str]:
+    """Return complaints about a source; a guide's opening, cells, and figures follow a chapter's rules."""
+    rules = (opening, order, length, sections, links, figures, exercises, cells, weight, terms, handbook)
+    chosen = (opening, figures, cells) if chapter.number is None else rules
+    return [complaint for rule in chosen for complaint in rule(chapter)]
 
 
 def opening(chapter: Source) -> Iterator[str]:
     """Check the opening: everything before the first section."""
     prose = "\n".join(part.text for part in chapter.parts if not part.code and not part.section)
-    title = re.search(r"^# (.+)$", prose, re.MULTILINE)
-    if not title or len(title[1].split()) < 4:
+    if len(chapter.title.split()) < 4:
         yield "the title must be a sentence with a verb, of four words or more"
     if "\n**The question.**" not in prose:
         yield "the chapter must open with **The question.**"
@@ -69,40 +58,40 @@ def opening(chapter: Source) -> Iterator[str]:
 
 def order(chapter: Source) -> Iterator[str]:
     """Check the headings and their order."""
-    headings = re.findall(r"^## (.+)$", chapter.prose, re.MULTILINE)
-    wanted = (*SECTIONS, *IN_HANDBOOK)
-    begins = [next((want for want in wanted if heading.startswith(want)), None) for heading in headings]
-    known = list(dict.fromkeys(want for want in begins if want))
-    missing = [want for want in wanted if want not in known]
+    required = (*SECTIONS, *IN_HANDBOOK)
+    headings = [section.title for section in chapter.sections if section.level == 2]
+    begins = [next((name for name in required if heading.startswith(name)), None) for heading in headings]
+    known = list(dict.fromkeys(name for name in begins if name))
+    missing = [name for name in required if name not in known]
     if missing:
         yield f"sections are missing: {', '.join(missing)}"
-    if known != [want for want in wanted if want in known]:
+    if known != [name for name in required if name in known]:
         yield f"the sections are out of order: {', '.join(known)}"
-    if SECTIONS[-1] in known and begins[begins.index(SECTIONS[-1]) :] != [*wanted[len(SECTIONS) - 1 :]]:
+    if SECTIONS[-1] in known and begins[begins.index(SECTIONS[-1]) :] != [*required[len(SECTIONS) - 1 :]]:
         yield f"after {SECTIONS[-1]} come those of the handbook, {', '.join(IN_HANDBOOK)}, and no others"
 
 
 def length(chapter: Source) -> Iterator[str]:
     """Check how many words and sections a chapter has before its exercises."""
-    parts = [part for part in chapter.parts if not part.code]
-    places = (place for place, part in enumerate(parts) if part.section.startswith("Exercises"))
-    prose = "\n".join(part.text for part in parts[: next(places, len(parts))])
-    headings = len(re.findall(r"^## ", prose, re.MULTILINE))
+    titles = [section.title for section in chapter.sections if section.level == 2]
+    headings = sum(1 for _ in takewhile(lambda title: not title.startswith("Exercises"), titles))
     if headings > HEADINGS:
         yield f"{headings} sections before the exercises, more than {HEADINGS}"
-    words, most = len(prose.split()), LONGER.get(chapter.number or 0, WORDS)
+    parts = before_exercises(chapter)
+    words = sum(len(part.text.split()) for part in parts if not part.code)
+    most = LONGER.get(chapter.number or 0, WORDS)
     if words > most:
         yield f"{words} words before the exercises, more than {most}"
 
 
-def handbook(text: str) -> Iterator[str]:
+def handbook(chapter: Source) -> Iterator[str]:
     """Check the entries of a chapter's handbook."""
-    titles = set()
-    for entry in entries(divided(parsed(text).cells)[1]):
+    anchors = set()
+    for entry in chapter.entries:
         name = f"{entry.section}: {entry.title[:50]!r}"
-        if entry.anchor in titles:
+        if entry.anchor in anchors:
             yield f"{name} occurs twice"
-        titles.add(entry.anchor)
+        anchors.add(entry.anchor)
         if "](" in entry.title or "}`" in entry.title:
             yield f"{name}: a title has no link"
         if entry.section != SYMPTOMS:
@@ -117,15 +106,16 @@ def handbook(text: str) -> Iterator[str]:
 
 def sections(chapter: Source) -> Iterator[str]:
     """Check the required content of each section."""
-    code, prose = _by_section(chapter, code=True), _by_section(chapter, code=False)
-    for section in prose | code:
-        body, source = prose.get(section, ""), code.get(section, "")
-        if section.startswith("The code") and "show_source(" not in source:
+    for section, group in groupby(chapter.parts, key=lambda part: part.section):
+        parts = list(group)
+        code = [part.text for part in parts if part.code]
+        if section.startswith("The code") and not any(calls(text, "show_source") for text in code):
             yield f"{section}: no show_source"
-        if section.startswith("An experiment") and not re.search(r"^\s*claim\(", source, re.MULTILINE):
+        if section.startswith("An experiment") and not any(calls(text, "claim") for text in code):
             yield f"{section}: no claim"
         if section.startswith("Further reading"):
-            items = re.findall(r"^(?:[-*]|\d+\.) (?:.+\n?)(?:^ +.+\n?)*", body, re.MULTILINE)
+            texts = [block.text for part in parts if not part.code for block in blocks(part.text)]
+            items = [text for text in texts if re.match(r"(?:[-*]|\d+\.) ", text)]
             if len(items) not in LINKS:
                 yield f"{section}: {len(items)} items, not {LINKS[0]} to {LINKS[-1]}"
             for item in items:
@@ -150,18 +140,18 @@ def figures(chapter: Source) -> Iterator[str]:
     numbered = list(numbers(chapter))
     letter = numbered[0].partition(".")[0] if numbered else ""
     before = letter if chapter.number is None else str(chapter.number)
-    wanted = [f"{before}.{place}" for place in range(1, len(numbered) + 1)]
-    if numbered != wanted:
-        yield f"figures are numbered {', '.join(numbered)}; in reading order they are {', '.join(wanted)}"
+    ordered = [f"{before}.{place}" for place in range(1, len(numbered) + 1)]
+    if numbered != ordered:
+        yield f"figures are numbered {', '.join(numbered)}; in reading order they are {', '.join(ordered)}"
     for words, anchor in re.findall(r"\[([^\]]*)\]\(#figure-([\w-]+)\)", chapter.prose):
         number = anchor.replace("-", ".")
         if number not in numbered:
             yield f"there is no figure {number}, but {words!r} links to it"
         elif re.search(r"\d", words) and number not in words:
             yield f"{words!r} links to figure {number}"
-    for words in FENCE.finditer(chapter.prose):
-        if shade := SHADE.search(BLANK.split(words["text"].strip())[-1]):
-            yield f"the caption of figure {words['number']} says {shade[0]!r}, false in light or dark mode"
+    for figure in chapter.figures:
+        if shade := SHADE.search(BLANK.split(figure.text)[-1]):
+            yield f"the caption of figure {figure.number} says {shade[0]!r}, false in light or dark mode"
     if chapter.number is None:
         return
     if "show_slider(" not in code:
@@ -177,32 +167,25 @@ def numbers(chapter: Source) -> Iterator[str]:
     for part in chapter.parts:
         if not part.code or part.tags & READERS:
             continue
-        for node in _calls(part.text):
-            if ast.unparse(node.func) in SHOWN:
-                given = node.args[0] if node.args else None
-                yield str(given.value) if isinstance(given, ast.Constant) else "(not written out)"
+        for call in calls(part.text, *SHOWN):
+            number = call.args[0] if call.args else None
+            yield str(number.value) if isinstance(number, ast.Constant) else "(not written out)"
 
 
 def exercises(chapter: Source) -> Iterator[str]:
     """Check the number, kinds, and stars of the exercises."""
-    kinds = []
-    block = r"\{exercise(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    directives = re.findall(block, chapter.prose)
-    for title, options in directives:
-        label = re.search(r"^:label: (ex-\S+)", options, re.MULTILINE)
-        name = label[1] if label else title.strip() or "an exercise"
-        kind = re.search(r"^:class: (\w+) stars-([123])$", options, re.MULTILINE)
-        if not title.strip():
+    for exercise in chapter.exercises:
+        name = exercise.label or exercise.title or "an exercise"
+        if not exercise.title:
             yield f"{name}: no title"
-        if not label:
+        if not exercise.label.startswith("ex-"):
             yield f"{name}: no label ex-…"
-        if not kind or kind[1] not in KINDS:
+        if not exercise.kind or not exercise.stars:
             yield f"{name}: no class such as `implement stars-2`, one of {', '.join(sorted(KINDS))}"
-        else:
-            kinds.append(kind[1])
-    if len(directives) not in EXERCISES:
-        yield f"{len(directives)} exercises, not {EXERCISES[0]} to {EXERCISES[-1]}"
-    if missing := NEEDED_KINDS - set(kinds):
+    count = len(chapter.exercises)
+    if count not in EXERCISES:
+        yield f"{count} exercises, not {EXERCISES[0]} to {EXERCISES[-1]}"
+    if missing := NEEDED_KINDS - {exercise.kind for exercise in chapter.exercises}:
         yield f"no exercise of the kind {', '.join(sorted(missing))}"
 
 
@@ -215,16 +198,3 @@ def terms(chapter: Source) -> Iterator[str]:
     for term, meaning in introduced.items():
         if not isinstance(meaning, str) or len(meaning.split()) < 4 or not meaning.rstrip().endswith("."):
             yield f"terms: {term} is not explained by a sentence"
-
-
-def _by_section(chapter: Source, *, code: bool) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for part in chapter.parts:
-        if part.code is code:
-            texts[part.section] = texts.get(part.section, "") + part.text + "\n"
-    return texts
-
-
-def _calls(code: str) -> list[ast.Call]:
-    nodes = [node for node in ast.walk(parse_cell(code)) if isinstance(node, ast.Call)]
-    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))

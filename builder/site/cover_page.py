@@ -4,7 +4,6 @@ import base64
 import functools
 import html
 import os
-import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,8 +16,6 @@ from sphinx.environment import BuildEnvironment
 from builder.chapters import read_chapters
 
 STATIC = Path(__file__).parent / "static"
-DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)"')
-TAG = re.compile(r"<[^>]+>")
 
 
 def read_list(app: Sphinx, config: Any) -> None:
@@ -52,21 +49,6 @@ def titles_of(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
                 del entry[1:]
         short[page] = table
     return short
-
-
-def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add the tags from which previews of links to the page are made."""
-    title, site = html.unescape(TAG.sub("", context.get("title", ""))), app.config.html_title
-    description = DESCRIPTION.search(context.get("metatags", ""))
-    properties = {
-        "og:type": "website" if page == app.config.root_doc else "article",
-        "og:site_name": html.escape(site),
-        "og:title": html.escape(site if page == app.config.root_doc else title or site),
-        "og:description": description[1] if description else "",
-        "og:url": html.escape(context.get("pageurl") or ""),  # if the book has an address
-    }
-    lines = [f'<meta property="{name}" content="{value}" />\n' for name, value in properties.items() if value]
-    context["metatags"] = context.get("metatags", "") + "".join(lines)
 
 
 def name_neighbors(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

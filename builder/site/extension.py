@@ -58,8 +58,7 @@ DIRECTIVES = {
 }
 NODES = {
     directives.chapter_cards: (directives.write_cards, None),
-    folds.fold: (folds.visit_fold, folds.depart_fold),
-    folds.fold_line: (folds.visit_line, folds.depart_line),
+    **folds.NODES,
     **markup.NODES,
 }
 POST_TRANSFORMS = (
@@ -77,7 +76,7 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     ),
     "source-read": (page_cells.take_source,),
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
-    "doctree-read": (docstrings.shorten_types, numbers.number_items, fields.add_fields),
+    "doctree-read": (docstrings.shorten_types, numbers.number_equations, fields.add_fields),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
         cover_page.enliven_cover,
@@ -85,7 +84,6 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
         head.describe_page,
         head.choose_scripts,  # from here on, no script is added
         cover_page.name_neighbors,
-        cover_page.describe_link,  # with the page's description
     ),
 }
 AFTER = {"autodoc-process-docstring": 600, "html-page-context": 900}  # napoleon, and the theme
@@ -105,27 +103,19 @@ STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
 SCRIPTS = ("book.js", "exercises.js")
 
 
-def in_order(steps: tuple[Callable[..., None], ...]) -> Callable[..., None]:
-    """Return one function that passes what it is given to each step."""
-
-    def call(*arguments: Any) -> None:
-        for step in steps:
-            step(*arguments)
-
-    return call
-
-
 def start(app: Sphinx) -> None:
     """Write what does not wait for the pages."""
     app.config.numfig = False  # `numbers.py` numbers all; for this, Sphinx would walk every page
     if app.builder.format == "html":
-        in_order(FIRST)(app)
+        for write in FIRST:
+            write(app)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write what waits for all pages."""
     if exception is None and app.builder.format == "html":
-        in_order(LAST)(app)
+        for write in LAST:
+            write(app)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -143,7 +133,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for transform in POST_TRANSFORMS:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
-        app.connect(event, in_order(steps), priority=AFTER.get(event, 500))
+        for step in steps:
+            app.connect(event, step, priority=AFTER.get(event, 500))
     for step in (cover_page.shorten_tables, handbook.leave_out_download):
         app.connect("html-page-context", step, priority=100)  # before the theme's
     app.connect("builder-inited", start)

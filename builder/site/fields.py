@@ -1,7 +1,6 @@
 """The fields of exercises whose answers are values: what a page judges by, from the exercises' checks."""
 
 import json
-import re
 from importlib import import_module
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from sphinx_exercise.nodes import exercise_enumerable_node
 from annotated_transformer.book import chapters as rooms
 from annotated_transformer.book.exercises.answers import Judged
 from builder.chapters import source_of
+from builder.source import read
 
 ROOMS = Path(rooms.__file__).parent
-CHECK = re.compile(r"^```\{solution-start\} (ex-\S+)\n(?s:.*?)\bchecks\.(check_\w+)\(", re.MULTILINE)
 MARK = "at-judged"  # a class in the body of each page that needs `exercises.js`
 
 
@@ -23,8 +22,11 @@ def declared_checks(source: Path) -> dict[str, Judged]:
     if not room_of(source).is_file():
         return {}
     checks = import_module(f"{rooms.__name__}.{source.stem[3:]}.exercises")
-    found = {label: getattr(checks, name) for label, name in CHECK.findall(source.read_text("utf-8"))}
-    return {label: check for label, check in found.items() if isinstance(check, Judged)}
+    functions = {
+        exercise.label: getattr(checks, exercise.check.partition("(")[0].removeprefix("checks."), None)
+        for exercise in read(source).exercises
+    }
+    return {label: function for label, function in functions.items() if isinstance(function, Judged)}
 
 
 def room_of(source: Path) -> Path:

@@ -7,6 +7,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from builder.reader import without_solutions
+
 STUDENT = "notebooks-without-solutions.zip"
 LAUNCH = {
     "colab_url": "https://colab.research.google.com",
@@ -14,12 +16,6 @@ LAUNCH = {
     "notebook_interface": "jupyterlab",
 }
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes at every build
-
-
-def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook without the solutions, their headings and texts included."""
-    cells = [cell for cell in notebook["cells"] if "solution" not in cell["metadata"].get("tags", [])]
-    return {**notebook, "cells": cells}
 
 
 def write_download(app: Sphinx) -> None:

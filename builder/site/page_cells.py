@@ -2,8 +2,8 @@
 
 The source carries the texts, for the page and for the notebook. The notebook carries the outputs, by the ids
 of the cells, which are digests of their code: no page shows code with the outputs of other code. The words of
-a figure, which stand below its cell in the source, are put into its output (`builder/words.py`). Of what the
-notebook has, the page shows the results. Claims and checks stand below one line at the end of the page, the
+a figure, which stand below its cell in the source, are put into its output. Of what the notebook has, the
+page shows the results. Claims and checks stand below one line at the end of the page, the
 code of figures and experiments below another; the checks of exercises, nowhere. A chapter has a second page,
 its handbook (`builder/handbook.py`).
 """
@@ -22,14 +22,10 @@ from sphinx.errors import ExtensionError
 
 from builder.chapters import front_matter, source_of
 from builder.claim_values import checks_in, line, named_claims
-from builder.handbook import FOLDER, divided, last_line, relinked
-from builder.words import with_outputs
+from builder.figure_words import is_figure, with_outputs, with_words
+from builder.handbook import FOLDER, last_line, relinked
+from builder.source import COMMENT, READERS, divided, read, split_sections
 
-SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
-TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
-COMMENT = re.compile(r" ?<!--.*?-->", re.DOTALL)  # of the lint; a space would stand before the comma
-FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
-ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
 LAYOUT = ("claim(", "show_table(")
 CUT = "\0"  # a line that a page does not show
@@ -50,17 +46,17 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
     app.env.note_dependency(str(built))
     notebook = nbformat.read(built, as_version=4)
     try:
-        chapter, handbook = divided(with_outputs(source, notebook))
+        chapter, handbook = divided(with_words(with_outputs(source, notebook)))
     except ValueError as error:
         raise ExtensionError(f"{path.name}: {error}") from error
     if is_handbook := docname.startswith(f"{FOLDER}/"):
         chapter = handbook
     elif handbook:
-        chapter.append(new_markdown_cell(last_line(handbook, f"/{FOLDER}/{path.name}")))
+        chapter.append(new_markdown_cell(last_line(read(source), f"/{FOLDER}/{path.name}")))
     notebook.cells = list(page_cells(chapter))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = relinked(cell.source, root, docname)
+            cell.source = relinked(cell.source, source, docname)
     if "here" in front_matter(source) and not is_handbook:
         number = int(path.stem.partition("_")[0])
         notebook.cells.insert(1, new_markdown_cell(f"```{{you-are-here}} {number}\n```"))
@@ -68,70 +64,60 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
 
 
 @dataclass
-class Gathered:
-    """What stands elsewhere than where it is computed: results by section, and the page's code."""
+class Proof:
+    """The results of a section: how many there are, what its claims say, and the code of its checks."""
 
+    title: str
+    count: int = 0
     lines: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
-    count: int = 0
-    results: list[str] = field(default_factory=list)
-    total: int = 0
-    page: list[str] = field(default_factory=list)
 
-    def end_section(self, title: str) -> None:
-        """Put the results of a section that ends below its title."""
-        if self.count:
-            self.results += [f"**{title}**: {self.count}\n", *self.lines, "", *map(fenced, self.code)]
-        self.total += self.count
-        self.lines, self.code, self.count = [], [], 0
-
-    def end_page(self) -> Iterator[NotebookNode]:
-        """Yield a fold with the results of the page, and one with its code."""
-        if self.total:
-            words = f"{self.total} result{'s' if self.total > 1 else ''} recomputed by the tests"
-            content = "\n".join(self.results)
-            yield new_markdown_cell(f"`````{{evidence}} {words}\n:id: evidence\n\n{content}\n`````")
-        if self.page:
-            yield new_markdown_cell("`````{page-code}\n" + "\n".join(self.page) + "\n`````")
+    def markdown(self) -> str:
+        """Return the results as Markdown, below the title of the section."""
+        return "\n".join([f"**{self.title}**: {self.count}\n", *self.lines, "", *map(fenced, self.code)])
 
 
 def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
-    """Yield the cells of a page."""
-    gathered, title = Gathered(), OPENING
+    """Yield the cells of a page: below the others, a fold with its results, and one with its code."""
+    proofs, code = [Proof(OPENING)], list[str]()
     for cell in cells:
         if cell.cell_type != "code":
-            for text in SECTION.split(cell.source):
-                if found := TITLE.match(text):
-                    gathered.end_section(title)
-                    title = found[1].strip()
-                if text := COMMENT.sub("", text).strip():
+            for title, text in split_sections(cell.source):
+                if title:
+                    proofs.append(Proof(title))
+                if text := re.sub(f" ?{COMMENT}", "", text).strip():
                     yield new_markdown_cell(text, metadata=cell.metadata)
-        elif cell_tags(cell) & ANSWERS:
+        elif cell_tags(cell) & READERS:
             yield without_check(cell)
         else:
-            yield from shown(cell, gathered)
-    gathered.end_section(title)
-    yield from gathered.end_page()
+            yield from shown(cell, proofs[-1], code)
+    if total := sum(proof.count for proof in proofs):
+        words = f"{total} result{'s' if total > 1 else ''} recomputed by the tests"
+        content = "\n".join(proof.markdown() for proof in proofs if proof.count)
+        yield new_markdown_cell(f"`````{{evidence}} {words}\n:id: evidence\n\n{content}\n`````")
+    if code:
+        yield new_markdown_cell("`````{page-code}\n" + "\n".join(code) + "\n`````")
 
 
-def shown(cell: NotebookNode, gathered: Gathered) -> Iterator[NotebookNode]:
-    """Yield what a page shows of a cell where it stands, and gather the rest."""
+def shown(cell: NotebookNode, proof: Proof, code: list[str]) -> Iterator[NotebookNode]:
+    """Yield what a page shows of a cell where it stands, and add the rest to the proof and the code."""
     claims = named_claims(cell)
     rest = [output for output in cell.outputs if output not in claims.values()]
-    results = len(claims) + len(list(checks_in(cell.source)))
-    gathered.count += results
+    results = len(claims) + len(checks_in(cell.source))
+    proof.count += results
     for name, output in claims.items():
-        gathered.lines.append(f'- <a class="at-claim" id="claim-{name}"></a>{line(output)}')
+        proof.lines.append(f'- <a class="at-claim" id="claim-{name}"></a>{line(output)}')
     if results and not rest:
-        gathered.code.append(cell.source)
+        proof.code.append(cell.source)
     elif cell_tags(cell) & FOLDED:
-        drawn = [FIGURE.search(output.get("data", {}).get("text/html", "")) for output in rest]
-        number = next((found[1] for found in drawn if found), "")
-        label = f'<p class="at-of-figure" id="code-{number}">Figure {number.replace("-", ".")}</p>\n\n'
-        gathered.page.append((label if number else "") + fenced(cell.source))
+        label, figures = "", [output.metadata.figure.number for output in rest if is_figure(output)]
+        if figures:
+            anchor = f"code-{figures[0].replace('.', '-')}"
+            label = f'<p class="at-of-figure" id="{anchor}">Figure {figures[0]}</p>\n\n'
+        code.append(label + fenced(cell.source))
         if rest:
-            seen = ["remove-input", *(cell_tags(cell) - FOLDED)]
-            yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=seen))
+            tags = ["remove-input", *(cell_tags(cell) - FOLDED)]
+            yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=tags))
     else:
         yield NotebookNode(cell, source=without_layout(cell.source), outputs=rest)
 
@@ -152,9 +138,9 @@ def without_check(cell: NotebookNode) -> NotebookNode:
     last = body[-1] if body else None
     if not isinstance(last, ast.Expr) or not ast.unparse(last).startswith("checks."):
         return cell
-    kept = "\n".join(cell.source.splitlines()[: last.lineno - 1]).rstrip()
+    answer = "\n".join(cell.source.splitlines()[: last.lineno - 1]).rstrip()
     outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
-    return NotebookNode(cell, source=kept, outputs=outputs)
+    return NotebookNode(cell, source=answer, outputs=outputs)
 
 
 def fenced(code: str) -> str:

@@ -2,12 +2,14 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
+import pytest
 import torch
 
-from builder.chapters import parsed, written
+from builder.chapters import written
+from builder.source import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
@@ -16,71 +18,47 @@ DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
 
 
-def package() -> dict[str, str]:
-    """Return the source of each module of the package and of the site."""
-    folders = (ROOT / "annotated_transformer", ROOT / "builder" / "site", ROOT / "builder" / "explorer")
-    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
-
-
 def definitions(code: str) -> list[str]:
     """Return the names of a module's top-level functions and classes; signatures of an overload are none."""
     found = [node for node in ast.parse(code).body if isinstance(node, DEFINITION)]
     return [node.name for node in found if "overload" not in map(ast.unparse, node.decorator_list)]
 
 
-def defined_twice(modules: dict[str, str]) -> list[str]:
-    """Return the names that two modules define, but for private ones, `setup`, and drawings."""
+@pytest.fixture(scope="module")
+def names() -> dict[str, list[str]]:
+    """Return which modules of the package and of the site define a name; drawings belong to their rooms."""
     places = defaultdict(list)
-    for path, code in modules.items():
-        for name in definitions(code):
-            if not name.startswith(("_", "draw_")) and not (name == "setup" and "sphinx" in code):
-                places[name].append(path)
-    return [f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1]
+    for folder in ("annotated_transformer", "builder/site", "builder/explorer"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            code, own_room = path.read_text("utf-8"), "book/chapters/" in path.as_posix()
+            for name in definitions(code):
+                if not (own_room and name.startswith("draw_")) and not (name == "setup" and "sphinx" in code):
+                    places[name].append(str(path.relative_to(ROOT)))
+    return places
 
 
-def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
-    """Return the names and code that a chapter redefines instead of importing."""
-    wrong = []
-    for code in cells(chapter):
-        for node in ast.walk(ast.parse(code)):
-            name = defined(node)
-            if name in names:
-                wrong.append(f"{name} is the package's: import it")
-            elif name in PYTORCH:
-                wrong.append(f"{name} is PyTorch's: call it")
-            elif isinstance(node, ast.ClassDef):
-                wrong.append(f"class {name}: a class belongs into the package, tested")
-    return wrong
+def second_definitions(code: str, names: Collection[str]) -> Iterator[str]:
+    """Yield what a chapter's cell defines instead of importing."""
+    for node in ast.walk(ast.parse(code)):
+        name = getattr(node, "name", "") if isinstance(node, DEFINITION) else ""
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            name = ast.unparse(node.targets[0])
+        if name in names:
+            yield f"{name} is the package's: import it"
+        elif name in PYTORCH:
+            yield f"{name} is PyTorch's: call it"
+        elif isinstance(node, ast.ClassDef):
+            yield f"class {name}: a class belongs into the package, tested"
 
 
-def cells(chapter: str) -> list[str]:
-    """Return the code cells of a chapter, without those of exercises."""
-    found = parsed(chapter).cells
-    code = [cell for cell in found if cell.cell_type == "code"]
-    return [cell.source for cell in code if not READERS & set(cell.metadata.get("tags", []))]
-
-
-def defined(node: ast.AST) -> str:
-    if isinstance(node, DEFINITION):
-        return node.name
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-        return ast.unparse(node.targets[0])
-    return ""
-
-
-def test_law_no_chapter_redefines_names_of_the_package():
-    own = "annotated_transformer/book/chapters/"  # no chapter draws with what another one's room has
-    names = {
-        name
-        for path, code in package().items()
-        for name in definitions(code)
-        if not (path.startswith(own) and name.startswith("draw_"))
-    }
+def test_law_no_chapter_redefines_names_of_the_package(names: dict[str, list[str]]):
     assert "attention_weights" in names
-    sources = [source for source in written(ROOT) if source.name != OWN_PARTS]
-    assert [line for source in sources for line in second_definitions(source.read_text("utf-8"), names)] == []
+    texts = [path.read_text("utf-8") for path in written(ROOT) if path.name != OWN_PARTS]
+    for cell in (cell for text in texts for cell in parsed(text).cells if cell.cell_type == "code"):
+        if not READERS & {*cell.metadata.get("tags", [])}:
+            assert [*second_definitions(cell.source, names)] == []
 
 
-def test_law_the_package_defines_nothing_twice():
-    assert defined_twice(package()) == []
+def test_law_the_package_defines_nothing_twice(names: dict[str, list[str]]):
+    twice = {name: paths for name, paths in names.items() if len(paths) > 1}
+    assert [name for name in twice if not name.startswith(("_", "draw_"))] == [], twice

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from annotated_transformer.book import grading
 from annotated_transformer.book.grading import grade, starter_digest
 from builder.book import Book
 from builder.chapters import written
-from builder.site.notebooks import without_solutions
+from builder.reader import without_solutions
 from builder.staleness import exercise_table, unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +27,7 @@ def check(root):
     wrong = "✗ Not yet: it\\n  is not 2.\\n  (The inputs of this call are in _.)"
     return Verdict("✓ a root is a power.\\n  It is 0.5." if right else wrong)
 """
-IMPORT = "try: from annotated_transformer.book import checks\nexcept ImportError: import checks"
+IMPORT = "import checks\nif not checks: from annotated_transformer.book import checks"  # names it the book's
 CHECK = "checks.check_root(root)"
 STUB = f"def root(x):\n    raise NotImplementedError('your turn')\n\n\n{CHECK}"
 RIGHT = f"def root(x): return x ** 0.5\n{CHECK}"
@@ -66,15 +65,13 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
     monkeypatch.setenv("IPYTHONDIR", "/proc/none")  # cannot be written
     monkeypatch.setenv("CLAIMS_MUST_HOLD", "1")
     monkeypatch.setattr(grading, "cells_for", lambda sources, places: [*range(max(places) + 1)])
-    others = [
+    monkeypatch.setattr(grading, "GRACE", 1.0)
+    cells = [
         "import os, sys, time\nfound = {*os.listdir()} - {'__pycache__'}",
         "assert found == {'checks.py', 'mine.ipynb', 'results.txt'}",
         "assert not os.environ['CLAIMS_MUST_HOLD']",
         "os.remove('results.txt')",
-    ]
-    (before,) = graded(tmp_path, *others, code("root = 3\nraise ValueError", "3.2"))
-    assert before == ("3.2", "no", "your code stopped with ValueError:")  # so the others have run
-    others += [
+        code("root = 3\nraise ValueError", "3.1"),
         "def f(a, a): pass",
         "def f():\n    nonlocal a",
         "def f():\n    from math import *",
@@ -86,11 +83,13 @@ def test_law_a_right_answer_passes_whatever_other_cells_do(tmp_path, capfd, monk
         "await __import__('asyncio').sleep(0)",
         "import decimal; decimal.getcontext().prec = 1",
         "sys.exit(3)",
+        code(RIGHT, "3.2"),
+        "root = 3",
     ]
-    monkeypatch.setattr(grading, "GRACE", 3.0)
     spec = {"language": "Python", "name": "no-such-kernel"}
-    rows = graded(tmp_path, *others, code(RIGHT, "3.2"), "root = 3", seconds=6.0, kernelspec=spec)
-    assert rows == [("3.2", "yes", PRAISE)]
+    stopped, right = graded(tmp_path, *cells, ids=("3.1", "3.2"), seconds=2.0, kernelspec=spec)
+    assert stopped == ("3.1", "no", "your code stopped with ValueError:")  # and no cell before it
+    assert right == ("3.2", "yes", PRAISE)
     assert (tmp_path / "results.txt").read_text() == "mine"
     assert capfd.readouterr() == ("", "")
 
@@ -101,7 +100,7 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         "1.2": (code(STUB.replace("\n\n\n", "\n"), "1.2"), "empty", ""),
         "1.3": (code(STUB.replace("your turn", "later"), "1.3"), "no", "your code stopped with NotImpl"),
         "1.4": (code("def root(x: return", "1.4"), "no", "your code stopped with SyntaxError: "),
-        "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 10 s"),
+        "1.5": (code(f"while True: pass\n{CHECK}", "1.5"), "no", "your code was interrupted after 3 s"),
         "1.6": (code("root = len", "1.6"), "not graded", "its check shows nothing; end the cell with checks"),
         "1.7": (code(RIGHT, "1.7", "markdown"), "not graded", "its cell, 8, has become markdown; make it "),
         "1.8": (code("# 1.8", kind="markdown"), "not graded", "no cell calls checks.check_1_8(root); copy"),
@@ -117,7 +116,7 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
         ),
     }
     cells = [cell for cell, *_ in rows.values()]
-    found = graded(tmp_path, *cells, ids=rows, seconds=10.0, exercises=[*rows, "1.99"])
+    found = graded(tmp_path, *cells, ids=rows, seconds=3.0, exercises=[*rows, "1.99"])
     assert found.pop() == ("1.99", "not graded", "the installed version of the book has no such exercise")
     assert [row[:2] for row in found] == [(id, state) for id, (_, state, _) in rows.items()]
     for (id, _, said), (_, _, message) in zip(found, rows.values(), strict=True):
@@ -125,15 +124,22 @@ def test_law_each_exercise_gets_its_verdict_or_the_reason_why_there_is_none(tmp_
 
 
 def test_law_an_answer_may_be_split_or_copied_and_the_first_error_that_matters_is_named(tmp_path):
-    halves = [code("half = 1 / 2", "3.2"), code(RIGHT.replace("0.5", "half"), "3.2")]
-    assert graded(tmp_path, "half = 1 / 0", *halves) == [("3.2", "yes", PRAISE)]
-    copied = [code(RIGHT, "3.2"), code(STUB.replace("your turn", "{half}").replace("'{", "f'{"), "3.2")]
-    ((_, state, said),) = graded(tmp_path, "half = 2\nhalf / 0", "1 / 0", *copied)
-    assert state == "no"
-    assert said.endswith("NotImplementedError: 2 (Cell 2 stopped with ZeroDivisionError: division by zero)")
-    stopped, wrong = code(f"1 / 0\n{CHECK}", "3.1"), code(RIGHT.replace("0.5", "2"), "3.2")
-    rows = graded(tmp_path, stopped, wrong, ids=("3.1", "3.2"), book_version="2")
-    assert rows[1] == ("3.2", "no", "it is not 2.")
+    cells = [
+        code(f"1 / 0\n{CHECK}", "3.1"),
+        wrong := code(RIGHT.replace("0.5", "2"), "3.2"),
+        "third = 3\nthird / 0",
+        "1 / 0",
+        code(RIGHT, "3.3"),
+        code(STUB.replace("your turn", "{third}").replace("'{", "f'{"), "3.3"),  # a copy
+        "half = 1 / 0",
+        code("half = 1 / 2", "3.4"),
+        code(RIGHT.replace("0.5", "half"), "3.4"),
+    ]
+    _, other, copied, split = graded(tmp_path, *cells, ids=("3.1", "3.2", "3.3", "3.4"), book_version="2")
+    assert other == ("3.2", "no", "it is not 2.")
+    assert copied[1] == "no"
+    assert copied[2].endswith("Error: 3 (Cell 4 stopped with ZeroDivisionError: division by zero)")
+    assert split == ("3.4", "yes", PRAISE)
     note = "(The notebook is of version 1 of the book, and the checks are of version 2.)"
     assert graded(tmp_path, wrong, book_version="1") == [("3.2", "not graded", f"it is not 2. {note}")]
 
@@ -151,20 +157,17 @@ def test_law_what_judges_an_answer_and_what_it_needs_does_not_come_from_the_note
     other = code(own(RIGHT, "3.1"), "3.2")
     other["metadata"]["exercise"] |= {"check": own(CHECK, "3.1"), "starter": starter_digest("")}
     log = tmp_path.with_suffix(".log")
-    cells = [f"open({str(log)!r}, 'a').write('{place}')\n{line}" for place, line in enumerate(LINES)]
-    rows = graded(tmp_path, other, *cells, code(RIGHT.replace("0.5", "half[0]"), "3.3"), ids=("3.2", "3.3"))
-    assert [row[1] for row in rows] == ["not graded", "yes"]
-    assert log.read_text() == "023"
-    log.unlink()
-    rows = graded(tmp_path, *cells, code(f"root = eval('hidden')\n{CHECK}", "3.2"))
-    assert (rows[0][1], log.read_text()) == ("yes", "3" + "01234")  # again, with all cells
-    log.unlink()
-    rows = graded(tmp_path, *cells, code(f"root = covered\n{CHECK}", "3.2"))
-    assert (rows[0][1], log.read_text()) == ("no", "3")  # no cell stores that name
+    lines = [f"open({str(log)!r}, 'a').write('{place}')\n{line}" for place, line in enumerate(LINES)]
+    answers = {"3.3": RIGHT.replace("0.5", "half[0]"), "3.4": f"root = eval('hidden')\n{CHECK}"}
+    answers["3.5"] = f"root = covered\n{CHECK}"  # no cell stores that name
+    cells = [code(answer, id) for id, answer in answers.items()]
+    rows = graded(tmp_path, other, *lines, *cells, ids=("3.2", *answers))
+    assert [row[1] for row in rows] == ["not graded", "yes", "yes", "no"]
+    assert log.read_text() == "023" + "01234"  # then, for 3.4, with all cells
 
 
 def test_law_a_cell_that_cannot_be_interrupted_is_stopped_with_all_that_it_started(tmp_path, monkeypatch):
-    monkeypatch.setattr(grading, "GRACE", 2.0)
+    monkeypatch.setattr(grading, "GRACE", 1.0)
     pids = tmp_path.parent / f"{tmp_path.name}.pids"
     cell = f"""import os, signal, subprocess, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -173,28 +176,36 @@ open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')
 while True: pass"""
     said = "cell 2 did not end, even when interrupted: import os, signal, subprocess, sys …"
     answers = code(RIGHT, "3.2"), code(RIGHT.replace("0.5", "2"), "3.3")
-    rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=6.0)
+    rows = graded(tmp_path, cell, *answers, ids=("3.2", "3.3"), seconds=2.0)
     assert rows == [("3.2", "yes", PRAISE), ("3.3", "no", f"it is not 2. ({said})")]
     psutil = import_module("psutil")  # which has no types
-    time.sleep(1)
-    left = [psutil.Process(pid) for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
-    assert all(process.status() == psutil.STATUS_ZOMBIE for process in left)
+    processes = [psutil.Process(pid) for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(processes, timeout=1)
+    assert all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
+
+
+@pytest.fixture(scope="module")
+def book():
+    return Book(ROOT)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_every_exercise_is_listed_with_its_number_and_marked(path):
-    notebook = unexecuted(path, Book(ROOT))
+def test_law_every_exercise_is_listed_with_its_number_and_marked(path, book):
+    notebook = unexecuted(path, book)
     marks = [cell.metadata.exercise.id for cell in notebook.cells if "exercise" in cell.metadata]
-    table = grading.TABLE.read_text("utf-8")
-    assert notebook.metadata.exercises == marks == [*json.loads(table)[str(int(path.stem[:2]))]]
-    assert notebook.metadata.book_version == json.loads(table)["version"]
-    assert table == exercise_table()
+    table = json.loads(grading.TABLE.read_text("utf-8"))
+    assert notebook.metadata.exercises == marks == [*table[str(int(path.stem[:2]))]]
+    assert notebook.metadata.book_version == table["version"]
+
+
+def test_law_the_committed_table_is_that_of_the_sources():
+    assert grading.TABLE.read_text("utf-8") == exercise_table()
 
 
 @pytest.mark.slow
-def test_law_the_solutions_of_a_chapter_pass_as_answers(tmp_path):
+def test_law_the_solutions_of_a_chapter_pass_as_answers(tmp_path, book):
     (path,) = (path for path in SOURCES if "masking" in path.stem)
-    notebook = unexecuted(path, Book(ROOT))
+    notebook = unexecuted(path, book)
     answers, solutions = (
         [cell for cell in notebook.cells if tag in cell.metadata.get("tags", ()) and cell.cell_type == "code"]
         for tag in ("exercise", "solution")

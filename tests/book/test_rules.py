@@ -1,5 +1,6 @@
 """What an exercise rules out is found in the reader's function, and in those of the reader that it calls."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -26,13 +27,9 @@ def helper(x):
     return x.softmax(dim=-1)
 
 
-def exponentials(x):
+def softmax(x):
     raised = torch.exp(x)
     return raised / raised.sum()
-
-
-def softmax(x):
-    return exponentials(x)
 
 
 def by_own_softmax(x):
@@ -57,25 +54,8 @@ def closing_over(function):
     return lambda x: function(x)
 
 
-ALLOWED = [
-    exponentials,
-    by_own_softmax,
-    closing_over(exponentials),
-]
-RULED_OUT = {
-    "uses softmax,": lambda x: x.softmax(dim=-1),
-    "uses F from torch.nn,": lambda x: F.relu(x),
-    "uses nn,": lambda x: nn.Linear,
-    "uses attend from annotated_transformer,": lambda x: attend(x, x, x),
-    "uses attention_weights from annotated_transformer, which": attention_weights,
-    "uses sacrebleu,": importing,
-    "uses softmax, which": by_helper,
-    "uses softmax, which this": closing_over(helper),
-}
-
-
 def test_law_a_name_of_the_readers_own_is_allowed():
-    for answer in ALLOWED:
+    for answer in (by_own_softmax, closing_over(by_own_softmax)):
         assert check_rules(answer, *RULES), answer
 
 
@@ -84,9 +64,21 @@ def test_law_a_variable_of_the_answer_is_not_taken_for_one_of_the_notebook():
     assert check_rules(lambda x: x / total, "torch").message.startswith("your answer uses total from torch,")
 
 
-def test_law_what_is_ruled_out_is_named_wherever_it_stands():
-    for words, answer in RULED_OUT.items():
-        verdict = check_rules(answer, *RULES)
-        assert not verdict
-        assert verdict.message.startswith(f"your answer {words}"), verdict
-        assert check_rules(answer, "another")
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("uses softmax,", lambda x: x.softmax(dim=-1)),
+        ("uses F from torch.nn,", lambda x: F.relu(x)),
+        ("uses nn,", lambda x: nn.Linear),
+        ("uses attend from annotated_transformer,", lambda x: attend(x, x, x)),
+        ("uses attention_weights from annotated_transformer, which", attention_weights),
+        ("uses sacrebleu,", importing),
+        ("uses softmax, which", by_helper),
+        ("uses softmax, which this", closing_over(helper)),
+    ],
+)
+def test_law_what_is_ruled_out_is_named_wherever_it_stands(words, answer):
+    verdict = check_rules(answer, *RULES)
+    assert not verdict
+    assert verdict.message.startswith(f"your answer {words}"), verdict
+    assert check_rules(answer, "another")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.book.toy.fitting import fit, rise_stay_fall
+from annotated_transformer.book.toy.fitting import fit
 from annotated_transformer.book.toy.probe import probe_accuracy
 from annotated_transformer.book.toy.tasks import copy_pairs, reverse_pairs
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
@@ -34,11 +34,6 @@ def test_oracle_training_is_pytorchs_adam(betas: tuple[float, float]):
         adam.step()
     assert model.weight.item() == pytest.approx(other.weight.item(), rel=1e-9)
     assert losses == pytest.approx(theirs, rel=1e-6)
-
-
-def test_law_the_rate_rises_for_30_updates_stays_until_half_and_falls_to_zero():
-    wanted = {0: 1 / 30, 14: 0.5, 29: 1, 30: 1, 100: 1, 150: 0.5, 199: 0.01, 200: 0}
-    assert {step: rise_stay_fall(step, 200) for step in wanted} == pytest.approx(wanted, rel=1e-9)
 
 
 def test_law_a_probe_is_judged_on_held_out_samples_only():

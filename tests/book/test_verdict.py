@@ -1,6 +1,7 @@
 """A check returns a verdict for every answer, right or wrong; of a traceback, it shows the reader's lines."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -9,7 +10,6 @@ from annotated_transformer.book.exercises import Verdict, expect, expect_close, 
 from annotated_transformer.book.exercises.answers import Answer
 from annotated_transformer.book.exercises.verdict import (
     EMPTY,
-    as_number,
     expect_equal,
     expect_number,
     expect_tuple,
@@ -118,76 +118,64 @@ def test_law_a_failing_call_can_be_repeated():
     assert "arguments" not in repr(check_double(empty))
 
 
-@judge
-def check_half(answer):
-    """Judge a function that halves an integer, and says whether it was even."""
-    number, even = answer(7)
-    mistakes = {"it is rounded": 3, "it is cut": 3, "it is doubled": 14}
-    expect_number(number, 3.5, what="the half of 7", mistakes=mistakes)
-    expect_equal(even, False, what="whether 7 is even", mistakes={"odd and even are swapped": True})
-    return "it halves."
+X = torch.tensor([1.0, 0.1], dtype=torch.float64)
+OTHER = "should be different. It looks as if"
+EXPECTATIONS = {
+    "half": partial(
+        expect_number,
+        wanted=3.5,
+        what="the half of 7",
+        mistakes={"it is rounded": 3, "it is cut": 3, "it is doubled": 14},
+    ),
+    "even": partial(
+        expect_equal, wanted=False, what="whether 7 is even", mistakes={"odd and even are swapped": True}
+    ),
+    "count": partial(expect_number, wanted=81_920, what="the count"),
+    "loss": partial(expect_close, wanted=torch.tensor(0.25), what="the loss"),
+    "third": partial(
+        expect_close,
+        wanted=X / 3,
+        what="the third",
+        tolerance=1e-9,
+        mistakes={"the sum is taken": X.sum() / 3, "the third is rounded": X / 3 + 1e-12},
+    ),
+    "tuple": partial(expect_tuple, size=2),
+}
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("name", "result", "message"),
     [
-        ((3.5, False), "it halves."),
-        ((torch.tensor([3.5]).numpy()[0], False), "it halves."),
-        ((3, False), "the half of 7 should be different. It looks as if it is rounded, or as if it is cut."),
-        ((14, False), "the half of 7 should be different. It looks as if it is doubled."),
-        (("3.5", False), "the half of 7 should be a number, not str."),
-        ((math.nan, False), "the half of 7 should be 3.5, not nan."),
-        ((3.5, True), "whether 7 is even should be different. It looks as if odd and even are swapped."),
+        ("half", 3.5, "right."),
+        ("half", torch.tensor([3.5]).numpy()[0], "right."),
+        ("half", 3, f"the half of 7 {OTHER} it is rounded, or as if it is cut."),
+        ("half", 14, f"the half of 7 {OTHER} it is doubled."),
+        ("half", "3.5", "the half of 7 should be a number, not str."),
+        ("half", math.nan, "the half of 7 should be 3.5, not nan."),
+        ("even", False, "right."),
+        ("even", True, f"whether 7 is even {OTHER} odd and even are swapped."),
+        ("count", torch.tensor(81_920), "right."),
+        ("count", 4_096, "the count should be 81,920, not 4,096."),
+        ("loss", 0.25, "right."),
+        ("loss", torch.tensor(0.25, requires_grad=True), "right."),
+        ("loss", 2, "the loss should be 0.25, not 2."),
+        ("third", X / 3, "right."),
+        ("third", X.float() / 3, "right."),
+        ("third", X / 3 + 1e-6, "the third should be 0.033333333 at [1], not 0.033334333."),
+        ("third", X / 3 * (1 + 5e-7), "the third should be 0.333333333 at [0], not 0.3333335."),
+        ("third", X.sum() / 3, f"the third {OTHER} the sum is taken."),
+        ("tuple", (1, 2), "right."),
+        ("tuple", None, "the result should be a tuple of 2, not None. Is a `return` missing?"),
+        ("tuple", [X], "the result should be a tuple of 2, not list of 1."),
     ],
 )
-def test_law_numbers_and_other_results_are_compared(given, message):
-    assert check_half(lambda n: given).message == message
-
-
-@judge
-def check_parts(answer):
-    given = torch.tensor([1.0, 0.1], dtype=torch.float64)
-    third, total = expect_tuple(answer(given), 2)
-    mistakes = {"the sum is taken": given.sum() / 3, "the third is rounded": given / 3 + 1e-12}
-    expect_close(third, given / 3, what="the third", tolerance=1e-9, mistakes=mistakes)
-    return f"{total:.0f}"
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (lambda x: (x / 3, 1.0), "1"),
-        (lambda x: (x.float() / 3, 1.0), "1"),
-        (lambda x: (x / 3 + 1e-6, 1.0), "the third should be 0.033333333 at [1], not 0.033334333."),
-        (lambda x: (x / 3 * (1 + 5e-7), 1.0), "the third should be 0.333333333 at [0], not 0.3333335."),
-        (lambda x: (x.sum() / 3, 1.0), "the third should be different. It looks as if the sum is taken."),
-        (lambda x: None, "the result should be a tuple of 2, not None. Is a `return` missing?"),
-        (lambda x: [x], "the result should be a tuple of 2, not list of 1."),
-    ],
-)
-def test_law_a_verdict_says_what_to_return_and_no_mistake_that_gives_what_is_right(answer, message):
-    assert check_parts(answer).message.startswith(message)
-
-
-def test_law_whole_numbers_have_commas():
+def test_law_a_verdict_says_what_to_return_and_no_mistake_that_gives_what_is_right(name, result, message):
     @judge
-    def check_large(answer):
-        expect_number(answer(), 81_920, what="the count")
+    def check_result(answer):
+        EXPECTATIONS[name](answer())
         return "right."
 
-    assert check_large(lambda: 4_096).message == "the count should be 81,920, not 4,096."
-    assert as_number(torch.tensor(3), what="a count") == 3
-
-
-def test_law_a_number_stands_for_a_tensor_without_axes():
-    @judge
-    def check_loss(answer):
-        expect_close(answer(), torch.tensor(0.25), what="the loss")
-        return "right."
-
-    assert check_loss(lambda: 0.25)
-    assert check_loss(lambda: torch.tensor(0.25, requires_grad=True))
-    assert check_loss(lambda: 2).message == "the loss should be 0.25, not 2."
+    assert check_result(lambda: result).message.startswith(message)
 
 
 def test_law_interrupting_the_kernel_still_interrupts_a_check():

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from annotated_transformer.book.explorer.int8 import explorer_translator
+from annotated_transformer.book.results import read_result
 from annotated_transformer.text.corpus import load_corpus
-from benchmarks.ship import BEYOND
 from builder.chapters import read_chapters
 from builder.explorer import bundle, pack
 from tests.explorer_pages import READY, ROOT, BookPage, eventually
@@ -134,7 +134,8 @@ def test_oracle_the_limits_are_those_of_the_sentences_that_the_models_were_train
         trained = [text for text, _ in corpus.splits["train"][::20]]  # all would take a minute
         lengths = map(len, translator.tokenizer.encode_source(trained))
         assert 0 < sum(length > limits["longest"] for length in lengths) < 2 * len(trained) / 1000
-        known, beyond = [text for text, _ in corpus.splits["val"][:300]], BEYOND[direction[:2]][1:]
+        known = [text for text, _ in corpus.splits["val"][:300]]
+        beyond = [*read_result(f"weights_{direction}")["beyond"]][1:]
         doubted = [
             [one.log_prob / len(one.target_tokens) < limits["least"] for one in translator.explain(texts)]
             for texts in (known, beyond)

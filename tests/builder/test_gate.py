@@ -17,6 +17,7 @@ import pytest
 
 from annotated_transformer.model.masks import causal_mask
 from tests.builder.conftest import copy_project, run_in
+from tests.quick import test_files as files_of
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,23 @@ def test_law_the_gate_notices_changed_outputs_sources_claims_and_cells_but_no_pi
     result = make("fresh")
     assert result.returncode != 0
     assert "02_claims: 02_claims.md is missing" in result.stdout
+
+
+def test_law_quick_runs_the_test_files_of_what_has_changed(capsys):
+    assert {str(path) for path in files_of(["annotated_transformer/model/checks.py", "README.md"])} == set()
+    assert "annotated_transformer/model/checks.py: no test file" in capsys.readouterr().err
+    for path, tests in {
+        "annotated_transformer/config.py": "tests/test_config.py",
+        "annotated_transformer/model/attention.py": "tests/model/test_attention.py",
+        "annotated_transformer/book/toy/lookup.py": "tests/book/test_toy.py",
+        "annotated_transformer/book/chapters/encoder/pooling.py": "tests/book/chapters/test_encoder.py",
+        "builder/build.py": "tests/builder/test_build.py",
+        "builder/seeds.py": "tests/builder/test_seeds.py",
+        "builder/explorer/pack.py": "tests/builder/test_explorer.py",
+        "tests/test_api.py": "tests/test_api.py",
+        "tests/colors.py": "",
+    }.items():
+        assert {str(file) for file in files_of([path])} == set(tests.split())
 
 
 BARE = "-m pytest -q -p no:cacheprovider -p nbval --nbval chapters/01_fixture.ipynb".split()

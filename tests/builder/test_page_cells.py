@@ -8,7 +8,7 @@ from builder.site import page_cells
 from tests.builder.test_claim_values import claims_of
 
 new = nbformat.v4
-FIGURE = new.new_output("execute_result", {"text/html": '<figure class="at-figure" id="figure-4-2">'})
+FIGURE = new.new_output("execute_result", metadata={"figure": {"number": "4.2"}})
 PRINTED = new.new_output("stream", text="printed")
 
 

@@ -7,9 +7,8 @@ import pytest
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from builder.chapters import read_source
 from builder.claim_values import checks_in
-from builder.handbook import divided
+from builder.source import divided, notebook_of
 from tests.axe import violations
 from tests.explorer_pages import DOCUMENTS, HTML, PHONE, WIDE
 from tests.serving import serving
@@ -343,7 +342,7 @@ UNFOLDED = ".//text()[not(ancestor::details or ancestor::script or ancestor::sty
 @pytest.mark.parametrize("folder", ["chapters", "handbook"])
 def test_law_a_page_shows_each_result_below_one_line_and_nothing_else_of_its_proof(number, folder):
     (article,) = lxml.html.parse(HTML / folder / f"{SOURCES[number].stem}.html").iter("article")
-    cells = divided(read_source(SOURCES[number]).cells)[folder == "handbook"]
+    cells = divided(notebook_of(SOURCES[number]).cells)[folder == "handbook"]
     answers = {"exercise", "solution"}
     own = [
         cell
@@ -351,7 +350,7 @@ def test_law_a_page_shows_each_result_below_one_line_and_nothing_else_of_its_pro
         if cell.cell_type == "code" and not answers & set(cell.metadata.get("tags", []))
     ]
     claims = [name for cell in own for name in cell.metadata.get("claims", [])]
-    checks = sum(len(list(checks_in(cell.source))) for cell in own)
+    checks = sum(len(checks_in(cell.source)) for cell in own)
     boxes = article.find_class("at-evidence")
     counts = [int(box.find("summary").text_content().split()[1]) for box in boxes]
     assert counts == [len(claims) + checks]

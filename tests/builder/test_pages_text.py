@@ -8,7 +8,7 @@ import pytest
 
 from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.commands.arguments import add_options
-from annotated_transformer.interop.formats import READ, WRITTEN
+from annotated_transformer.interop.formats import FORMATS, READ
 from builder.chapters import written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,9 +51,6 @@ def test_law_the_names_of_axes_are_those_of_the_signatures():
     assert {"batch", "src_tokens", "rows"} <= used
 
 
-# The preface and the reference.
-
-
 # The guide.
 
 
@@ -80,7 +77,7 @@ def test_law_each_command_that_a_guide_shows_is_one(text: str, shown: list[str])
 
 
 def test_law_the_guide_to_other_libraries_names_the_formats_that_exist():
-    for command, option, names in (("import", "from", READ), ("export", "to", WRITTEN)):
+    for command, option, names in (("import", "from", READ), ("export", "to", FORMATS)):
         assert set(re.findall(rf"`{command} --{option} (\w+)`", OTHERS)) == set(names)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builder.lint import numbers
-from builder.lint.source import parse_file, parse_source
+from builder.source import parse, read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "index.md", ROOT / "README.md"]
@@ -18,12 +18,12 @@ terms: {query: A vector.}
 
 
 def chapter(text, name="03_here.md"):
-    return parse_source(HEADER + text, name)
+    return parse(HEADER + text, name)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_law_large_numbers_are_grouped(path):
-    assert numbers.ungrouped(parse_file(path)) == []
+    assert numbers.ungrouped(read(path)) == []
 
 
 OUTPUT = {"data": {"text/plain": ["tensor([[0.6652, 0.0900]])"], "text/markdown": "**41.357**, 12,345.67"}}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from builder.book import Book
-from builder.chapters import read_source
 from builder.reader import SETUP, read_cells, setup_cell
+from builder.source import notebook_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -83,8 +83,8 @@ def cells(book, tmp_path):
         for name, value in {"site": "", "repository": "", **settings}.items():
             setattr(book, name, value)
         book.sources["01_mine"] = tmp_path / "01_mine.md"
-        book._read("01_mine")
-        return read_cells(read_source(tmp_path / "01_mine.md"), book, "01_mine")
+        book.add(tmp_path / "01_mine.md")
+        return read_cells(notebook_of(tmp_path / "01_mine.md"), book, "01_mine")
 
     return make
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import source_of
 from builder.staleness import unexecuted
@@ -69,28 +68,3 @@ def test_law_after_a_change_a_chapter_runs_to_its_last_exercise(name, old, new, 
     client = NotebookClient(notebook, timeout=600, allow_errors=True, resources=resources)
     assert list(faults(client.execute())) == []
     assert name not in TRUE_OF_ALL or "✗" not in code[-1].outputs[0].data["text/markdown"]  # the tally
-
-
-SAID = {"text/markdown": "✗ keys read: **1** here; the book says above 2. You changed something above, …"}
-PICTURE = {"text/html": '<figure class="at-figure" id="figure-1-1">'}
-VERDICT = {"text/plain": "✗ Not yet: your answer is still empty"}
-
-
-def test_law_what_a_change_breaks_is_listed():
-    cells = (
-        ("claim('keys read', 1, above=2)", SAID, {"claims": ["keys"]}),
-        ("show_figure('1.1', fig)", PICTURE, {}),
-        ("checks.check_answer(answer)", VERDICT, {}),
-    )
-    outputs = [[new_output("display_data", data=data)] for _, data, _ in cells]
-    good = [new_code_cell(s, outputs=o, metadata=m) for (s, _, m), o in zip(cells, outputs, strict=True)]
-    assert list(faults(new_notebook(cells=good))) == []
-    bad = [new_code_cell(source, metadata=metadata) for source, _, metadata in cells]
-    wrong = [new_output("error", ename="IndexError", evalue="list index out of range")]
-    bad.append(new_code_cell("x = 1\nf(SEEDS[2])", outputs=wrong))
-    assert list(faults(new_notebook(cells=bad))) == [
-        "\"claim('keys read', 1, above=2)\": 0 of its claims are shown: []",
-        "\"show_figure('1.1', fig)\": 0 of its 1 figures are drawn",
-        "'checks.check_answer(answer)': the check gives no verdict",
-        "'x = 1' raises IndexError: list index out of range",
-    ]

@@ -66,9 +66,6 @@ def test_law_every_page_that_is_written_is_in_the_table_of_contents():
     )
 
 
-# Colors.
-
-
 # The Sphinx extension.
 
 
@@ -92,9 +89,6 @@ def test_law_a_question_is_folded_together_with_its_whole_answer():
     assert [node.astext() for node in why.children] == ["Why?", "So.", "A cell."]
     assert [node.astext() for node in how.children] == ["How?", "Thus."]
     assert (why["ids"], how["ids"]) == (["asked-why"], ["asked-how"])
-
-
-# Numbers.
 
 
 # Formulas and fonts.

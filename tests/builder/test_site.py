@@ -8,10 +8,10 @@ import pytest
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from builder.chapters import read_source
 from builder.reader import SETUP
 from builder.site import page_cells
 from builder.site.rendering import equations
+from builder.source import notebook_of
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -42,7 +42,7 @@ def taken(folder: Path, source: str) -> str:
     new = nbformat.v4
     output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
     setup = new.new_code_cell("import x", metadata={"tags": [SETUP]})
-    source_cells = read_source(folder / "chapters" / "src" / "one.md").cells
+    source_cells = notebook_of(folder / "chapters" / "src" / "one.md").cells
     (id, *_) = [cell.id for cell in source_cells if cell.cell_type == "code"]
     code = new.new_code_cell("# folded\n1", id=id, execution_count=2, outputs=[output])
     notebook = new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code])

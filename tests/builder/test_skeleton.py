@@ -8,7 +8,8 @@ import pytest
 from builder.build import complaints
 from builder.chapters import written
 from builder.lint.cells import lint_notebook
-from builder.lint.skeleton import lint, lint_guide
+from builder.lint.skeleton import lint
+from builder.source import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUR = "".join(
@@ -29,8 +30,8 @@ def good(small) -> str:
 
 
 def test_law_the_small_chapter_has_all_parts(good):
-    assert lint(good, "01_fixture.md") == []
-    assert lint_guide(good, "fixture.md") == []
+    assert lint(parse(good, "01_fixture.md")) == []
+    assert lint(parse(good, "fixture.md")) == []
 
 
 CELL = "```{code-cell} ipython3\n"
@@ -69,7 +70,7 @@ FAULTS = [
 def test_law_missing_parts_are_named(good):
     for old, new, complaint in FAULTS:
         assert old in good
-        found = lint(good.replace(old, new, 1), "01_fixture.md")
+        found = lint(parse(good.replace(old, new, 1), "01_fixture.md"))
         assert any(complaint in line for line in found), (old, new, complaint, found)
 
 

@@ -5,8 +5,6 @@ import torch.distributed as dist
 
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
 
-ERROR = ZeroDivisionError("division by zero")
-
 
 def quotient(numerator: int, denominator: int) -> int:
     return numerator // denominator
@@ -17,8 +15,9 @@ def sent(monkeypatch) -> list[object]:
     """What rank 0 has sent, which the other ranks receive."""
     sent: list[object] = []
 
-    def broadcast(own: list[object]) -> None:
-        (sent if dist.get_rank() == 0 else own)[:] = own if dist.get_rank() == 0 else sent
+    def broadcast(outcome: list[object]) -> None:
+        source, target = (outcome, sent) if dist.get_rank() == 0 else (sent, outcome)
+        target[:] = source
 
     monkeypatch.setattr(dist, "is_initialized", lambda: True)
     monkeypatch.setattr(dist, "get_rank", lambda: 0)
@@ -26,23 +25,17 @@ def sent(monkeypatch) -> list[object]:
     return sent
 
 
-def test_law_rank_0_sends_what_it_computes_or_its_error(sent: list[object]):
-    assert from_rank_0(quotient, 7, denominator=2) == 3
-    assert sent == [3]
-    with pytest.raises(ZeroDivisionError, match="by zero"):
-        from_rank_0(quotient, 7, denominator=0)
-    assert isinstance(sent[0], ZeroDivisionError)
+def test_law_all_ranks_get_what_rank_0_computes_or_its_error(sent: list[object], monkeypatch):
+    for rank, compute in ((0, quotient), (1, pytest.fail)):  # the others compute nothing
+        monkeypatch.setattr(dist, "get_rank", lambda rank=rank: rank)
+        sent[:] = [] if rank == 0 else [3]
+        assert from_rank_0(compute, 7, 2) == 3
+        assert sent == [3]
+        sent[:] = [] if rank == 0 else [ZeroDivisionError("division by zero")]
+        with pytest.raises(ZeroDivisionError, match="by zero"):
+            from_rank_0(compute, 7, 0)
+        assert isinstance(sent[0], ZeroDivisionError)
 
 
-def test_law_another_rank_computes_nothing_and_gets_what_rank_0_sent(sent: list[object], monkeypatch):
-    monkeypatch.setattr(dist, "get_rank", lambda: 1)
-    sent[:] = [3]
-    assert from_rank_0(pytest.fail, "computed") == 3
-    sent[:] = [ERROR]
-    with pytest.raises(ZeroDivisionError, match="by zero"):
-        from_rank_0(pytest.fail, "computed")
-
-
-def test_law_a_process_alone_computes(monkeypatch):
-    monkeypatch.setattr(dist, "is_initialized", lambda: False)
+def test_law_a_process_alone_computes():
     assert from_rank_0(quotient, 7, denominator=2) == 3

@@ -1,11 +1,13 @@
 """Fixtures for the tests of the commands: a folder with an untrained model."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
+from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
@@ -20,6 +22,18 @@ def _without_cuda(monkeypatch) -> None:
     """Run the commands on the CPU, in this process and in others, also where CUDA is available."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+@pytest.fixture
+def run(capsys) -> Callable[..., tuple[str, str]]:
+    """Run the command line with some arguments, and return what it printed to stdout and to stderr."""
+
+    def run(*arguments: object, status: int = 0) -> tuple[str, str]:
+        assert command_line.main([*map(str, arguments)]) == status
+        out, err = capsys.readouterr()
+        return out, err
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """The command `curves` writes an image with a description."""
 
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE
 
 LINE = (
@@ -22,10 +20,9 @@ def training(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_law_the_image_contains_the_printed_description(training: Path, capsys):
+def test_law_the_image_contains_the_printed_description(training: Path, run):
     file = training / "curves.svg"
-    assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
-    words = capsys.readouterr().out.strip()
+    words = run("curves", training, "--to", file)[0].strip()
     assert "Encoder cosine: from 0.99 at step 11 to 0.99 at step 23" in words
     root = ElementTree.parse(file).getroot()
     assert root.tag.endswith("svg")
@@ -33,22 +30,11 @@ def test_law_the_image_contains_the_printed_description(training: Path, capsys):
     assert "var(" not in file.read_text(encoding="utf-8")  # programs other than browsers show its colors
 
 
-def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training: Path):
+def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training: Path, run):
     before = {path.name for path in training.iterdir()}
     formats = {".PNG": b"\x89PNG", ".pdf": b"%PDF", "": b"<", ".v2.SVG": b"<"}
     for ending, start in formats.items():
         file = training / f"curves{ending}"
-        assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
+        run("curves", training, "--to", file)
         assert file.read_bytes().startswith(start)
     assert {path.name for path in training.iterdir()} == before | {f"curves{ending}" for ending in formats}
-
-
-@pytest.mark.message
-def test_message_without_matplotlib(training: Path, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("annotated_transformer.plotting")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
-    said = capsys.readouterr().err
-    way_out = "run pip install '.[plot]' in the folder of this book"
-    assert said == f"error: drawing needs matplotlib, which is not installed; {way_out}\n"

@@ -10,7 +10,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from annotated_transformer.__main__ import main
 from annotated_transformer.book import grading
 
 IMPORT = "from annotated_transformer.book.chapters.scaled_dot_product_attention import exercises as checks"
@@ -37,14 +36,13 @@ def write(path: Path, softmax: str, *more: str) -> Path:
     return path
 
 
-def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order(tmp_path: Path, capsys):
+def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order(tmp_path: Path, run):
     good = write(tmp_path / "a.ipynb", STARTER, "=1+1")
     odd = write(tmp_path / os.fsdecode(b"long \xff.ipynb"), WRONG)
     (tmp_path / "bad.ipynb").write_text("{", encoding="utf-8")
     paths = [str(path) for path in (tmp_path / "bad.ipynb", good, odd, tmp_path / "gone.ipynb")]
     file = tmp_path / "all.csv"
-    assert main(["grade", *paths, "--csv", str(file), "--jobs", "2"]) == 2
-    out, err = capsys.readouterr()
+    out, err = run("grade", *paths, "--csv", file, "--jobs", 2, status=2)
     bad, good, odd, gone = (path.replace("\udcff", "\\xff") for path in paths)
     assert err == f"error: 3 of 4 notebooks could not be graded: {bad}, {good}, {gone}\n"
     rows = list(csv.reader(file.read_text("utf-8").splitlines()))
@@ -67,17 +65,14 @@ def test_law_the_table_and_the_csv_have_the_rows_of_all_notebooks_in_their_order
     assert lines == [" ".join(" ".join(row).split()) for row in rows]
 
 
-def test_law_one_notebook_needs_no_name_and_the_status_is_0_if_all_is_graded(tmp_path: Path, capsys):
+def test_law_one_notebook_needs_no_name_and_the_status_is_0_if_all_is_graded(tmp_path: Path, run):
     path = write(tmp_path / "mine.ipynb", WRONG)
-    assert main(["grade", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("exercise  passed      message\n3.2       no ")
-    assert main(["grade", str(path), "--csv", "-"]) == 0
-    assert capsys.readouterr().out.startswith(f"notebook,exercise,passed,message\n{path},3.2,no,")
+    assert run("grade", path)[0].startswith("exercise  passed      message\n3.2       no ")
+    assert run("grade", path, "--csv", "-")[0].startswith(f"notebook,exercise,passed,message\n{path},3.2,no,")
 
 
 @pytest.mark.message
-def test_message_what_grading_needs_is_not_installed(tmp_path: Path, capsys, monkeypatch):
+def test_message_what_grading_needs_is_not_installed(tmp_path: Path, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "annotated_transformer.book.grading", None)
-    assert main(["grade", str(tmp_path)]) == 2
     reason = r"grading needs .*, which is not installed; run pip install '.\[grade\]'"
-    assert re.search(reason, capsys.readouterr().err)
+    assert re.search(reason, run("grade", tmp_path, status=2)[1])

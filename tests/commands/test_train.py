@@ -15,9 +15,13 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, Progress
 from annotated_transformer.commands.options.corpus import own_files, read_corpus
+from annotated_transformer.commands.options.training import (
+    DEFAULT_SHAPE,
+    model_config,
+    start_folder,
+    training_config,
+)
 from annotated_transformer.commands.running import train as module
-from annotated_transformer.commands.running.config_file import model_config, start_folder, training_config
-from annotated_transformer.commands.train import DEFAULT_SHAPE
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.devices import take_device
 from annotated_transformer.text.corpus import load_corpus
@@ -35,6 +39,7 @@ TRAINING = json.loads("""{
     "warmup_steps": 13, "max_lr": 0.25, "clip_norm": 0.7,
     "label_smoothing": 0.25, "bf16": true, "fast": true}""")
 PYTHON = re.escape(shlex.quote(sys.executable))
+TORCHRUN = f"{PYTHON} -m torch.distributed.run --standalone --nproc-per-node=3"
 RECIPE = {"bpe_dropout": 0.5, "bidirectional": 2, "average": 3, "keep": "best"}
 
 
@@ -43,22 +48,21 @@ def parsed(*arguments: object):
 
 
 def options(fields: dict[str, object]) -> list[str]:
-    found = []
+    words = []
     for name, value in fields.items():
         flag = name.replace("_", "-")
-        found += (
-            [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-        )
-    return found
+        words += [f"--no-{flag}" if value is False else f"--{flag}"]
+        words += [] if isinstance(value, bool) else [str(value)]
+    return words
 
 
 def test_law_each_field_of_the_configs_can_be_set_by_an_option_or_by_the_file(tmp_path: Path):
     file, empty = tmp_path / "settings.json", tmp_path / "empty.json"
     file.write_text(json.dumps({"model": MODEL | {"pad_id": 3}, "training": TRAINING | {"max_lr": None}}))
     empty.write_text("\ufeff{}", encoding="utf-8")  # as Windows saves UTF-8
-    given = parsed(*options(MODEL | TRAINING))
-    assert model_config(given, None) == TransformerConfig(**MODEL)
-    assert training_config(given) == TrainingConfig(**TRAINING)
+    of_options = parsed(*options(MODEL | TRAINING))
+    assert model_config(of_options, None) == TransformerConfig(**MODEL)
+    assert training_config(of_options) == TrainingConfig(**TRAINING)
     of_file = parsed("--config", file)
     assert model_config(of_file, None) == TransformerConfig(**MODEL, pad_id=3)
     assert training_config(of_file) == TrainingConfig(**TRAINING | {"max_lr": None})
@@ -72,10 +76,10 @@ def test_law_each_field_of_the_configs_can_be_set_by_an_option_or_by_the_file(tm
 
 
 def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder, pretrained, monkeypatch):
-    found = checkpoint.load(folder)[0].config
-    assert found.dropout != 0.1
-    assert model_config(parsed(), folder) == dataclasses.replace(found, dropout=0.1)
-    assert model_config(parsed("--dropout", 0.5), folder) == dataclasses.replace(found, dropout=0.5)
+    config = checkpoint.load(folder)[0].config
+    assert config.dropout != 0.1
+    assert model_config(parsed(), folder) == dataclasses.replace(config, dropout=0.1)
+    assert model_config(parsed("--dropout", 0.5), folder) == dataclasses.replace(config, dropout=0.5)
     assert start_folder(Path("en-de")) == pretrained
     assert start_folder(Path("en-fr")) == Path("en-fr")
     monkeypatch.chdir(folder.parent)
@@ -109,36 +113,33 @@ def test_law_own_files_are_split_as_in_a_folder(place: Path):
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(place, monkeypatch, capsys):
+def test_law_the_options_reach_the_recipe_and_the_model_stores_its_languages(place, monkeypatch, run):
     seen = []
-    monkeypatch.setattr(module, "train_from_recipe", lambda *given, **more: seen.append((given, more)) or 7)
-    run = options(RECIPE | {"steps": 1, "save_minutes": 7, "seed": 5, "device": "cpu"})
-    assert command_line.main(["train", "--out", "out", *OWN, *run]) == 0
+    monkeypatch.setattr(module, "train_from_recipe", lambda *inputs, **more: seen.append((inputs, more)) or 7)
+    settings = RECIPE | {"steps": 1, "save_minutes": 7, "seed": 5, "device": "cpu"}
+    _, err = run("train", "--out", "out", *OWN, *options(settings))
     (made, corpus, out), more = seen[0]
     assert made == Recipe(shape=DEFAULT_SHAPE, training=training_config(parsed("--steps", 1)), **RECIPE)
     assert corpus.languages is None
     assert (out, more["save_seconds"], more["seed"]) == (Path("out"), 420, 5)
-    said = capsys.readouterr().err
-    assert said.startswith("warning: without --source and --target, the model does not store its languages;")
-    assert said.endswith(
-        "out has the model of step 7, whose validation loss is the lowest, averaged with the epochs before\n"
+    warning, *_, last = err.splitlines()
+    assert warning.startswith(
+        "warning: without --source and --target, the model does not store its languages;"
     )
+    lowest = "whose validation loss is the lowest, averaged with the epochs before"
+    assert last == f"out has the model of step 7, {lowest}"
 
 
 @pytest.mark.parametrize(
     ("rank", "here", "resume"),
     [
-        (
-            0,
-            "3",
-            f"run\ncd .* && {PYTHON} -m torch.distributed.run --standalone --nproc-per-node=3 -m -- ",
-        ),
-        (0, "2", "start torchrun again on each machine, as before"),
+        (0, "3", rf"run\ncd .* && {TORCHRUN} -m -- "),
+        (0, "2", "start torchrun again on each mach"),
         (2, "3", None),
     ],
 )
 @pytest.mark.usefixtures("place", "unchecked")
-def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume, monkeypatch, capsys):
+def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume, monkeypatch, run):
     group = ProcessGroup()
     group.rank, group.world_size = rank, 3
 
@@ -150,9 +151,9 @@ def test_law_rank_0_logs_how_to_resume_with_as_many_processes(rank, here, resume
     monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))
     monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
     monkeypatch.setattr(module, "train_from_recipe", train)
-    assert command_line.main(["train", "--out", "out", "--steps", "1", "--device", "cpu", *OWN]) == 130
-    _, found, hint = capsys.readouterr().err.partition("step 7 is saved in out; to resume, ")
-    assert bool(found) is (resume is not None)
+    _, err = run("train", "--out", "out", "--steps", 1, "--device", "cpu", *OWN, status=130)
+    _, saved, hint = err.partition("step 7 is saved in out; to resume, ")
+    assert bool(saved) is (resume is not None)
     assert re.match(resume or "", hint)
 
 

@@ -14,12 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
-from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands.output import one_line
-from annotated_transformer.commands.running import decoding
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translations import RankedTranslation
 from annotated_transformer.decoding.translator import Translator
@@ -33,19 +30,18 @@ ENGINE = ["--engine", "ctranslate2"]
 
 
 @pytest.fixture
-def say(capsys, monkeypatch, tmp_path) -> Callable[..., str]:
+def say(run, monkeypatch, tmp_path) -> Callable[..., str]:
     """Run the command, with some bytes as standard input, and return what it printed."""
 
-    def run(*arguments: str, stdin: bytes = b"", status: int = 0, err: str = DEVICE) -> str:
+    def say(*arguments: object, stdin: bytes = b"", status: int = 0, err: str = DEVICE) -> str:
         (tmp_path / "stdin").write_bytes(stdin)
         with (tmp_path / "stdin").open(encoding="utf-8") as stream:
             monkeypatch.setattr(sys, "stdin", stream)
-            assert command_line.main(["translate", *arguments]) == status
-        out, said = capsys.readouterr()
-        assert re.search(err, said), said
+            out, log = run("translate", *arguments, status=status)
+        assert re.search(err, log), log
         return out
 
-    return run
+    return say
 
 
 @pytest.mark.parametrize("options", [[], ["--sample", "--seed", "0"], ["--beam", "2", "--nbest", "2"]])
@@ -61,25 +57,29 @@ def test_law_each_input_line_gives_one_output_line(options, say, monkeypatch):
     monkeypatch.setattr(
         Translator, "nbest", lambda self, texts, n, **_: [[ranked(answer(text))] for text in texts]
     )
-    said = say(*options, stdin=b"<b>a</b>\nA\x0bB\x0cC\nTwo").split("\n")
+    printed = say(*options, stdin=b"<b>a</b>\nA\x0bB\x0cC\nTwo").split("\n")
     expected = ["<b>a</b>", "A\\x1bB\\u2028\\x0b\\n\\x1bC", "Two"]
     if "--nbest" in options:  # two lines for each, though only one hypothesis was found
         expected = [line for text in expected for line in (f"-0.5000\t{text}", "")]
-    assert said == [*expected, ""]
+    assert printed == [*expected, ""]
 
 
-def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder: Path, tmp_path: Path, say):
+def test_law_the_same_from_arguments_lines_and_files_of_any_model(folder, tmp_path: Path, say, monkeypatch):
+    made, fast = [], kv_cache.FastKeyValueCache
+    monkeypatch.setattr(kv_cache, "FastKeyValueCache", lambda *given: made.append(1) or fast(*given))
     texts = ["Two dogs.", "", "A child"]
     two, child = Translator.from_folder(folder).translate([texts[0], texts[2]])
-    said = say(*texts)
-    assert said == f"{two}\n\n{child}\n"
+    printed = say(*texts)
+    assert printed == f"{two}\n\n{child}\n"
     data = "\n".join(texts).encode()
-    for model in ([], ["--pretrained", "en-de"], ["--model", str(folder)], ["--fast"]):
-        assert say(*model, stdin=data) == said
+    for model in ([], ["--pretrained", "en-de"], ["--model", folder], ["--fast"]):
+        assert not made
+        assert say(*model, stdin=data) == printed
+    assert made
     for name, raw in {"in": data, "in.gz": gzip.compress(data), "compressed": gzip.compress(data)}.items():
         (tmp_path / name).write_bytes(raw)
-        assert say("--input", str(tmp_path / name), "--output", str(tmp_path / "out")) == ""
-        assert (tmp_path / "out").read_text("utf-8") == said
+        assert say("--input", tmp_path / name, "--output", tmp_path / "out") == ""
+        assert (tmp_path / "out").read_text("utf-8") == printed
     for blank in (b"\n", b" \n\xc2\xa0\r\n"):
         assert say(stdin=blank) == "\n" * blank.count(b"\n")
 
@@ -105,7 +105,7 @@ def test_message_all_bad_lines_are_in_one_report(say):
         say("A", text, status=2, err=f"error: argument 2 {sentence}")
 
 
-def test_law_translations_before_a_signal_are_printed(say, monkeypatch, capsys, tmp_path):
+def test_law_translations_before_a_signal_are_printed(say, monkeypatch):
     """They are printed before the next ones are made."""
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
@@ -120,25 +120,23 @@ def test_law_translations_before_a_signal_are_printed(say, monkeypatch, capsys, 
 
 
 @pytest.mark.message
-def test_message_stdin_is_closed(capsys, monkeypatch):
+def test_message_stdin_is_closed(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
-    assert command_line.main(["translate"]) == 2
-    assert capsys.readouterr().err == (
-        "error: the standard input is closed; give a text to translate as an argument, or open it\n"
-    )
-    assert command_line.main(["translate", "Two dogs."]) == 0
+    closed = "error: the standard input is closed; give a text to translate as an argument, or open it\n"
+    assert run("translate", status=2) == ("", closed)
+    run("translate", "Two dogs.")
 
 
 def test_law_arguments_and_files_are_utf_8_in_every_locale(folder, tmp_path, say):
-    said = say("Zwölf")
+    printed = say("Zwölf")
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", folder, "Zwölf"]
     ascii_ = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(command, env=ascii_, capture_output=True, check=False)
     assert (done.returncode, done.stderr.decode()[: len(DEVICE)]) == (0, DEVICE)
-    assert done.stdout.decode("ascii") == said.encode("ascii", "backslashreplace").decode()
-    assert not said.isascii()
+    assert done.stdout.decode("ascii") == printed.encode("ascii", "backslashreplace").decode()
+    assert not printed.isascii()
     subprocess.run([*command, "--output", tmp_path / "out"], env=ascii_, check=True)
-    assert (tmp_path / "out").read_text("utf-8") == said
+    assert (tmp_path / "out").read_text("utf-8") == printed
 
 
 def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[..., str]):
@@ -147,8 +145,8 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     out = say(*where, "--nbest", "2", *texts).splitlines()
     assert len(out) == 6
     assert out[2:4] == ["", ""]
-    found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
-    assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
+    best = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
+    assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in best[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == say(*where, *texts).splitlines()
 
 
@@ -178,11 +176,11 @@ def test_message_a_translation_was_cut_off_at_its_limit(say, options: list[str])
 
 def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., str]):
     texts = ["Two dogs. A man.", "", "A child"]
-    found = [json.loads(line) for line in say("--json", *texts).splitlines()]
-    assert [one["source"] for one in found] == texts
-    assert [one_line(one["translation"]) for one in found] == say(*texts).splitlines()
+    objects = [json.loads(line) for line in say("--json", *texts).splitlines()]
+    assert [one["source"] for one in objects] == texts
+    assert [one_line(one["translation"]) for one in objects] == say(*texts).splitlines()
     parts = Translator.from_folder(folder).explain(["Two dogs.", "A man."])
-    assert found[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    assert objects[0]["log_prob"] == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
     (lines,) = map(json.loads, say("--json", stdin=b"Two dogs.\r\n").splitlines())
     assert lines["source"] == "Two dogs."
     skipped = say("--json", "--skip-bad", stdin=b"Zw\xf6lf\n...\n", err="skipped: ").splitlines()
@@ -193,11 +191,10 @@ def test_law_json_has_one_object_for_each_text(folder: Path, say: Callable[..., 
     assert best == many["translation"] != other
 
 
-def test_law_samples_can_be_drawn_again_from_their_seed(say, capsys):
+def test_law_samples_can_be_drawn_again_from_their_seed(say, run):
     drawn, texts = set(), ["Two dogs.", "A child"]
     for _ in range(3):
-        assert command_line.main(["translate", "--sample", *texts]) == 0
-        out, err = capsys.readouterr()
+        out, err = run("translate", "--sample", *texts)
         seed = re.match(rf"these samples are drawn with --seed (\d+)\n{DEVICE}", err)[1]
         assert say("--sample", "--seed", seed, *texts) == out
         drawn.add(out)
@@ -217,12 +214,11 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
-def test_law_in_a_terminal_each_sentence_is_translated_at_once(say, capsys, monkeypatch):
+def test_law_in_a_terminal_each_sentence_is_translated_at_once(say, run, monkeypatch):
     two, child = say("Two dogs.", "A child").splitlines()
     bad = b"A" * 50 + b"\n" + b"It is cut off. " * 273  # 4,095 bytes
     monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n\n" + bad + b"\nZw\xf6lf\nA child"))
-    assert command_line.main(["translate"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run("translate")
     assert out == f"{two}\n{child}\n"
     assert err.startswith(f"{DEVICE}Type a sentence and press Enter to translate it. Ctrl-D ends.\n> ")
     assert err.count("> ") == 7
@@ -237,23 +233,6 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str]):
     short = "Two dogs. A child"
     whole = Translator.from_pretrained().translate([short], split=False)[0]
     assert say("--no-split", short) == f"{whole}\n" != say(short)
-
-
-def test_oracle_the_accelerated_steps_are_used_and_print_the_same(say, monkeypatch):
-    made: list[bool] = []
-    fast = kv_cache.FastKeyValueCache
-    monkeypatch.setattr(kv_cache, "FastKeyValueCache", lambda *given: made.append(True) or fast(*given))
-    plain = say("Two dogs.")
-    assert not made
-    assert say("Two dogs.", "--fast") == plain
-    assert made
-
-
-@pytest.mark.message
-def test_message_the_accelerated_steps_on_another_device(say, monkeypatch):
-    monkeypatch.setattr(decoding, "take_device", lambda name: torch.device("meta"))  # as if it were a card
-    said = "^error: fast=True is made for CPUs, and the model is on meta; leave it out\n$"
-    say("A child", "--fast", status=2, err=said)
 
 
 def test_oracle_ctranslate2_prints_what_we_print(say, monkeypatch):

@@ -1,6 +1,5 @@
 """Exact search finds the most likely of all targets, and continues few prefixes."""
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -12,37 +11,28 @@ from annotated_transformer.decoding.exact import exact_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import EOS_ID
+from tests.decoding.conftest import all_targets, log_probs
 
 A, B, C = 3, 4, 5
 IMPOSSIBLE = -1e9
 
 
 @pytest.mark.equation("eq-most-likely")
-@torch.no_grad()
 def test_oracle_the_target_is_the_most_likely_of_all(stirred: Callable[..., Transformer]):
-    symbols, limit = (A, B, C), 4
-    targets = [[*t, EOS_ID] for n in range(limit) for t in itertools.product(symbols, repeat=n)]
-    targets += [list(t) for t in itertools.product(symbols, repeat=limit)]
+    source, limit = [A, C, EOS_ID], 4
+    targets = list(all_targets([EOS_ID, A, B, C], limit))
     beaten, truncated = False, False
     for seed in range(24):
-        model = stirred(seed, vocab_size=6, max_length=limit, num_layers=1).double().eval()
-        src = torch.tensor([[A, C, EOS_ID]])
-        log_probs: list[float] = []
-        for _, same_length in itertools.groupby(targets, key=len):
-            tgt = torch.tensor(list(same_length))
-            logits = model(
-                src.expand(len(tgt), -1), torch.cat((torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]), 1)
-            )
-            logits[:, :, [PAD_ID, BOS_ID]] = -math.inf
-            log_probs += logits.log_softmax(dim=-1).gather(2, tgt[:, :, None]).sum(dim=(1, 2)).tolist()
-        best = max(range(len(targets)), key=log_probs.__getitem__)
-        found = exact_search(model, src)
-        assert found.ids.tolist() == targets[best]
-        assert found.log_prob == pytest.approx(log_probs[best], abs=1e-9)
-        beam = beam_search(model, src, beam_size=1, length_penalty=PlainLength(0.0))
+        model = stirred(seed, vocab_size=6, max_length=limit, num_layers=1)
+        each = log_probs(model, source, targets)
+        found = exact_search(model, pad([source]))
+        assert found.ids.tolist() == targets[each.argmax()]
+        assert found.log_prob == pytest.approx(each.max().item(), abs=1e-9)
+        beam = beam_search(model, pad([source]), beam_size=1, length_penalty=PlainLength(0.0))
         beaten = beaten or beam.log_probs.item() < found.log_prob - 1e-6
-        truncated = truncated or targets[best][-1] != EOS_ID
+        truncated = truncated or found.ids[-1] != EOS_ID
     assert beaten
     assert truncated  # otherwise the limit is untested
 
@@ -66,28 +56,19 @@ def test_message_more_than_one_source(model: Transformer):
         exact_search(model, torch.tensor([[A, EOS_ID], [B, EOS_ID]]))
 
 
+def scores_of(tokens: dict[int, float]) -> list[float]:
+    return [tokens.get(token, IMPOSSIBLE) for token in range(11)]
+
+
 @pytest.mark.message
 def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable[..., MakeDecoder]):
-    def scores(tgt: list[int]) -> list[float]:
-        row = [IMPOSSIBLE] * model.config.vocab_size
-        row[3] = row[4] = row[5] = 0.0  # three equally likely tokens, and the end is unlikely
-        row[EOS_ID] = -9.0
-        return row
-
+    row = scores_of({3: 0.0, 4: 0.0, 5: 0.0, EOS_ID: -9.0})  # three equally likely, and the end is unlikely
     with pytest.raises(ValueError, match=r"3 prefixes of 1 tokens are more likely .* most_prefixes=2; give"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(scores))
+        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(lambda tgt: row))
 
 
 @pytest.mark.message
 def test_message_exact_search_with_damaged_weights(model: Transformer, script: Callable[..., MakeDecoder]):
-    calls = 0
-
-    def scores(tgt: list[int]) -> list[float]:
-        nonlocal calls
-        calls += 1
-        row = [IMPOSSIBLE] * model.config.vocab_size
-        row[EOS_ID] = 0.0 if calls == 1 else math.nan  # the beam gets numbers, the exact search NaN
-        return row
-
+    rows = iter([scores_of({EOS_ID: 0.0}), scores_of({EOS_ID: math.nan})])  # for the beam, then exact
     with pytest.raises(FloatingPointError, match="the model's logits are NaN"):
-        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(scores))
+        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(lambda tgt: next(rows)))

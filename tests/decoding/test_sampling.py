@@ -54,36 +54,29 @@ def test_law_tokens_are_sampled_with_their_probabilities(model, script, processo
     assert set(first.tolist()) == {token for token, p in enumerate(expected, start=2) if p > 0}
 
 
-@pytest.mark.parametrize(("k", "left"), [(1, {3}), (2, {3, 5}), (3, {3, 4, 5}), (4, {2, 3, 4, 5}), (9, None)])
-def test_law_top_k_keeps_the_k_most_likely(k: int, left: set[int] | None):
-    assert TopK(k)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [min(k, 7)] * 2  # equally likely
-    found = TopK(k)(logits())
-    kept = {int(token) for token in found[0].isfinite().nonzero()}
-    assert kept == (left or {2, 3, 4, 5})
-    assert torch.equal(found[0, sorted(kept)], logits()[0, sorted(kept)])
+ALL = {2, 3, 4, 5}
 
 
 @pytest.mark.parametrize(
-    ("p", "left"),
+    ("kind", "value", "left"),
     [
-        (1e-20, {3}),  # 1 - p rounds to 1
-        (0.49, {3}),
-        (0.51, {3, 5}),
-        (0.81, {3, 4, 5}),
-        (0.96, {2, 3, 4, 5}),
-        (1.0, {2, 3, 4, 5}),
+        *((TopK, k, left) for k, left in ((1, {3}), (2, {3, 5}), (3, {3, 4, 5}), (4, ALL), (9, ALL))),
+        *((TopP, p, left) for p, left in ((0.49, {3}), (0.51, {3, 5}), (0.81, {3, 4, 5}), (0.96, ALL))),
+        *((TopP, p, left) for p, left in ((1e-20, {3}), (1.0, ALL))),  # 1 - 1e-20 rounds to 1
     ],
 )
-def test_law_top_p_keeps_the_fewest_that_sum_to_p(p: float, left: set[int]):
-    found = TopP(p)(logits())
+def test_law_the_fewest_most_likely_are_kept_as_they_are(kind: type, value: float, left: set[int]):
+    found = kind(value)(logits())
     assert {int(token) for token in found[0].isfinite().nonzero()} == left
     assert torch.equal(found[0, sorted(left)], logits()[0, sorted(left)])
 
 
-@pytest.mark.parametrize(("p", "left"), [(1 / 8, 1), (3 / 8, 3), (5 / 8, 5), (7 / 8, 7)])
-def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
-    found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each probability is 1/8, exactly
-    assert found.isfinite().sum(dim=1).tolist() == [left, left]
+@pytest.mark.parametrize("count", [1, 3, 5, 7, 9])
+def test_law_no_more_are_kept_of_the_equally_likely(count: int):
+    equal = torch.zeros(2, 8, dtype=torch.float64)  # each probability is 1/8, exactly
+    kept = [min(count, 8)] * 2
+    assert TopK(count)(equal).isfinite().sum(dim=1).tolist() == kept
+    assert TopP(min(count / 8, 1.0))(equal).isfinite().sum(dim=1).tolist() == kept
     rounded = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
     assert torch.equal(TopP(1.0)(rounded), rounded)
 
@@ -140,11 +133,7 @@ def test_message_there_is_nothing_to_draw(stirred, sources: list[list[int]], val
 @pytest.mark.parametrize(
     ("kind", "values", "sentence"),
     [
-        (
-            Temperature,
-            (0.0, -1.0, math.nan, math.inf),
-            "tau={} is not a temperature, .* positive number; as tau",
-        ),
+        (Temperature, (0.0, -1.0, math.nan, math.inf), "tau={} is not a temperature, .* positive number; as"),
         (Temperature, (1e-310, 1e-38, 1e39, 1e300), "tau={} is too extreme; give a temp"),
         (TopK, (0, -2, 2.5), "k={} keeps no token; for top-k, give a positive whole number"),
         (TopP, (0.0, -0.1, 1.1, math.nan), r"p={} is not in \(0, 1\], as top-p needs it; 1 keeps every"),

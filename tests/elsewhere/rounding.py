@@ -56,11 +56,11 @@ def permute_attention(name: str, query: int) -> None:
         if mask is not None and mask.size(-1) == len(terms):
             options["attn_mask"] = mask.index_select(-1, terms)
         key, value = key.index_select(-2, terms), value.index_select(-2, terms)
-        found = kernel.call_boxed(keys, *args[: query + 1], key, value, *args[query + 3 :], **options)
+        results = kernel.call_boxed(keys, *args[: query + 1], key, value, *args[query + 3 :], **options)
         if query:  # the gradients of query, key, and value
             back = terms.argsort()
-            return found[0], found[1].index_select(-2, back), found[2].index_select(-2, back)
-        return found
+            return results[0], results[1].index_select(-2, back), results[2].index_select(-2, back)
+        return results
 
     LIBRARY.impl(name, permuted, "CPU", with_keyset=True, allow_override=True)
 

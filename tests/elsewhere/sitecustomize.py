@@ -10,16 +10,16 @@ class AfterPyTorch:
     """Find PyTorch in place of the finders that follow."""
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        found = PathFinder.find_spec(name) if name == "torch" else None
-        if found and found.loader:
-            execute = found.loader.exec_module
+        spec = PathFinder.find_spec(name) if name == "torch" else None
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
 
             def execute_both(module: ModuleType) -> None:
                 execute(module)
                 import_module("rounding")
 
-            found.loader.exec_module = execute_both
-        return found
+            spec.loader.exec_module = execute_both
+        return spec
 
 
 sys.meta_path.insert(0, AfterPyTorch())

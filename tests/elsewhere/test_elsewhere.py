@@ -22,9 +22,9 @@ fused = attend(query, key, value[..., :7], attn_mask=mask)
 plain = linear(query @ key.mT, key[0, 0] @ key[0, 0].mT, bias) @ value
 added = torch.baddbmm(plain[0], query[0] @ key[0].mT, value[0], beta=0.5)
 loss = sum((out**2).mean() for out in (fused, plain, added))
-found = [fused, plain, added, *torch.autograd.grad(loss, (query, key, value, bias))]
-found += [query.new_zeros(5, 7) @ key[0, 0].mT, attend(*(torch.cat([x, x]) for x in (query, key, key)))]
-torch.save([tensor.detach() for tensor in found], sys.argv[1])
+results = [fused, plain, added, *torch.autograd.grad(loss, (query, key, value, bias))]
+results += [query.new_zeros(5, 7) @ key[0, 0].mT, attend(*(torch.cat([x, x]) for x in (query, key, key)))]
+torch.save([tensor.detach() for tensor in results], sys.argv[1])
 """
 
 
@@ -32,12 +32,12 @@ torch.save([tensor.detach() for tensor in found], sys.argv[1])
 def test_law_only_rounding_moves(tmp_path: Path):
     runs = []
     for noise in ("", "1", "2"):
-        file = tmp_path / "found.pt"
+        file = tmp_path / "results.pt"
         elsewhere = {"NOISE": noise, "PYTHONPATH": str(Path(__file__).parent)} if noise else {}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", PRODUCTS, file], env=os.environ | elsewhere, capture_output=True, text=True
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (process.returncode, process.stderr) == (0, "")
         runs.append(torch.load(file))
     for a, b, c in zip(*runs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)

@@ -59,8 +59,8 @@ def test_oracle_chrf_is_sacrebleus():
             shares.append(sum(precision([" ".join(one)], [" ".join(two)], n) for n in range(1, 7)) / 6)
         p, r = shares
         assert p != r or len(ours) == len(theirs)
-        wanted = CHRF().corpus_score([ours], [[theirs]]).score
-        assert 100 * 5 * p * r / (4 * p + r) == pytest.approx(wanted)
+        expected = CHRF().corpus_score([ours], [[theirs]]).score
+        assert 100 * 5 * p * r / (4 * p + r) == pytest.approx(expected)
 
 
 @pytest.mark.equation("eq-margin")
@@ -75,5 +75,5 @@ def test_oracle_a_margin_is_the_difference_of_two_log_probabilities():
             logits = translator.model.eval()(torch.tensor([source]), torch.tensor([target[:-1]]))
         steps = logits[0].log_softmax(dim=-1)
         logs.append(sum(steps[at, token].item() for at, token in enumerate(target[1:])))
-    found = margins(translator.model, translator.tokenizer, [contrast]).item()
-    assert found == pytest.approx(logs[0] - logs[1], abs=1e-2)
+    margin = margins(translator.model, translator.tokenizer, [contrast]).item()
+    assert margin == pytest.approx(logs[0] - logs[1], abs=1e-2)

@@ -35,36 +35,22 @@ def test_law_chrf_plus_plus_also_counts_words():
     assert "|nw:2|" in words.signature
 
 
-@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
-def test_law_the_better_of_several_references_counts(metric: str):
-    compute = {
-        "bleu": lambda *texts: sacrebleu(*texts, tokenizer="13a").bleu,
-        "chrf": lambda *texts: chrf(*texts).value,
-        "ter": lambda *texts: -ter(*texts, language="de").value,
-    }[metric]
-    assert compute(SAID, MEANT, SAID) == pytest.approx(0 if metric == "ter" else 100)
-    assert compute(SAID, MEANT) < compute(SAID, MEANT, SAID)
-    signature = {"chrf": chrf, "ter": lambda *texts: ter(*texts, language="de")}.get(metric)
-    assert signature is None or signature(SAID, MEANT, SAID).signature.startswith("nrefs:2|")
+def test_law_the_better_of_several_references_counts():
+    for compute, best in (
+        (lambda *texts: sacrebleu(*texts, tokenizer="13a").bleu, 100),
+        (lambda *texts: chrf(*texts).value, 100),
+        (lambda *texts: -ter(*texts, language="de").value, 0),
+    ):
+        assert compute(SAID, MEANT) < compute(SAID, MEANT, SAID) == pytest.approx(best)
+    assert chrf(SAID, MEANT, SAID).signature.startswith("nrefs:2|")
 
 
 def test_law_ter_counts_chinese_characters():
-    said, meant = ["他住在北京。"], ["她住在北京。"]
-    score = ter(said, meant, language="zh-CN")
+    score = ter(["他住在北京。"], ["她住在北京。"], language="zh-CN")
     assert score.value == pytest.approx(100 / 6)
     assert "|asian:yes|" in score.signature
 
 
-@pytest.mark.filterwarnings("always::UserWarning")
 def test_law_ter_warns_of_references_without_spaces():
     with pytest.warns(UserWarning, match="split by spaces, the references have only 1 tokens for about"):
         ter(["ฉันอยากเรียนภาษาไทย"], ["รถไฟของเราออกพรุ่งนี้เช้า"], language="th")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("compute", [chrf, lambda *texts: ter(*texts, language="de")])
-def test_message_another_number_of_references(compute):
-    with pytest.raises(ValueError, match="2 hypotheses but 1 references; give one reference for each hypoth"):
-        compute(SAID, MEANT, MEANT[:1])
-    with pytest.raises(ValueError, match="there are no references; give at least one list of them"):
-        compute(SAID)

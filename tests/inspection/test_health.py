@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.inspection.health import Health
+from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
@@ -30,20 +31,16 @@ def sentences(*lengths: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
 def test_oracle_health_metrics_match_one_sentence_at_a_time(make_model):
     model = make_model(num_layers=2).double()
     pairs = sentences((7, 3), (5, 11), (2, 5), (1, 2))
-    cosines, entropies, weights = [], [], []
-    for layer in model.decoder.layers:
-        layer.cross_attention.attention.weights.register_forward_hook(
-            lambda module, args, output: weights.append(output)
-        )
+    cosines, entropies = [], []
     for src, tgt in pairs:  # one at a time, so without padding
         memory = model.eval().encode(torch.tensor([src]))[0]
         for i in range(len(src)):
             for j in set(range(len(src))) - {i}:
                 cosines.append(F.cosine_similarity(memory[i], memory[j], dim=0).item())
-        weights.clear()
-        model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
-        for found in weights:
-            entropy = torch.distributions.Categorical(found[0]).entropy()  # (heads, tgt_tokens)
+        with watching(layer.cross_attention.attention for layer in model.decoder.layers) as weights:
+            model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
+        for (of_layer,) in weights:
+            entropy = torch.distributions.Categorical(of_layer).entropy()  # (heads, tgt_tokens)
             entropies += (entropy.mean(0) / math.log(len(src))).tolist() if len(src) > 1 else []
     sources, targets = zip(*pairs, strict=True)
     health = watched(model, [Batch([0, 1, 2, 3], pad(list(sources)), pad(list(targets)))])
@@ -84,16 +81,11 @@ def test_law_an_attention_of_other_code_is_not_observed(make_model, change: str)
 
 def test_law_observing_does_not_change_the_loss_and_removes_its_hooks(make_model):
     model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
-    before = mean_loss(model, batches)
-    with Health(model) as health:
+    before, health = mean_loss(model, batches), Health(model)
+    assert math.isnan(health.encoder_cosine)
+    with health:
         assert mean_loss(model, batches) == before
     seen = health.encoder_cosine
     mean_loss(model, make_batches(sentences((3, 3)), batch_tokens=101))
     assert health.encoder_cosine == seen
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
-
-
-def test_law_without_observations_the_means_are_nan(make_model):
-    health = Health(make_model())
-    assert math.isnan(health.encoder_cosine)
-    assert math.isnan(health.cross_attention_entropy)

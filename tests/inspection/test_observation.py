@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,7 +14,6 @@ from annotated_transformer.inspection.observation import observe, watching
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.plain import any_hook, hooks_of
-from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
@@ -36,17 +34,10 @@ def test_law_observed_attention_equals_that_of_decoding_step_by_step(stirred, so
         for tokens in [torch.full((5,), BOS_ID), *tgt[:, :-1].unbind(1)]:
             targets.step(tokens)
     read = torch.stack([torch.cat(weights, dim=2) for weights in steps], dim=1)
-    said = (tgt != PAD_ID)[:, None, None, :, None]
-    torch.testing.assert_close(seen * said, read * said, rtol=0, atol=1e-10)
+    real = (tgt != PAD_ID)[:, None, None, :, None]
+    torch.testing.assert_close(seen * real, read * real, rtol=0, atol=1e-10)
     assert (seen.permute(0, 4, 1, 2, 3)[src == PAD_ID] == 0).all()
     assert (seen[:, 0] - seen[:, 1]).abs().max() > 0.1  # the layers attend differently
-
-
-def test_law_no_hooks_remain(stirred: Callable[..., Transformer], sources: list[list[int]]):
-    model = stirred().train()
-    observe(model, pad(sources), pad(TARGETS))
-    assert model.training
-    assert not any(module._forward_hooks for module in model.modules())
 
 
 @pytest.mark.parametrize(
@@ -67,14 +58,9 @@ def test_law_what_is_observed_or_ablated_in_one_thread_is_not_in_another(stirred
         assert hooked()
         assert not other.submit(hooked).result()
         seen = other.submit(observe, model, *batch).result()
-    torch.testing.assert_close(seen.attention, observe(model, *batch).attention, rtol=0, atol=0)
-
-
-@pytest.mark.message
-def test_message_fused_attention_has_no_weights_to_observe(stirred, sources):
-    model = stirred(attention="fused")
-    with pytest.raises(ValueError, match=r"FusedAttention computes no weights to observe; .* attention='sca"):
-        observe(model, pad(sources), pad(TARGETS))
+    torch.testing.assert_close(seen.attention, observe(model.train(), *batch).attention, rtol=0, atol=0)
+    assert model.training
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
 class CustomAttention(FusedAttention):
@@ -82,15 +68,25 @@ class CustomAttention(FusedAttention):
 
 
 @pytest.mark.message
-def test_message_a_custom_attention_without_weights_is_not_to_be_replaced(stirred, sources):
+@pytest.mark.parametrize(
+    ("attention", "way_out"),
+    [
+        (
+            FusedAttention,
+            "load the model's state into one with attention='scaled_dot_product', which",
+        ),
+        (
+            CustomAttention,
+            "pass its weights through a submodule nn.Identity() named weights, as Scal",
+        ),
+    ],
+)
+def test_message_an_attention_without_weights(stirred, sources, attention: type, way_out: str):
     model = stirred()
     for layer in model.decoder.layers:
-        layer.cross_attention.attention = CustomAttention()
-    way_out = (
-        "pass its weights through a submodule nn.Identity() named weights, as ScaledDotProductAttention does"
-    )
-    sentence = f"^CustomAttention computes no weights to observe; {re.escape(way_out)}$"
-    with pytest.raises(ValueError, match=sentence):
+        layer.cross_attention.attention = attention()
+    words = f"^{attention.__name__} computes no weights to observe; {re.escape(way_out)}"
+    with pytest.raises(ValueError, match=words):
         observe(model, pad(sources), pad(TARGETS))
 
 

@@ -1,17 +1,18 @@
 """Fixtures for the tests of conversions: sentences, and a random Marian model of the shape of OPUS-MT's."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import Splits
 from tests.fixtures import unchecked_shapes
+from tests.interop.varied_models import stirred
 
 FEW, MANY = 10, 200  # sentences, in `make test` and in `make slow`
 ODD = [  # what normalization changes, or the vocabulary lacks
@@ -26,18 +27,22 @@ ODD = [  # what normalization changes, or the vocabulary lacks
     "",
     "   ",
 ]
-# The settings of Helsinki-NLP/opus-mt-en-de, except for sizes, special ids, and labels.
-OPUS = json.loads("""{
-    "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": false,
-    "add_final_layer_norm": false, "architectures": ["MarianMTModel"], "attention_dropout": 0.0,
-    "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 24,
-    "decoder_attention_heads": 2, "decoder_ffn_dim": 34, "decoder_layerdrop": 0.0, "decoder_layers": 2,
-    "dropout": 0.1, "dtype": "float64", "encoder_attention_heads": 2, "encoder_ffn_dim": 34,
-    "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 0, "forced_eos_token_id": 0,
-    "init_std": 0.02, "is_encoder_decoder": true, "max_length": 61, "max_position_embeddings": 61,
-    "model_type": "marian", "normalize_before": false, "normalize_embedding": false, "num_beams": 4,
-    "num_hidden_layers": 2, "scale_embedding": true, "share_encoder_decoder_embeddings": true,
-    "static_position_embeddings": true, "use_cache": true}""")
+# The settings of Helsinki-NLP/opus-mt-en-de that are not the library's, with other sizes, ids, and labels.
+SIZES = {"layers": 2, "attention_heads": 2, "ffn_dim": 34}
+OPUS = {f"{stack}_{name}": size for stack in ("encoder", "decoder") for name, size in SIZES.items()} | {
+    "d_model": 24,
+    "max_position_embeddings": 61,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+    "activation_function": "swish",
+    "dtype": "float64",
+    "add_final_layer_norm": False,
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "scale_embedding": True,
+    "share_encoder_decoder_embeddings": True,
+    "static_position_embeddings": True,
+}
 
 
 @pytest.fixture(scope="session")
@@ -54,28 +59,29 @@ def sentences(toy: Splits) -> tuple[list[str], list[str]]:
     return [english for english, _ in pairs], [german for _, german in pairs]
 
 
+def train_pieces(path: Path, texts: Iterable[str], **options: object) -> SentencePieceProcessor:
+    """Train a small SentencePiece model, write it to a file, and return it."""
+    with path.open("wb") as file:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(texts),
+            model_writer=file,
+            hard_vocab_limit=False,
+            minloglevel=2,
+            num_threads=1,
+            **{"vocab_size": 61} | options,
+        )
+    return SentencePieceProcessor(model_file=str(path))
+
+
 @pytest.fixture(scope="session")
 def pieces(toy: Splits, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two small SentencePiece models, and their shared vocabulary."""
-    import sentencepiece
-
     folder, vocabulary = tmp_path_factory.mktemp("pieces"), ["</s>", "<unk>"]
-    pairs = toy["train"][:2000]
-    for side, name in enumerate(("source", "target")):
-        path = folder / f"{name}.spm"
-        with path.open("wb") as file:
-            texts = iter([pair[side] for pair in pairs])
-            sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=texts,
-                model_writer=file,
-                vocab_size=(151, 173)[side],
-                hard_vocab_limit=False,
-                minloglevel=2,
-                num_threads=1,
-            )
-        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        own = (model.id_to_piece(id_) for id_ in range(model.get_piece_size()) if not model.is_control(id_))
-        vocabulary += [piece for piece in own if piece not in vocabulary]
+    sides = zip(("source", "target"), (151, 173), zip(*toy["train"][:2000], strict=True), strict=True)
+    for name, vocab_size, texts in sides:
+        model = train_pieces(folder / f"{name}.spm", texts, vocab_size=vocab_size)
+        ids = (id_ for id_ in range(model.get_piece_size()) if not model.is_control(id_))
+        vocabulary += [piece for piece in map(model.id_to_piece, ids) if piece not in vocabulary]
     vocabulary += [">>deu<<", "<pad>"]
     (folder / "vocab.json").write_text(json.dumps({piece: id_ for id_, piece in enumerate(vocabulary)}))
     return folder
@@ -94,32 +100,14 @@ def make_marian(pieces: Path, tmp_path: Path) -> Callable[..., Path]:
         ids = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1}
         config = OPUS | ids | {"vocab_size": size} | settings
         torch.manual_seed(0)
-        model = transformers.MarianMTModel(transformers.MarianConfig(**config)).double().eval()
-        stir(model)
+        model = stirred(transformers.MarianMTModel(transformers.MarianConfig(**config))).eval()
+        model.final_logits_bias.normal_()
         change(model)
         model.save_pretrained(tmp_path)
         saved = json.loads((tmp_path / "config.json").read_text())
         (tmp_path / "config.json").write_text(json.dumps(saved | settings | {"bad_words_ids": [[size - 1]]}))
         codes = {"source_lang": "eng", "target_lang": "deu", "tokenizer_class": "MarianTokenizer"}
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(codes))
-        (tmp_path / "README.md").write_text("License: CC BY 4.0")
         return tmp_path
 
     return make
-
-
-@torch.no_grad()
-def stir(model: nn.Module) -> None:
-    """Randomize all parameters but the positions, so that tokens and lengths of translations vary."""
-    rng = torch.Generator().manual_seed(0)
-    for name, parameter in model.named_parameters():
-        drawn = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
-        if parameter.ndim == 1:
-            parameter.add_(drawn, alpha=0.1)  # 0 or 1 before
-        elif any(part in name for part in ("shared", "embed_tokens", "lm_head")):
-            parameter.copy_(drawn).mul_(0.5)
-        elif "proj" in name or "fc" in name:  # without a constant part, which would repeat one token
-            scale = (0.3 if "out_proj" in name else 2) * parameter.size(1) ** -0.5
-            parameter.copy_(drawn - drawn.mean(dim=1, keepdim=True)).mul_(scale)
-    model.final_logits_bias.normal_(generator=rng).mul_(0.1)
-    model.final_logits_bias[0, 0] += 1.5  # of EOS

@@ -53,15 +53,15 @@ def test_oracle_each_kind_of_model_has_the_same_targets_and_log_probabilities(ki
         Translator(model, tokenizer(), engine=engine)
         for engine in (None, CTranslate2Engine.from_model(model))
     )
-    found = theirs.nbest(TEXTS, 1, beam_size=1)
-    for (one,), (two,) in zip(ours.nbest(TEXTS, 1, beam_size=1), found, strict=True):
+    translations = theirs.nbest(TEXTS, 1, beam_size=1)
+    for (one,), (two,) in zip(ours.nbest(TEXTS, 1, beam_size=1), translations, strict=True):
         assert one.text == two.text
         # Without a final norm, logits reach 400, where rounding is 3e-5 a token: ours is off by 1e-3.
         assert two.log_prob == pytest.approx(one.log_prob, rel=1e-4, abs=2e-3)
-    assert len({two.text for (two,) in found}) >= 4
+    assert len({two.text for (two,) in translations}) >= 4
 
 
-def test_law_ids_and_limits_are_ours(tmp_path: Path):
+def test_law_ids_and_limits_are_ours():
     """Each target stops at the limit of its own source, although CTranslate2 has one limit per batch."""
     model, endless = varied_model(max_length=97), [[5, 6, 7, 8, 9, 10, 2], [4, 2], [11, 12, 2]]
     with torch.no_grad():
@@ -69,11 +69,10 @@ def test_law_ids_and_limits_are_ours(tmp_path: Path):
         model.embedding.weight[2, 0] = -9  # EOS is never the most likely token
     engine = CTranslate2Engine.from_model(model)
     for beam_size in (1, 3):
-        found = engine.search(endless, limits=[31, 29, 37], beam_size=beam_size)
-        lengths = [max(len(ids) for ids, _ in own) for own in found]
-        assert lengths == [31, 29, 37]
-        assert not {0, 1} & {id_ for own in found for ids, _ in own for id_ in ids}
-        assert [len(own) for own in found] == [beam_size] * 3
+        hypotheses = engine.search(endless, limits=[31, 29, 37], beam_size=beam_size)
+        assert [max(len(ids) for ids, _ in beam) for beam in hypotheses] == [31, 29, 37]
+        assert not {0, 1} & {id_ for beam in hypotheses for ids, _ in beam for id_ in ids}
+        assert [len(beam) for beam in hypotheses] == [beam_size] * 3
 
 
 def test_law_a_source_is_read_to_its_end():
@@ -102,9 +101,9 @@ def test_law_an_engine_loads_the_folder(shipped, tmp_path: Path):
     to_ctranslate2(*shipped, tmp_path, dtype="int8")
     loaded, made = CTranslate2Engine(tmp_path), CTranslate2Engine.from_model(shipped[0], dtype="int8")
     source = shipped[1].encode_source(["The weather is nice today."])
-    found = [engine.search(source, limits=[40], beam_size=2) for engine in (loaded, made)]
-    assert found[0] == found[1]
-    assert [ids[-1] for ids, _ in found[0][0]] == [EOS_ID] * 2
+    hypotheses, again = (engine.search(source, limits=[40], beam_size=2) for engine in (loaded, made))
+    assert hypotheses == again
+    assert [ids[-1] for ids, _ in hypotheses[0]] == [EOS_ID] * 2
     assert (tmp_path / "model.bin").stat().st_size < 5e6  # 14 MB in float32
 
 
@@ -120,20 +119,23 @@ def test_message_a_damaged_folder(tmp_path: Path, file: str, content: bytes):
 
 
 @pytest.mark.message
-def test_message_values_of_another_width_cannot_be_exported(tmp_path: Path):
-    model = varied_model(d_k=4, d_v=7)
-    with pytest.raises(ValueError, match=r"one width for queries, keys and values, .* d_k=4 and d_v=7; t"):
-        to_ctranslate2(model, tokenizer(), tmp_path)
+@pytest.mark.parametrize(
+    ("changes", "dtype", "message"),
+    [
+        (
+            {"d_k": 4, "d_v": 7},
+            "float32",
+            r"one width for queries, keys and values, .* d_k=4 and d_v=7",
+        ),
+        (
+            {"final_norm": True},
+            "float32",
+            r"no norm after the last layer of a post-norm .* encoder\.fin",
+        ),
+        ({}, "int4", "dtype='int4' is not a type of weights in CTranslate2; choose from"),
+    ],
+)
+def test_message_what_cannot_be_exported(tmp_path: Path, changes, dtype: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        to_ctranslate2(varied_model(**changes), tokenizer(), tmp_path, dtype=dtype)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.message
-def test_message_a_final_norm_after_post_norm_cannot_be_exported():
-    with pytest.raises(ValueError, match=r"no norm after the last layer of a post-norm .* encoder\.final"):
-        CTranslate2Engine.from_model(varied_model(final_norm=True))
-
-
-@pytest.mark.message
-def test_message_an_unknown_type_of_weights(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"dtype='int4' is not a type of weights in CTranslate2; choose f"):
-        to_ctranslate2(varied_model(), tokenizer(), tmp_path, dtype="int4")

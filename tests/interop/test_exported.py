@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer import Tokenizer, Transformer, TransformerConfig, registry, save
+from annotated_transformer import Tokenizer, Transformer, registry, save
 from annotated_transformer.interop import (
     CTranslate2Engine,
     NumpyModel,
@@ -28,6 +28,7 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.registry import register_attention
+from tests.checkpointing.small_models import make_model, make_tokenizer
 from tests.interop.varied_models import KINDS, varied_model
 
 Way = Callable[[Any, Tokenizer, Path], object]
@@ -41,7 +42,6 @@ WAYS: dict[str, Way] = {
     "ONNX's decoder": lambda model, *_: OnnxDecoder.from_model(model),
     FOLDER: to_safetensors,
 }
-SHAPE = {"vocab_size": 260, "max_length": 11, "num_layers": 1, "d_model": 6, "d_ff": 7, "num_heads": 3}
 
 
 def own_attention(model: Transformer) -> object:
@@ -58,7 +58,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], str]] = {
     "a part": (of(NETWORK, lambda part: setattr(part, "activation", nn.Tanh())), r"activation is .*Tanh.*"),
     "a class": (
         of(NETWORK, lambda part: setattr(part, "__class__", SwiGLU)),
-        r"forward is .*\.SwiGLU and not .*",
+        r"forward is .*\.SwiGLU and .*",
     ),
     "a method": (of(NETWORK, lambda part: setattr(part, "forward", abs)), "feed_forward overrides forward"),
     "a hook": (of("decoder", lambda part: part.register_forward_hook(print)), "^decoder has hooks"),
@@ -69,7 +69,7 @@ CHANGES: dict[str, tuple[Callable[[Transformer], object], str]] = {
 @pytest.fixture
 def tokenizer(monkeypatch) -> Tokenizer:
     monkeypatch.setattr(registry, "_attentions", {})
-    return Tokenizer.train(["one two"], vocab_size=260)
+    return make_tokenizer()
 
 
 @pytest.mark.message
@@ -78,13 +78,11 @@ def tokenizer(monkeypatch) -> Tokenizer:
 def test_message_what_other_programs_do_not_have(
     change: str, library: str, tokenizer: Tokenizer, tmp_path: Path
 ):
-    model, (make, words) = Transformer(TransformerConfig(**SHAPE)), CHANGES[change]
+    model, (make, words) = make_model(), CHANGES[change]
     make(model)
     if (change, library) == ("own code", FOLDER):  # which names the code
         to_safetensors(model, tokenizer, tmp_path)
-        with pytest.raises(
-            ValueError, match=r"needs the code .*, which NumpyModel does not have; load it by"
-        ):
+        with pytest.raises(ValueError, match=r"needs the code .*, which NumpyModel does not have; load "):
             NumpyModel(tmp_path)
         return
     with pytest.raises(ValueError, match=rf"{words}, which {library.partition(chr(39))[0]} (does|would) not"):
@@ -94,11 +92,11 @@ def test_message_what_other_programs_do_not_have(
 
 @pytest.mark.message
 @pytest.mark.parametrize("library", ["Marian", "nn.Transformer"])
-def test_message_heads_of_another_width(library: str, tokenizer: Tokenizer, tmp_path: Path):
-    for name in ("d_k", "d_v"):
-        model = Transformer(TransformerConfig(**SHAPE, **{name: 5}))
-        with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=2$"):
-            WAYS[library](model, tokenizer, tmp_path)
+@pytest.mark.parametrize("name", ["d_k", "d_v"])
+def test_message_heads_of_another_width(name: str, library: str, tokenizer: Tokenizer, tmp_path: Path):
+    model = make_model(**{name: 5})
+    with pytest.raises(ValueError, match=rf"^{name}=5 cannot be carried over: .* d_model / num_heads=4$"):
+        WAYS[library](model, tokenizer, tmp_path)
 
 
 EDITS = {
@@ -116,9 +114,7 @@ def test_law_whoever_takes_a_model_out_or_in_learns_of_edited_code(name: str, mo
     monkeypatch.setattr(space, name, edit(getattr(space, name)))
     into = partial(from_torch, theirs, model.embedding.weight)
     for take in (into, partial(to_torch, model), partial(CTranslate2Engine.from_model, model)):
-        with pytest.warns(
-            UserWarning, match=r"computes other logits than your model \(by .*\.model was edited"
-        ):
+        with pytest.warns(UserWarning, match=r"other logits than your model \(by .*\.model was edited"):
             take()
 
 
@@ -135,7 +131,7 @@ def test_law_a_model_of_any_kind_and_precision_is_taken_out_without_a_word(chang
 @pytest.mark.message
 @pytest.mark.parametrize("write", [to_marian, to_ctranslate2, to_onnx])
 def test_message_an_export_that_would_lose_a_model_or_a_weight(tokenizer, tmp_path: Path, write):
-    model = Transformer(TransformerConfig(**SHAPE))
+    model = make_model()
     save(tmp_path / "ours", model, tokenizer)
     with pytest.raises(ValueError, match=r"ours holds a model of this package, which would be lost; give"):
         write(model, tokenizer, tmp_path / "ours")

@@ -4,19 +4,15 @@ import inspect
 
 import pytest
 
-from annotated_transformer.interop.formats import FORMATS
+from annotated_transformer.interop.formats import FORMATS, READ, converter
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_law_the_functions_of_a_format_have_the_common_shape(name: str):
-    known = FORMATS[name]
-    assert known.to or known.from_
-    if known.to:
-        first, *others = inspect.signature(known.function(known.to)).parameters.values()
-        assert [first.name, *(other.name for other in others[:2])] == ["model", "tokenizer", "folder"]
-        options = {other.name for other in others[2:] if other.kind is other.KEYWORD_ONLY}
-        assert {"languages", *(["dtype"] if known.dtypes else [])} <= options
-    if known.from_:
-        path, *options = inspect.signature(known.function(known.from_)).parameters.values()
+    model, tokenizer, folder, *options = inspect.signature(converter("to", name)).parameters.values()
+    assert [each.name for each in (model, tokenizer, folder)] == ["model", "tokenizer", "folder"]
+    assert {each.name for each in options if each.kind is each.KEYWORD_ONLY} >= {"languages", "dtype"}
+    if name in READ:
+        path, *options = inspect.signature(converter("from", name)).parameters.values()
         assert path.name == "path"
         assert all(option.default is not option.empty for option in options)

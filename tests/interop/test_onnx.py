@@ -40,15 +40,14 @@ def test_law_a_folder_is_enough_to_run_the_graphs_without_this_package(tmp_path:
         keys, values = model.decoder.layers[0].cross_attention.project_memory(memory, memory)
     assert ((outputs[0] == 0) == mask.numpy()).all()
     real = mask[:, 0, 0].numpy()
-    for found, expected in zip(outputs[1:], (keys, values), strict=True):
-        gap = np.abs(found - expected.numpy()).transpose(0, 2, 1, 3)[real]
+    for quantized, expected in zip(outputs[1:], (keys, values), strict=True):
+        gap = np.abs(quantized - expected.numpy()).transpose(0, 2, 1, 3)[real]
         assert gap.mean() < 0.05 * expected.std()
         assert gap.max() > 0  # in int8
 
 
 @pytest.mark.message
 def test_message_an_unknown_type_of_weights(tmp_path: Path):
-    with pytest.raises(
-        ValueError, match=r"dtype='bfloat16' is not a type of exported .* \('float32', 'float16'"
-    ):
+    words = r"dtype='bfloat16' is not a type of exported .* \('float32', 'float16'"
+    with pytest.raises(ValueError, match=words):
         to_onnx(varied_model(), tokenizer(), tmp_path, dtype="bfloat16")

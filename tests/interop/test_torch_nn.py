@@ -2,7 +2,6 @@
 
 import functools
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.interop.torch_nn import from_torch, to_torch, torch_masks
 from annotated_transformer.interop.torch_weights import parameter_pairs
 from annotated_transformer.model.transformer import Transformer
+from tests.interop.varied_models import stirred
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's, of its defaults
 
@@ -27,16 +27,6 @@ KINDS = {
     "pre-norm": {"norm": "pre", "activation": "swish", "positions": "learned"},
     "pre-norm without a final norm": {"norm": "pre", "final_norm": False, "output_bias": True},
 }
-
-
-@torch.no_grad()
-def stirred(module: nn.Module, seed: int = 0) -> Any:
-    """Return the module in float64 with random parameters: none stays at 0 or 1."""
-    rng = torch.Generator().manual_seed(seed)
-    for parameter in module.double().parameters():
-        parameter.normal_(generator=rng)
-        parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
-    return module
 
 
 @pytest.fixture
@@ -61,15 +51,15 @@ def compare(ours: Transformer, theirs: nn.Transformer, src: Tensor, tgt: Tensor)
     (logits * weights).sum().backward()
     torch.testing.assert_close(ours.logits(hidden)[tgt != 0], logits[tgt != 0], **EXACT)
     torch.testing.assert_close(of_embedding, ours.embedding.weight.grad, **EXACT)
-    pairs, compared = parameter_pairs(ours, theirs), 0
-    for their_parameter, our_parameters in pairs:
-        kept = [own for own in our_parameters if own is not None]
-        if kept and their_parameter is not None:
-            torch.testing.assert_close(their_parameter.grad, torch.cat([x.grad for x in kept]), **EXACT)
+    compared = 0
+    for their_parameter, our_parameters in parameter_pairs(ours, theirs):
+        gradients = [parameter.grad for parameter in our_parameters if parameter is not None]
+        if gradients and their_parameter is not None:
+            torch.testing.assert_close(their_parameter.grad, torch.cat(gradients), **EXACT)
             assert their_parameter.grad.abs().max() > 1e-9
-            compared += sum(own.numel() for own in kept)
-    stacks = (*ours.encoder.parameters(), *ours.decoder.parameters())
-    assert compared == min(sum(x.numel() for x in own) for own in (stacks, theirs.parameters()))
+            compared += their_parameter.numel()
+    both = (*ours.encoder.parameters(), *ours.decoder.parameters()), theirs.parameters()
+    assert compared == min(sum(x.numel() for x in parameters) for parameters in both)
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
@@ -168,18 +158,20 @@ def test_message_a_part_that_cannot_be_carried_over(name, part, message):
 @pytest.mark.message
 def test_message_of_what_is_around_the_module():
     module, embedding = nn.Transformer(12, 3, 1, 1, 17), nn.Embedding(23, 12)
-    with pytest.raises(
-        ValueError, match=r"shape of the embedding is \(23, 13\), .*d_model=12; .* 12 columns"
+    for matrix, options, words in (
+        (nn.Embedding(23, 13), {}, r"shape of the embedding is \(23, 13\), .*d_model=12; .* 12 columns"),
+        (embedding, {"positions": torch.zeros(11, 1)}, r"of positions is \(11, 1\), .*d_model=12; .* 12 col"),
+        (
+            embedding,
+            {"output": nn.Linear(12, 23)},
+            r"output\.weight differs .* one matrix for both .* tra",
+        ),
     ):
-        from_torch(module, nn.Embedding(23, 13))
-    with pytest.raises(ValueError, match=r"shape of positions is \(11, 1\), .*d_model=12; .* 12 columns"):
-        from_torch(module, embedding, positions=torch.zeros(11, 1))
-    with pytest.raises(ValueError, match=r"output\.weight differs .* one matrix for both .* train with"):
-        from_torch(module, embedding, output=nn.Linear(12, 23))
-    hook = module.decoder.register_forward_hook(print)
-    with pytest.raises(ValueError, match=r"^decoder has hooks, which cannot be carried over; remove them$"):
-        from_torch(module, embedding)
-    hook.remove()
+        with pytest.raises(ValueError, match=words):
+            from_torch(module, matrix, **options)
     nn.init.ones_(module.encoder.layers[0].self_attn.in_proj_bias)
     with pytest.raises(ValueError, match=r"attention_bias=False would lose biases .* leave it out"):
         from_torch(module, embedding, attention_bias=False)
+    module.decoder.register_forward_hook(print)
+    with pytest.raises(ValueError, match=r"^decoder has hooks, which cannot be carried over; remove them$"):
+        from_torch(module, embedding)

@@ -1,8 +1,10 @@
 """Small models with varied outputs, one of each kind that a config describes, and their tokenizer."""
 
 import dataclasses
+from typing import Any
 
 import torch
+from torch import nn
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
@@ -45,3 +47,14 @@ def varied_model(seed: int = 0, **changes: object) -> Transformer:
             elif parameter.ndim == 2 and "embedding" not in name and "table" not in name:
                 parameter *= 3
     return model.eval()
+
+
+@torch.no_grad()
+def stirred(module: nn.Module, seed: int = 0) -> Any:
+    """Return the module in float64 with random weights: none stays at 0 or 1."""
+    rng = torch.Generator().manual_seed(seed)
+    for parameter in module.double().parameters():
+        if parameter.requires_grad:  # as tables of positions do not
+            parameter.normal_(generator=rng)
+            parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
+    return module

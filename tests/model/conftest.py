@@ -66,13 +66,6 @@ MASKS = {
 with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
-def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:
-    """Yield each parameter of PyTorch's module that ours has, with our corresponding parameters."""
-    for their_parameter, own in parameter_pairs(ours, theirs):
-        if own[0] is not None:  # a bias that ours lacks
-            yield their_parameter, own
-
-
 @pytest.fixture
 def copied() -> Callable[..., list[Pair]]:
     """Return a function that copies our weights into PyTorch's module and returns the parameter pairs.
@@ -81,15 +74,15 @@ def copied() -> Callable[..., list[Pair]]:
     """
 
     @torch.no_grad()
-    def copy(ours: nn.Module, theirs: nn.Module, found: Iterable[Pair] | None = None) -> list[Pair]:
+    def copy(ours: nn.Module, theirs: nn.Module) -> list[Pair]:
         theirs.double()
         for parameter in theirs.parameters():
             parameter.zero_()
-        found = list(pairs(ours, theirs) if found is None else found)
-        for their_parameter, our_parameters in found:
+        pairs: list[Pair] = [pair for pair in parameter_pairs(ours, theirs) if pair[1][0] is not None]
+        for their_parameter, our_parameters in pairs:
             their_parameter.copy_(torch.cat(our_parameters))
-        assert sum(p.numel() for p in ours.parameters()) == sum(t.numel() for t, _ in found)
-        return found
+        assert sum(p.numel() for p in ours.parameters()) == sum(t.numel() for t, _ in pairs)
+        return pairs
 
     return copy
 

@@ -49,7 +49,6 @@ def test_law_the_score_of_a_token_is_its_dot_product_with_the_hidden_vector(draw
 
 
 def test_law_embedded_tokens_have_unit_variance():
-    torch.manual_seed(0)
     for d_model in (16, 128):
         embedded = TokenEmbedding(2_000, d_model)(torch.arange(2_000)[None])
         assert embedded.square().mean().sqrt().item() == pytest.approx(1, abs=0.03)

@@ -17,14 +17,9 @@ def our_layer():
     return EncoderLayer(*parts, PostNorm(D_MODEL, 0.0), PostNorm(D_MODEL, 0.0))
 
 
-@pytest.fixture
-def x(draw):
-    return draw(BATCH, TOKENS, D_MODEL)
-
-
 @pytest.mark.equation("eq-encoder-layer")
-def test_law_a_layer_applies_dropout_residual_and_norm_after_each_sublayer(x, randomized):
-    layer = randomized(our_layer())
+def test_law_a_layer_applies_dropout_residual_and_norm_after_each_sublayer(draw, randomized):
+    layer, x = randomized(our_layer()), draw(BATCH, TOKENS, D_MODEL)
     for surround in (layer.add_norm_1, layer.add_norm_2):
         surround.dropout.p = 0.3
     torch.manual_seed(0)
@@ -39,7 +34,8 @@ def test_law_a_layer_applies_dropout_residual_and_norm_after_each_sublayer(x, ra
 
 
 @pytest.mark.equation("eq-encoder-stack")
-def test_law_every_layer_has_its_own_weights(x, randomized):
+def test_law_every_layer_has_its_own_weights(draw, randomized):
+    x = draw(BATCH, TOKENS, D_MODEL)
     encoder = randomized(Encoder(our_layer() for _ in range(LAYERS)))
     one = sum(p.numel() for p in encoder.layers[0].parameters())
     assert sum(p.numel() for p in encoder.parameters()) == LAYERS * one

@@ -11,21 +11,16 @@ BATCH, TOKENS, D_MODEL, D_FF = 2, 5, 7, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
-@pytest.mark.equation("eq-feed-forward")
+@pytest.mark.equation("eq-feed-forward", "eq-memory-cells")
 def test_law_the_network_computes_the_papers_formula(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     w_1, w_2 = ffn.expand.weight.T, ffn.contract.weight.T
     expected = torch.clamp(x @ w_1 + ffn.expand.bias, min=0) @ w_2 + ffn.contract.bias
     torch.testing.assert_close(ffn(x), expected, **EXACT)
-
-
-@pytest.mark.equation("eq-memory-cells")
-def test_law_the_output_is_the_bias_plus_the_contribution_of_each_unit(draw, randomized):
-    ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
-    found = ffn.contract.bias
-    for key, bias, value in zip(ffn.expand.weight, ffn.expand.bias, ffn.contract.weight.T, strict=True):
-        found = found + (x @ key + bias).clamp(min=0)[..., None] * value
-    torch.testing.assert_close(found, ffn(x), **EXACT)
+    by_unit = ffn.contract.bias
+    for key, bias, value in zip(w_1.T, ffn.expand.bias, w_2, strict=True):
+        by_unit = by_unit + (x @ key + bias).clamp(min=0)[..., None] * value
+    torch.testing.assert_close(by_unit, expected, **EXACT)
 
 
 @pytest.mark.equation("eq-collapse")

@@ -16,25 +16,20 @@ from annotated_transformer.text.tokenizer import EOS_ID
 VOCAB = 11
 
 
-def test_law_each_submodule_is_switched_to_evaluation_and_restored_to_its_own_mode():
-    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).eval()
-    model[0].train()
-    with evaluating(model):
-        assert not any(module.training for module in model.modules())
-        assert not torch.is_grad_enabled()
-    assert [module.training for module in model.modules()] == [False, True, False, False]
-    assert torch.is_grad_enabled()
-
-
-def test_law_dropout_is_off_until_the_last_of_the_contexts_of_two_threads_ends():
+def test_law_each_module_is_evaluated_until_the_last_context_ends_and_returns_to_its_own_mode():
     model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).eval()
     model[0].train()
     with ThreadPoolExecutor(1) as other:
         with evaluating(model):
+            assert not torch.is_grad_enabled()
             longer = evaluating(model[0])
             other.submit(longer.__enter__).result()
+        assert torch.is_grad_enabled()
         assert not any(module.training for module in model.modules())
         other.submit(longer.__exit__, None, None, None).result()
+    assert [module.training for module in model.modules()] == [False, True, False, False]
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
     assert [module.training for module in model.modules()] == [False, True, False, False]
 
 

@@ -24,38 +24,21 @@ def head_by_hand(layer, i, query, key, value):
 FREE_WIDTHS = {"d_k": 5, "d_v": 11}
 
 
-@pytest.mark.equation("eq-head")
-def test_law_a_head_is_attention_of_its_own_three_projections(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    observed = []
-    layer.attention.register_forward_hook(lambda module, inputs, heads: observed.append(heads))
-    layer(*tokens)
-    assert observed[0].shape == (BATCH, HEADS, QUERIES, FREE_WIDTHS["d_v"])
-    for i in range(HEADS):
-        torch.testing.assert_close(observed[0][:, i], head_by_hand(layer, i, *tokens), **EXACT)
-
-
-@pytest.mark.parametrize(("given", "d_k", "d_v"), [({"d_k": 5}, 5, 4), ({"d_v": 11}, 4, 11)])
-def test_law_a_missing_head_width_defaults_to_d_model_divided_by_num_heads(given, d_k, d_v):
-    layer = MultiHeadAttention(12, 3, **given)
-    assert layer.to_query.out_features == layer.to_key.out_features == 3 * d_k
-    assert layer.to_value.out_features == layer.to_output.in_features == 3 * d_v
-
-
-@pytest.mark.equation("eq-multi-head")
-@pytest.mark.parametrize("widths", [{}, FREE_WIDTHS], ids=["equal", "free"])
+@pytest.mark.equation("eq-head", "eq-multi-head", "eq-sum-of-heads")
+@pytest.mark.parametrize("widths", [{}, FREE_WIDTHS, {"d_k": 5}, {"d_v": 11}])
 def test_law_multi_head_is_the_concatenated_heads_times_the_output_matrix(tokens, randomized, widths):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **widths))
-    heads = torch.cat([head_by_hand(layer, i, *tokens) for i in range(HEADS)], dim=-1)
-    torch.testing.assert_close(layer(*tokens), heads @ layer.to_output.weight.T, **EXACT)
-
-
-@pytest.mark.equation("eq-sum-of-heads")
-def test_law_multi_head_is_a_sum_with_one_term_for_each_head(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    blocks = layer.to_output.weight.T.split(FREE_WIDTHS["d_v"])
-    terms = [head_by_hand(layer, i, *tokens) @ block for i, block in enumerate(blocks)]
-    torch.testing.assert_close(layer(*tokens), sum(terms), **EXACT)
+    d_k, d_v = widths.get("d_k", 4), widths.get("d_v", 4)
+    assert layer.to_query.out_features == layer.to_key.out_features == HEADS * d_k
+    observed = []
+    layer.attention.register_forward_hook(lambda module, inputs, heads: observed.append(heads))
+    output = layer(*tokens)
+    heads = [head_by_hand(layer, i, *tokens) for i in range(HEADS)]
+    torch.testing.assert_close(observed[0], torch.stack(heads, dim=1), **EXACT)
+    w_output = layer.to_output.weight.T
+    torch.testing.assert_close(output, torch.cat(heads, dim=-1) @ w_output, **EXACT)
+    terms = [head @ block for head, block in zip(heads, w_output.split(d_v), strict=True)]
+    torch.testing.assert_close(output, sum(terms), **EXACT)
     assert min(term.abs().max() for term in terms) > 0.1
 
 

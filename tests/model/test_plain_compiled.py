@@ -1,8 +1,6 @@
 """Compiled models: the results of plain ones, the same parameter names, and working hooks."""
 
 import copy
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,17 +16,13 @@ from annotated_transformer.inspection.heads import ablate_head, attention_maps
 from annotated_transformer.inspection.health import Health
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, make_batches
+from annotated_transformer.text.batching import make_batches
 from tests.checkpointing.small_models import make_tokenizer, same
 
-MakeModel = Callable[..., Transformer]
-MakePairs = Callable[..., list[Pair]]
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The .grad attribute"),  # accessed by PyTorch's own tracing
     pytest.mark.message,  # not messages: without the shape checker, whose code cannot be captured
 ]
-
-
 EAGER = {"backend": "eager"}  # captures and guards like the others, and needs no compiler
 
 
@@ -50,7 +44,7 @@ def by_parts(model: Transformer) -> nn.Module:
 
 @pytest.mark.parametrize("way", [wrapped, in_place, by_parts])
 def test_law_a_compiled_model_is_saved_translates_and_is_inspected_like_a_plain_one(
-    make_model: MakeModel, tmp_path: Path, copy_pairs: MakePairs, way: Callable[[Transformer], nn.Module]
+    make_model, tmp_path, copy_pairs, way
 ):
     plain, tokenizer = make_model(vocab_size=263, max_length=11).eval(), make_tokenizer()
     batch, *_ = make_batches(copy_pairs(5), batch_tokens=53)

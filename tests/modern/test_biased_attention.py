@@ -1,4 +1,4 @@
-"""Attention with a bias by distance: the formula, PyTorch's fused kernel, and steps."""
+"""Attention with a bias by distance: the formula, PyTorch's fused kernel."""
 
 import pytest
 import torch
@@ -25,11 +25,3 @@ def test_oracle_a_bias_is_an_additive_mask_of_pytorchs_kernel(draw, randomized, 
         expected = F.scaled_dot_product_attention(query, key, value, attn_mask=added)
         torch.testing.assert_close(BiasedAttention(bias)(query, key, value, mask), expected, **EXACT)
         assert (plain - expected).abs().max() > 0.1
-
-
-def test_law_the_last_query_alone_gets_what_it_gets_with_the_others(draw, randomized):
-    query, key, value = draw(BATCH, HEADS, TOKENS, D_K), draw(2, 3, TOKENS, D_K), draw(2, 3, TOKENS, D_V)
-    for bias in BIASES:
-        attention = BiasedAttention(randomized(bias))
-        whole = attention(query, key, value, causal_mask(TOKENS))
-        torch.testing.assert_close(attention(query[:, :, -1:], key, value), whole[:, :, -1:], **EXACT)

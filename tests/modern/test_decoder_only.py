@@ -7,9 +7,11 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.parts import PaperParts
+from annotated_transformer.model.plain import differences
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.decoder_only import DecoderOnly, EncoderOnly
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 
 CONFIG = TransformerConfig(
@@ -35,6 +37,18 @@ def test_law_later_tokens_change_an_encoder_and_not_a_decoder(parts):
         assert gap[4] > 1e-6
 
 
+@pytest.mark.parametrize("options", [{}, {"norm": "pre", "positions": "learned", "d_k": 5, "d_v": 7}])
+def test_oracle_an_encoder_only_model_is_the_encoder_of_a_transformer(options):
+    config = dataclasses.replace(CONFIG, **options)
+    model, single = Transformer(config), EncoderOnly(config)
+    assert list(differences(single.encoder, model.encoder)) == []
+    single.load_state_dict(model.state_dict(), strict=False)
+    src = torch.tensor([[3, 4, 5, 6, 2], [7, 8, 2, 0, 0]])
+    memory = model.encode(src, (src != 0)[:, None, None])
+    torch.testing.assert_close(single.hidden(src), memory, rtol=0, atol=0)
+    torch.testing.assert_close(single(src), memory @ model.embedding.weight.T)
+
+
 @both_parts
 @pytest.mark.parametrize("kind", [DecoderOnly, EncoderOnly])
 def test_law_padding_changes_nothing(kind, parts):
@@ -44,8 +58,8 @@ def test_law_padding_changes_nothing(kind, parts):
 
 
 def batch(pairs: list[Pair]) -> Batch:
-    (found,) = make_batches(pairs, batch_tokens=99)
-    return found
+    (made,) = make_batches(pairs, batch_tokens=99)
+    return made
 
 
 @both_parts
@@ -54,31 +68,26 @@ def test_oracle_the_losses_are_those_of_the_package(parts, smoothing):
     decoder, encoder = new(DecoderOnly, parts), new(EncoderOnly, parts)
     texts = batch([([], [1, 5, 6, 7, 2]), ([], [1, 8, 9, 2])])
     tagged = batch([([5, 3, 7], [1, 5, 6, 7]), ([8, 3], [1, 8, 9])])
-    for model, logits, given in (
+    for model, logits, labeled in (
         (decoder, decoder(texts.tgt[:, :-1]), texts),
         (encoder, encoder(tagged.src), tagged),
     ):
-        flat = logits.flatten(0, 1), given.labels.flatten()
+        flat = logits.flatten(0, 1), labeled.labels.flatten()
         expected = F.cross_entropy(*flat, ignore_index=0, label_smoothing=smoothing)
-        torch.testing.assert_close(model.loss(given, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(model.loss(labeled, smoothing=smoothing), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.message
-def test_message_a_decoder_only_model_reads_one_text():
-    sentence = (
-        r"^the batch has sources of 2 tokens, and a decoder-only model reads one text; give .* of the t"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        new(DecoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 2])]), smoothing=0.0)
-
-
-@pytest.mark.message
-def test_message_an_encoder_only_model_needs_a_label_for_each_token():
-    sentence = (
-        r"^the batch has tokens of shape \(1, 2\) and labels of \(1, 3\); give as many labels as tokens, a"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        new(EncoderOnly, PaperParts).loss(batch([([5, 2], [1, 6, 7, 8])]), smoothing=0.0)
+@pytest.mark.parametrize(
+    ("kind", "pair", "sentence"),
+    [
+        (DecoderOnly, ([5, 2], [1, 6, 2]), "sources of 2 tokens, and a decoder-only model reads one text"),
+        (EncoderOnly, ([5, 2], [1, 6, 7, 8]), r"tokens of shape \(1, 2\) and labels of \(1, 3\); give as"),
+    ],
+)
+def test_message_a_batch_of_another_kind(kind, pair, sentence):
+    with pytest.raises(ValueError, match=f"^the batch has {sentence}"):
+        new(kind, PaperParts).loss(batch([pair]), smoothing=0.0)
 
 
 @pytest.mark.message

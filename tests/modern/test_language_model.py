@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.modern.alibi import ALiBi
 from annotated_transformer.modern.biased_attention import BiasedAttention
@@ -15,7 +16,6 @@ from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.language_model import continue_text, next_token_loss
 from annotated_transformer.modern.modern_parts import ModernParts
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 
 CONFIG = TransformerConfig(
@@ -30,14 +30,14 @@ class GroupedParts(ModernParts):
 
 
 class ALiBiParts(PaperParts):
-    def attention(self):
+    def attention(self, place="encoder"):
         attention = super().attention()
         attention.attention = BiasedAttention(ALiBi(6))
         return attention
 
 
 class WindowParts(GroupedParts):
-    def attention(self):
+    def attention(self, place="encoder"):
         attention = super().attention()
         attention.attention = SlidingWindowAttention(3, attention.attention)
         return attention
@@ -69,8 +69,8 @@ def test_oracle_the_loss_by_hand():
     torch.testing.assert_close(next_token_loss(model, ids), torch.stack(losses).mean(), **EXACT)
     counted = torch.arange(11) >= 6
     some = [loss for loss, (_, i) in zip(losses, places, strict=True) if i >= 6]
-    found = next_token_loss(model, ids, counted.expand(2, -1))
-    torch.testing.assert_close(found, torch.stack(some).mean(), **EXACT)
+    loss = next_token_loss(model, ids, counted.expand(2, -1))
+    torch.testing.assert_close(loss, torch.stack(some).mean(), **EXACT)
 
 
 @pytest.mark.parametrize("parts", [PaperParts, GroupedParts, ALiBiParts, WindowParts])
@@ -88,26 +88,25 @@ def test_law_the_cache_gives_the_logits_of_the_whole_text_whatever_the_parts(par
 
 @pytest.mark.message
 def test_message_a_text_that_the_cache_cannot_continue():
-    model, prompts = new(), some_ids(tokens=3)
+    model, prompts = new().eval(), some_ids(tokens=3)
     model.encoder.layers[1].self_attention.attention = Average()
-    sentence = (
-        r"^encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
-    )
-    with pytest.raises(NotPlain, match=sentence):
-        continue_text(model, prompts, extra_tokens=5)
+    average = r"encoder.layers.1.self_attention.attention is a Average, which DecoderOnlyCache would call wi"
+    with pytest.raises(NotPlain, match=f"^{average}"):
+        DecoderOnlyCache(model, 2)
     model.encoder.layers[0].register_forward_hook(lambda *_: None)
-    with pytest.raises(
-        NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with DecodeA"
-    ):
-        continue_text(model, prompts, extra_tokens=5)
+    with pytest.raises(NotPlain, match=r"^encoder.layers.0 has hooks, .*; remove them, or decode with Dec"):
+        DecoderOnlyCache(model, 2)
     model.register_forward_hook(lambda *_: None)
-    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; rem"):
-        continue_text(model, prompts, extra_tokens=5)
+    with pytest.raises(NotPlain, match=r"^DecoderOnly has hooks, which DecoderOnlyCache would not call; r"):
+        DecoderOnlyCache(model, 2)
+    with pytest.warns(UserWarning, match="^decoding without a cache, which is slower: DecoderOnly has hooks"):
+        texts = continue_text(model, prompts, extra_tokens=1)
+    assert torch.equal(texts[:, 3], model(prompts)[:, -1].index_fill(1, torch.tensor([0, 1]), -1e9).argmax(1))
 
 
-def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text():
-    model, prompt = new(), some_ids(tokens=3)
-    found = continue_text(model, prompt, extra_tokens=5)
+def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text(randomized):
+    model, prompt = randomized(new()), some_ids(rows=7, tokens=4)
+    continued = continue_text(model.train(), prompt, extra_tokens=5)
     assert model.training
     ids = prompt
     with evaluating(model):
@@ -116,23 +115,22 @@ def test_law_greedy_generation_appends_the_most_likely_token_of_the_whole_text()
             logits[:, [0, 1]] = -math.inf  # neither PAD nor BOS is generated
             ids = torch.cat([ids, logits.argmax(dim=-1)[:, None]], dim=1)
     assert (ids != 2).all(), "no row ends, or the loop above would not"
-    assert torch.equal(found, ids)
+    assert torch.equal(continued, ids)
 
 
 def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
     model, prompt = new(), some_ids(tokens=3)
-    queued = iter([[5, 2], [6, 7], [2, 7], [8, 8]])
+    queued = iter([[5, 2], [6], [2]])  # a text that has ended is not read again
 
-    def read(self, ids):
-        self.ids = torch.cat([self.ids, ids], dim=1)
-        logits = torch.nn.functional.one_hot(torch.tensor(next(queued)), 13).double()
+    def step(self, tokens):
+        logits = F.one_hot(torch.tensor(next(queued)), 13).double()
         logits[:, :2] = 5.0  # of PAD and BOS, which are not generated
         return logits
 
     DecoderOnlyCache(model, 2)  # which it has compared with the model
-    monkeypatch.setattr(DecoderOnlyCache, "read", read)
-    found = continue_text(model, prompt, extra_tokens=9)
-    assert found[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
+    monkeypatch.setattr(DecoderOnlyCache, "step", step)
+    continued = continue_text(model, prompt, extra_tokens=9)
+    assert continued[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
 
 
 @pytest.mark.message

@@ -28,8 +28,8 @@ def mixture(top_k: int, kind=FeedForward) -> MixtureOfExperts:
 @pytest.mark.parametrize("kind", [FeedForward, SwiGLU])
 def test_oracle_each_token_by_itself(draw, randomized, top_k, kind):
     layer, x = randomized(mixture(top_k, kind)), draw(BATCH, TOKENS, D_MODEL)
-    found = layer(x)
-    for token, result in zip(x.flatten(0, 1), found.flatten(0, 1), strict=True):
+    outputs = layer(x)
+    for token, result in zip(x.flatten(0, 1), outputs.flatten(0, 1), strict=True):
         logits = layer.router.to_logits.weight @ token
         best = logits.argsort(descending=True)[:top_k]
         weights = logits[best].softmax(dim=0)  # of the chosen alone: as in Mixtral
@@ -44,11 +44,11 @@ def test_law_types_and_autocast_change_only_the_rounding(draw, randomized, dtype
     layer, x = randomized(mixture(EXPERTS)), draw(BATCH, TOKENS, D_MODEL)
     exact = layer(x)
     with torch.autocast("cpu", autocast, enabled=autocast is not None):
-        found = layer.to(dtype)(x.to(dtype))
+        rounded = layer.to(dtype)(x.to(dtype))
     rounding = max(torch.finfo(one).eps for one in (dtype, autocast or dtype))
-    assert found.dtype == dtype
-    torch.testing.assert_close(found.double(), exact, rtol=0, atol=4 * rounding * exact.abs().max().item())
-    found.square().sum().backward()
+    assert rounded.dtype == dtype
+    torch.testing.assert_close(rounded.double(), exact, rtol=0, atol=4 * rounding * exact.abs().max().item())
+    rounded.square().sum().backward()
     assert all(weight.grad.isfinite().all() for weight in layer.parameters())
 
 
@@ -56,10 +56,10 @@ def test_law_an_expert_computes_only_the_tokens_that_are_sent_to_it(draw, random
     layer, seen = randomized(mixture(2)), []
     for expert in layer.experts:
         expert.register_forward_hook(lambda _, inputs, output: seen.append(len(inputs[0])))
-    with observed_routing(layer) as found:
+    with observed_routing(layer) as routings:
         layer(draw(BATCH, TOKENS, D_MODEL))
     assert sum(seen) == 2 * BATCH * TOKENS
-    assert seen == found[0].chosen.flatten().bincount(minlength=EXPERTS).tolist()
+    assert seen == routings[0].chosen.flatten().bincount(minlength=EXPERTS).tolist()
     assert not layer.router._forward_hooks
 
 

@@ -18,7 +18,7 @@ SIZES = {"vocab_size": 13, "max_length": 17, "num_layers": 2, "d_model": 24, "d_
 class LlamaParts(ModernParts):
     """Hugging Face's Llama pairs the halves."""
 
-    def attention(self):
+    def attention(self, place="encoder"):
         attention = super().attention()
         attention.attention.positions = RotaryHalves(4, self.base)
         return attention

@@ -1,5 +1,7 @@
 """GPT-2's initialization: the factor, and which matrices it scales."""
 
+import copy
+
 import pytest
 import torch
 
@@ -10,21 +12,11 @@ from annotated_transformer.modern.residual_scale import scale_residual_projectio
 LAYERS = 3
 
 
-def new_model() -> Transformer:
-    torch.manual_seed(0)
-    shape = {
-        "vocab_size": 11,
-        "max_length": 17,
-        "num_layers": LAYERS,
-        "d_model": 6,
-        "d_ff": 7,
-        "num_heads": 3,
-    }
-    return Transformer(TransformerConfig(**shape))
-
-
 def test_law_only_the_last_matrix_of_each_sublayer_is_scaled():
-    model, before = new_model(), new_model().state_dict()
+    model = Transformer(
+        TransformerConfig(vocab_size=11, max_length=17, num_layers=LAYERS, d_model=6, d_ff=7, num_heads=3)
+    )
+    before = copy.deepcopy(model.state_dict())
     assert scale_residual_projections(model.encoder) == pytest.approx((2 * LAYERS) ** -0.5)
     assert scale_residual_projections(model.decoder) == pytest.approx((3 * LAYERS) ** -0.5)
     for name, weight in model.state_dict().items():

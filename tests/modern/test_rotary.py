@@ -1,4 +1,4 @@
-"""Rotary positions: the chapter's rotation, in both orders; `test_modern_parts` compares Hugging Face's."""
+"""Rotary positions: the chapter's rotation; `test_modern_parts` compares Hugging Face's, in halves."""
 
 import pytest
 import torch
@@ -6,34 +6,21 @@ from torch.nn import functional as F
 
 from annotated_transformer.model.attention import FusedAttention, attention_weights
 from annotated_transformer.model.masks import causal_mask
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation
-from annotated_transformer.modern.rotary import RotaryAttention, RotaryHalves, RotaryPositions
+from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 
 BATCH, HEADS, TOKENS, D_K = 2, 3, 11, 10
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
-def pairs_to_halves(x):
-    """Return the features in the order of `RotaryHalves`."""
-    return torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
-
-
 @pytest.mark.equation("eq-rotary")
 def test_oracle_each_token_is_multiplied_by_the_rotation_of_its_position(draw):
     x = draw(BATCH, HEADS, TOKENS, D_K)
-    found = RotaryPositions(D_K)(x, start=5)
+    rotated = RotaryPositions(D_K)(x, start=5)
     for place in range(TOKENS):
         # the chapter's matrix turns (sine, cosine), so it turns (first, second) the other way round
         expected = x[:, :, place] @ rotation(-(5 + place), D_K).T
-        torch.testing.assert_close(found[:, :, place], expected, **EXACT)
-
-
-def test_law_halves_are_pairs_in_another_order(draw):
-    x = draw(BATCH, HEADS, TOKENS, D_K)
-    expected = pairs_to_halves(RotaryPositions(D_K)(x))
-    torch.testing.assert_close(RotaryHalves(D_K)(pairs_to_halves(x)), expected, **EXACT)
-    assert (RotaryHalves(D_K)(x) - RotaryPositions(D_K)(x)).abs().max() > 0.1
+        torch.testing.assert_close(rotated[:, :, place], expected, **EXACT)
 
 
 def test_law_queries_and_keys_are_rotated_and_values_are_not(draw):
@@ -41,26 +28,17 @@ def test_law_queries_and_keys_are_rotated_and_values_are_not(draw):
     rotary = RotaryPositions(D_K)
     mask = causal_mask(TOKENS)
     expected = attention_weights(rotary(query), rotary(key), mask) @ value
-    found = RotaryAttention(rotary)(query, key, value, mask)
-    torch.testing.assert_close(found, expected, **EXACT)
+    heads = RotaryAttention(rotary)(query, key, value, mask)
+    torch.testing.assert_close(heads, expected, **EXACT)
     fused = RotaryAttention(rotary, FusedAttention())(query, key, value, mask)
     torch.testing.assert_close(fused, expected, **EXACT)
-    torch.testing.assert_close(found[:, :, 0], value[:, :, 0], **EXACT)  # it attends to itself alone
+    torch.testing.assert_close(heads[:, :, 0], value[:, :, 0], **EXACT)  # it attends to itself alone
     plain = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    assert (found - plain).abs().max() > 0.1
-
-
-def test_law_the_last_queries_alone_get_what_they_get_with_the_others(draw):
-    layer = MultiHeadAttention(30, HEADS, attention=RotaryAttention(RotaryPositions(10))).double()
-    x = draw(BATCH, TOKENS, 30)
-    whole = layer(x, x, x, causal_mask(TOKENS))
-    torch.testing.assert_close(layer(x[:, -1:], x, x)[:, 0], whole[:, -1], **EXACT)
-    moved = x.roll(1, dims=1)
-    assert (layer(moved, moved, moved).roll(-1, dims=1) - layer(x, x, x)).abs().max() > 1e-3
+    assert (heads - plain).abs().max() > 0.1
 
 
 def test_law_half_precision_has_the_angles_of_float32():
     x = torch.ones(4096, D_K, dtype=torch.bfloat16)
-    found = RotaryPositions(D_K)(x)
-    assert found.dtype == torch.bfloat16
-    torch.testing.assert_close(found.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)
+    rotated = RotaryPositions(D_K)(x)
+    assert rotated.dtype == torch.bfloat16
+    torch.testing.assert_close(rotated.float(), RotaryPositions(D_K)(x.float()), rtol=0, atol=0.01)

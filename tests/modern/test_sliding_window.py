@@ -1,10 +1,9 @@
-"""Sliding windows: the band of the mask, and what a cache must hold."""
+"""Sliding windows: the band of the mask, and the module."""
 
 import torch
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.masks import causal_mask
-from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention, sliding_window_mask
 
 BATCH, HEADS, TOKENS, D_K, WINDOW = 2, 3, 11, 6, 4
@@ -28,15 +27,3 @@ def test_law_the_module_is_attention_with_the_band_as_its_mask(draw):
     keys = torch.rand(BATCH, 1, 1, TOKENS) > 0.2
     expected = plain(query, key, value, band & keys)
     torch.testing.assert_close(window(query, key, value, causal & keys), expected, **EXACT)
-
-
-def test_law_only_the_last_keys_of_a_cache_are_needed(draw):
-    """With rotary positions, too: they depend on the distance only, so earlier keys may be dropped."""
-    key, value = draw(BATCH, HEADS, TOKENS, D_K), draw(BATCH, HEADS, TOKENS, D_K)
-    query = key[:, :, -1:]
-    attention = SlidingWindowAttention(WINDOW, RotaryAttention(RotaryPositions(D_K)))
-    whole = attention(query, key, value)
-    kept = attention(query, key[:, :, -WINDOW:], value[:, :, -WINDOW:])
-    torch.testing.assert_close(kept, whole, rtol=1e-10, atol=1e-10)
-    fewer = attention(query, key[:, :, 1 - WINDOW :], value[:, :, 1 - WINDOW :])
-    assert (fewer - whole).abs().max() > 0.01

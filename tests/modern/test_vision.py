@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.modern.modern_parts import ModernParts, NoPositions
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.vision import Patches, VisionTransformer
 
 BATCH, CHANNELS, ROWS, COLUMNS, SIZE, D_MODEL = 2, 3, 4, 5, 3, 14
@@ -23,9 +23,9 @@ def test_oracle_patches_are_a_convolution_whose_stride_is_its_size(draw, randomi
     with torch.no_grad():
         theirs.weight.copy_(patches.to_token.weight.unflatten(1, (CHANNELS, SIZE, SIZE)))
         theirs.bias.copy_(patches.to_token.bias)
-    found = patches(images)
-    assert found.shape == (BATCH, ROWS * COLUMNS, D_MODEL)
-    torch.testing.assert_close(found, theirs(images).flatten(2).transpose(1, 2), **EXACT)
+    tokens = patches(images)
+    assert tokens.shape == (BATCH, ROWS * COLUMNS, D_MODEL)
+    torch.testing.assert_close(tokens, theirs(images).flatten(2).transpose(1, 2), **EXACT)
 
 
 def test_law_patches_are_read_row_by_row():
@@ -39,7 +39,6 @@ def test_law_patches_are_read_row_by_row():
 
 
 def test_law_only_positions_tell_where_a_patch_is():
-    torch.manual_seed(0)
     images = torch.randn(BATCH, 1, 8, 8)
     swapped = images.roll(4, dims=2)  # the upper patches below the lower ones
     options = {"patch_size": 4, "channels": 1, "num_classes": 5}

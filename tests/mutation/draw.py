@@ -26,7 +26,7 @@ NOT_EXECUTED = ("annotation", "returns", "type_params")  # fields of a syntax tr
 LEFT_OUT = (ast.Expr, ast.Assign, ast.AugAssign, ast.Raise, ast.If, ast.Delete)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Change:
     """A place in a file and what replaces it; `start` and `end` are offsets into the file's bytes."""
 
@@ -93,7 +93,7 @@ def changed(node: ast.AST, **fields: object) -> ast.AST:
 def changes(file: str, source: str) -> list[Change]:
     """Return all changes of a file; a few of them are not valid Python."""
     lines = [0, *itertools.accumulate(len(line.encode()) for line in source.splitlines(keepends=True))]
-    data, found = source.encode(), list[Change]()
+    data, all_of_file = source.encode(), list[Change]()
 
     def visit(node: ast.AST, function: str, *, inside: bool) -> None:
         if isinstance(node, ast.JoinedStr):
@@ -106,18 +106,7 @@ def changes(file: str, source: str) -> list[Change]:
             end = lines[node.end_lineno - 1] + node.end_col_offset
             text = f"({ast.unparse(new)})" if isinstance(new, ast.expr) else ast.unparse(new)
             old = data[start:end].decode()
-            found.append(
-                Change(
-                    file=file,
-                    function=function,
-                    kind=kind,
-                    line=node.lineno,
-                    start=start,
-                    end=end,
-                    old=old,
-                    new=text,
-                )
-            )
+            all_of_file.append(Change(file, function, kind, node.lineno, start, end, old, text))
         body = getattr(node, "body", None)
         for name, value in ast.iter_fields(node):
             if name in NOT_EXECUTED:
@@ -128,7 +117,7 @@ def changes(file: str, source: str) -> list[Change]:
                     visit(child, function, inside=inside)
 
     visit(ast.parse(source), "", inside=False)
-    return found
+    return all_of_file
 
 
 def is_valid(source: str) -> bool:
@@ -148,8 +137,8 @@ def all_changes(root: Path, folders: Sequence[str] = ()) -> dict[str, list[Chang
     homes = [root / PACKAGE / folder for folder in folders or ("",)]
     paths = sorted({path for home in homes for path in home.rglob("*.py")})
     names = [path.relative_to(root).as_posix() for path in paths]
-    found = {name: changes(name, (root / name).read_text("utf-8")) for name in names}
-    return {name: places for name, places in found.items() if places}
+    by_file = {name: changes(name, (root / name).read_text("utf-8")) for name in names}
+    return {name: places for name, places in by_file.items() if places}
 
 
 def draw(root: Path, count: int, seed: int, folders: Sequence[str] = ()) -> list[Change]:

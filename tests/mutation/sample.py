@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -56,13 +57,13 @@ class Record:
         """Read the record that `make_record` made."""
         data = CoverageData(str(folder / "coverage"))
         data.read()
-        lines = {}
-        for path in data.measured_files():
-            file = path[path.rindex(f"/{PACKAGE}/") + 1 :]
-            by_line = data.contexts_by_lineno(path)
-            lines[file] = {
-                line: sorted({c.rpartition("|")[0] for c in at if c}) for line, at in by_line.items()
+        lines = {
+            path[path.rindex(f"/{PACKAGE}/") + 1 :]: {
+                line: sorted({context.rpartition("|")[0] for context in contexts if context})
+                for line, contexts in data.contexts_by_lineno(path).items()
             }
+            for path in data.measured_files()
+        }
         cases = ElementTree.parse(folder / "tests.xml").iter("testcase")
         seconds = {f"{case.get('file')}::{case.get('name')}": float(case.get("time", "0")) for case in cases}
         return cls(lines, seconds)
@@ -73,33 +74,26 @@ class Record:
         Lines outside functions are executed by the import; for these, all tests of the file count.
         """
         by_line = self.lines.get(change.file, {})
-        found = by_line.get(change.line, [])
-        if not found and not change.function:
-            found = sorted({test for tests in by_line.values() for test in tests})
+        executing = set(by_line.get(change.line, []))
+        if not executing and not change.function:
+            executing = {test for tests in by_line.values() for test in tests}
         path = Path(change.file)
-        own = f"tests/{path.relative_to(PACKAGE).parent / f'test_{path.name}'}::"
-        ranked = sorted(found, key=lambda test: (not test.startswith(own), self.seconds.get(test, 0.0), test))
-        chosen, total = [], 0.0
-        for test in ranked:
-            total += self.seconds.get(test, 0.0)
-            if chosen and total > BUDGET:
-                break
-            chosen.append(test)
-        return chosen
+        mirrored = f"tests/{path.relative_to(PACKAGE).parent / f'test_{path.name}'}::"
+        seconds = {test: self.seconds.get(test, 0.0) for test in executing}
+        ranked = sorted(executing, key=lambda test: (not test.startswith(mirrored), seconds[test], test))
+        totals = accumulate(seconds[test] for test in ranked)
+        return [test for test, total in zip(ranked, totals, strict=True) if total <= BUDGET] or ranked[:1]
 
 
 def make_record(folder: Path, tests: list[str], workers: int) -> None:
     """Run the tests once, and record which lines each executes."""
     folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "settings"
-    settings.write_text(
-        f"[run]\nbranch = True\nsource = {PACKAGE}\ndata_file = {folder / 'coverage'}\n", "utf-8"
-    )
     command = [
         *PYTEST, "-n", str(workers), "-o", "junit_family=xunit1", f"--junitxml={folder / 'tests.xml'}",
-        "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=", *tests,
+        f"--cov={PACKAGE}", "--cov-branch", "--cov-context=test", "--cov-report=", *tests,
     ]  # fmt: skip
-    if subprocess.run(command, cwd=ROOT).returncode:
+    environment = {**os.environ, "COVERAGE_FILE": str(folder / "coverage")}
+    if subprocess.run(command, cwd=ROOT, env=environment).returncode:
         (folder / "tests.xml").unlink(missing_ok=True)
         raise SystemExit("the tests fail without any change, so nothing can be concluded")
 
@@ -108,12 +102,12 @@ def make_record(folder: Path, tests: list[str], workers: int) -> None:
 def copies(workers: int) -> Iterator["queue.Queue[Path]"]:
     """Yield copies of the project, one for each worker, which have our corpora beside them."""
     with tempfile.TemporaryDirectory() as folder:
-        found: queue.Queue[Path] = queue.Queue()
+        projects: queue.Queue[Path] = queue.Queue()
         if (corpora := ROOT.parent / "shared").is_dir():
             (Path(folder) / "shared").symlink_to(corpora)
         for worker in range(workers):
-            found.put(shutil.copytree(ROOT, Path(folder) / str(worker), ignore=NOT_COPIED))
-        yield found
+            projects.put(shutil.copytree(ROOT, Path(folder) / str(worker), ignore=NOT_COPIED))
+        yield projects
 
 
 def put(path: Path, text: str) -> None:

@@ -12,70 +12,49 @@ from tests.colors import CSS, STATIC
 from tests.explorer_pages import eventually
 
 
-def map_of(weights, **options):
-    fig, ax = new_figure(height=4.2)
-    rows, columns = weights.shape
-    draw_attention(ax, weights, [f"q{i}" for i in range(rows)], [f"k{i}" for i in range(columns)], **options)
-    return fig, ax
-
-
-def test_law_a_weight_is_rounded_once_and_announced_as_printed():
-    for weight, printed in ((0.1548, ["0.15", "0.85"]), (0.1554, ["0.16", "0.84"])):
-        fig, ax = map_of(torch.tensor([[weight, 1 - weight]]))  # rounding to 0.155 first gives 0.15 and 0.84
-        assert [text.get_text() for text in ax.texts] == printed
-        assert [cell["weight"] for cell in cells_of(svg(fig))] == printed
-
-
 def cells_of(drawing):
     """Return the data attributes of each interactive cell, in drawing order."""
     groups = re.findall(r'<g class="at-cell" ([^>]*)>', drawing)
     return [dict(re.findall(r'data-(\w+)="([^"]*)"', group)) for group in groups]
 
 
-def test_law_each_cell_carries_its_row_column_weight_and_words():
-    fig, _ = map_of(torch.tensor([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]]))
-    found = cells_of(svg(fig))
-    assert [(cell["row"], cell["column"]) for cell in found] == [(r, c) for r in "01" for c in "012"]
-    assert [cell["query"] for cell in found] == ["q0"] * 3 + ["q1"] * 3
-    assert [cell["key"] for cell in found] == ["k0", "k1", "k2"] * 2
-    assert [cell["weight"] for cell in found][2:] == ["0.00", "0.25", "0.25", "0.50"]
+def test_law_a_weight_is_rounded_once_and_announced_as_printed():
+    for weight, printed in ((0.1548, ["0.15", "0.85"]), (0.1554, ["0.16", "0.84"])):
+        fig, ax = new_figure(height=4.2)  # rounding to 0.155 first gives 0.15 and 0.84
+        draw_attention(ax, torch.tensor([[weight, 1 - weight]]), ["q"], ["k0", "k1"])
+        assert [text.get_text() for text in ax.texts] == printed
+        assert [cell["weight"] for cell in cells_of(svg(fig))] == printed
 
 
 @pytest.mark.parametrize("word", ["<s>", "a & b", "it's", 'said "no"', "a|b–é"])
-def test_law_a_cell_keeps_its_data_whatever_characters_its_words_contain(word):
+def test_law_a_cell_carries_its_place_weight_and_words_whatever_their_characters(word):
     fig, ax = new_figure(height=4.2)
-    draw_attention(ax, torch.full((2, 2), 0.5), ["q", word], [word, "k"])
-    drawing = svg(fig)
-    assert len(cells_of(drawing)) == 4
-    assert 'id="at-cell' not in drawing.replace("'", '"')
-    assert {html.unescape(cell["key"]) for cell in cells_of(drawing)} == {"k", word}
-
-
-@pytest.mark.message
-def test_message_weights_or_mask_that_do_not_match_the_words():
-    _, ax = new_figure()
-    with pytest.raises(ValueError, match=r"weights has shape \(2, 3\), but there are \(2, 2\) queries and k"):
-        draw_attention(ax, torch.zeros(2, 3), ["a", "b"], ["a", "b"])
-    mask = torch.ones(3, 2, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"mask has shape \(3, 2\), but there are \(2, 2\) queries and keys"):
-        draw_attention(ax, torch.zeros(2, 2), ["a", "b"], ["a", "b"], mask=mask)
+    draw_attention(ax, torch.tensor([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]]), ["q", word], [word, "k", "l"])
+    cells = cells_of(svg(fig))
+    assert [(cell["row"], cell["column"]) for cell in cells] == [(r, c) for r in "01" for c in "012"]
+    assert [html.unescape(cell["query"]) for cell in cells] == ["q"] * 3 + [word] * 3
+    assert [html.unescape(cell["key"]) for cell in cells] == [word, "k", "l"] * 2
+    assert [cell["weight"] for cell in cells][2:] == ["0.00", "0.25", "0.25", "0.50"]
+    assert 'id="at-cell' not in svg(fig).replace("'", '"')
 
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("bad", "seen"), [(-1.5, "-1.5000 to 0.0000"), (2.0, "0.0000 to 2.0000"), (float("nan"), "nan to nan")]
+    ("weights", "mask", "words"),
+    [
+        (torch.zeros(1, 3), None, r"weights has shape \(1, 3\), but there are \(1, 2\) queries and keys"),
+        (torch.zeros(1, 2), torch.ones(3, 2) > 0, r"mask has shape \(3, 2\), but there are \(1, 2\) queries"),
+        (torch.tensor([[0.0, -1.5]]), None, "weights run from -1.5000 to 0.0000; draw them after the softm"),
+        (torch.tensor([[0.0, 2.0]]), None, "weights run from 0.0000 to 2.0000; draw them after the softmax"),
+        (torch.tensor([[0.0, torch.nan]]), None, "weights run from nan to nan; draw them after the softmax"),
+    ],
 )
-def test_message_scores_instead_of_weights(bad, seen):
-    _, ax = new_figure()
-    with pytest.raises(ValueError, match=f"weights run from {seen}; draw them after the softmax"):
-        draw_attention(ax, torch.tensor([[0.0, bad]]), ["a"], ["b", "c"])
+def test_message_what_is_no_map_of_these_words(weights, mask, words):
+    with pytest.raises(ValueError, match=words):
+        draw_attention(new_figure()[1], weights, ["a"], ["b", "c"], mask=mask)
 
 
 # In a browser.
-
-
-def show(fig):
-    return show_figure("3.1", fig)._repr_html_()
 
 
 THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
@@ -85,7 +64,7 @@ def two_maps():
     fig, axes = new_figure(2, 1, height=5.6)
     for name, ax in zip("ab", axes, strict=True):
         draw_attention(ax, THIRDS, [f"{name}0", f"{name}1"], ["k0", "k1", "k2"])
-    return show(fig)
+    return show_figure("3.1", fig)._repr_html_()
 
 
 def with_book(page, content):

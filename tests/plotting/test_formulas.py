@@ -7,7 +7,7 @@ import torch
 
 from annotated_transformer.plotting import draw_attention, new_plot, to_svg
 
-TEXT = re.compile(r'<text x="[\d.]+" style="text-anchor: (\w+)">(.*?)</text>')
+TEXT = re.compile(r'<text x="[\d.]+" style="text-anchor: \w+">(.*?)</text>')
 PIECE = re.compile(r'<tspan ((?:d[xy]="[^"]+" )*)style="[^"]*">([^<]*)</tspan>')
 
 
@@ -21,15 +21,14 @@ def drawn(label: str, **options: object) -> str:
 
 def pieces(image: str) -> list[tuple[str, str]]:
     """Return the letters of each piece of a formula, and where it stands: "up", "down", or "on" the line."""
-    ((_, inside),) = TEXT.findall(image)
-    found, height = [], None
+    (inside,) = TEXT.findall(image)
+    places, height = [], None
     for moves, letters in PIECE.findall(inside):
         down = float(dict(re.findall(r'(d[xy])="([^"]+)"', moves)).get("dy", 0))
         height = 0.0 if height is None else height + down
-        found.append(
-            (letters.replace("\xa0", " "), "on" if abs(height) < 0.1 else "up" if height < 0 else "down")
-        )
-    return found
+        place = "on" if abs(height) < 0.1 else "up" if height < 0 else "down"
+        places.append((letters.replace("\xa0", " "), place))
+    return places
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 from safetensors.torch import save
 
-from annotated_transformer.book.toy.tasks import copy_pairs
 from annotated_transformer.checkpointing.run_directory import METRICS_FILE, RunDirectory
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.plotting.reports import read_reports, read_schedule
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.trainer import train
 from tests.run_reports import REPORTS, settings
+from tests.tiny_run import Run
 
 
 def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
@@ -26,21 +21,13 @@ def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
         assert read_reports(tmp_path) == REPORTS
 
 
-def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
+def test_law_the_schedule_of_a_run_agrees_with_its_reports(run: Run, tmp_path: Path):
     """The rates at reported steps are those used in training; the others are computed from the settings."""
-    torch.manual_seed(0)
-    shape = TransformerConfig(vocab_size=11, d_model=8, d_ff=16, num_heads=2, num_layers=1, max_length=16)
-    rng = torch.Generator().manual_seed(0)
-    pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
-    config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=5e-3)
-    with RunDirectory(tmp_path / "run") as run_directory:
-        reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
+    _, reports = run.into(tmp_path / "run")
     assert read_reports(tmp_path / "run") == reports
-    assert all(report.encoder_collapsed in (True, False) for report in reports if report.step >= 7)
     rate = read_schedule(tmp_path / "run")
-    assert rate is not None
     assert [rate(report.step) for report in reports] == [report.lr for report in reports]
-    assert rate(7) == pytest.approx(5e-3)
+    assert rate(3) == pytest.approx(1e-2)
     assert len({report.lr for report in reports}) > 1
     assert read_schedule(tmp_path) is None
     (tmp_path / STATE_FILE).write_bytes(settings(max_lr=None))
@@ -54,16 +41,7 @@ def test_message_a_folder_without_reports(tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"not tensors",
-        save({}, {"format": "pt"}),
-        save({}),
-        settings(warmup_steps="many"),
-        settings(d_model=0, max_lr=None),
-    ],
-)
+@pytest.mark.parametrize("content", [b"not tensors", save({}, {"format": "pt"}), save({})])
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
     (tmp_path / STATE_FILE).write_bytes(content)
     message = r"training\.safetensors does not hold the settings of a training run \(.+\); plot without it"
@@ -71,31 +49,25 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
         read_schedule(tmp_path)
 
 
-@pytest.mark.message
-@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")])
-def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
-    (tmp_path / METRICS_FILE).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
-    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\);"):
-        read_reports(tmp_path)
+def line_of(step: int) -> str:
+    return json.dumps(dataclasses.asdict(dataclasses.replace(REPORTS[0], step=step)))
 
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("line", "reason"),
     [
-        ({"training_loss": "3.1"}, r"training_loss is '3\.1', not of the type float"),
-        ({"lr": True}, "lr is True, not of the type float"),
-        ({"encoder_collapsed": 1}, r"encoder_collapsed is 1, not of the type bool \| None"),
-        ({"gradient_norm": None}, "gradient_norm is None, not of the type float"),
-        ({"step": 2.5}, r"step is 2\.5, not of the type int"),
-        ({"step": 0}, "step is 0, which no run has"),
-        ({"step": 10**400}, "step is 10+, which no run has"),
+        ('{"step": 3', "Expecting.*"),
+        ('{"step": 3}', ".*missing.*"),
+        ("[1]", ".*mapping.*"),
+        (line_of(11), "step 11 follows step 11"),
+        (line_of(5), "step 5 follows step 11"),
     ],
 )
-def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, change: dict, sentence: str):
-    line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
-    (tmp_path / METRICS_FILE).write_text(f"{line}\n")
-    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
+def test_message_a_line_that_is_not_the_next_report(tmp_path: Path, line: str, reason: str):
+    (tmp_path / METRICS_FILE).write_text(f"{line_of(11)}\n{line}\n")
+    words = rf"metrics\.jsonl, line 2 is not a report of a training run \({reason}\); repair or remove it"
+    with pytest.raises(ValueError, match=words):
         read_reports(tmp_path)
 
 
@@ -105,12 +77,3 @@ def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
     (tmp_path / METRICS_FILE).write_text(f"{lines[0]}\n{lines[1][:-1]}")
     with pytest.warns(UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves"):
         assert read_reports(tmp_path) == REPORTS[:1]
-
-
-@pytest.mark.message
-def test_message_steps_that_do_not_rise(tmp_path: Path):
-    for step in (11, 5):
-        lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
-        (tmp_path / METRICS_FILE).write_text("\n".join([*lines, ""]))
-        with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
-            read_reports(tmp_path)

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from annotated_transformer.plotting.training_curves import (
-    describe_curves,
-    draw_curves,
-)
+from annotated_transformer.plotting.training_curves import describe_curves, draw_curves
 from tests.run_reports import REPORTS
 
 LABELS = {
@@ -29,8 +26,8 @@ def schedule(step: int) -> float:
 
 def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
     """Return the steps and values of each plotted line, by its name."""
-    found = [line for ax in figure.axes for line in ax.lines]
-    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
+    drawn = [line for ax in figure.axes for line in ax.lines]
+    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in drawn}
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +36,17 @@ def drawn() -> Figure:
 
 
 def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
-    wanted = {
+    assert lines(drawn) == {
         label: ([11, 23, 31], [getattr(report, name) for report in REPORTS]) for name, label in LABELS.items()
     }
-    assert lines(drawn) == wanted
     for ax in drawn.axes:
         assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
         assert ax.get_xlim() == (0, 31)
 
 
 def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
-    blind = [
-        dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
-        for r in REPORTS
-    ]
-    figure = draw_curves(blind)
+    missing = dict.fromkeys(("validation_loss", "encoder_cosine", "cross_attention_entropy"))
+    figure = draw_curves([dataclasses.replace(report, **missing) for report in REPORTS])
     assert set(lines(figure)) == {"training loss", "learning rate", "gradient norm"}
     assert len(figure.axes) == len(drawn.axes) - 2
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
@@ -62,14 +55,10 @@ def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
 
 
 @pytest.mark.message
-def test_message_no_reports():
+def test_message_no_reports_or_the_schedule_of_another_run():
     for use in (draw_curves, describe_curves):
         with pytest.raises(ValueError, match=r"there are no reports to draw; train for an epoch or more"):
             use([])
-
-
-@pytest.mark.message
-def test_message_the_schedule_of_another_run():
     message = r"gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the schedule of"
     with pytest.raises(ValueError, match=message):
         draw_curves(REPORTS, lambda step: 2 * schedule(step))

@@ -41,10 +41,9 @@ def test_law_every_pair_is_in_one_batch(pairs: list[Pair], generator: torch.Gene
     assert len(batches) > 1
     assert sorted(row for batch in batches for row in batch.rows) == list(range(len(pairs)))
     for batch in batches:
-        for row, src, tgt in zip(batch.rows, batch.src.tolist(), batch.tgt.tolist(), strict=True):
-            expected_src, expected_tgt = pairs[row]
-            assert src == expected_src + [PAD_ID] * (len(src) - len(expected_src))
-            assert tgt == expected_tgt + [PAD_ID] * (len(tgt) - len(expected_tgt))
+        for row, *padded in zip(batch.rows, batch.src.tolist(), batch.tgt.tolist(), strict=True):
+            for ids, expected in zip(padded, pairs[row], strict=True):
+                assert ids == expected + [PAD_ID] * (len(ids) - len(expected))
 
 
 def test_law_no_batch_exceeds_the_budget_or_has_room_for_the_next_pair(pairs: list[Pair]):
@@ -88,29 +87,6 @@ def test_law_a_pair_longer_than_the_budget_fills_a_batch_of_its_own():
     assert fill_batches(pairs, [], batch_tokens=8) == []
 
 
-LONG: Pair = ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])
-MISTAKES = [
-    ("pair 2 has 13 source and 3 target tokens, more than batch_tokens=11; give 13", [([7], [8, 9]), LONG]),
-    ("there are no pairs to make batches of; give a corpus", []),
-]
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("message", "pairs"), MISTAKES)
-def test_message_pairs_that_make_no_batch(message: str, pairs: list[Pair]):
-    with pytest.raises(ValueError, match=message):
-        make_batches(pairs, batch_tokens=11)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None, [True, EOS_ID]])
-def test_message_a_pair_that_is_not_encoded(side: object):
-    message = rf"pair 2 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
-    for pair in (([EOS_ID], side), (side, [BOS_ID, EOS_ID])):
-        with pytest.raises(TypeError, match=message):
-            make_batches([([EOS_ID], [BOS_ID, EOS_ID]), pair], batch_tokens=11)
-
-
 def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():
     pairs: list[Pair] = [([0, 0, 8], [7, 0, 0, 8]), ([0, 8], [7, 0, 8])]
     (batch,) = make_batches(pairs, batch_tokens=11, pad_id=5)
@@ -129,23 +105,40 @@ def test_law_pairs_without_sources_are_batched_by_their_targets():
 
 def test_law_a_pair_with_a_class_has_one_label_whatever_the_class():
     (batch,) = make_batches([([5, 2], [0]), ([5, 6, 7, 2], [3])], batch_tokens=11)
-    found = ClassBatch(**vars(batch)).to(torch.device("cpu"))
-    assert (type(found), found.classes.tolist(), found.num_labels) == (ClassBatch, [0, 3], 2)
+    moved = ClassBatch(**vars(batch)).to(torch.device("cpu"))
+    assert (type(moved), moved.classes.tolist(), moved.num_labels) == (ClassBatch, [0, 3], 2)
+
+
+LONG: Pair = ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])
+GOOD: Pair = ([EOS_ID], [BOS_ID, EOS_ID])
+MISTAKES = [
+    ("pair 2 has 13 source and 3 target tokens, more than batch_tokens=11; give 13", [GOOD, LONG]),
+    ("there are no pairs to make batches of; give a corpus", []),
+    ("pair 2 has no target; give each source at least one id to predict", [GOOD, ([EOS_ID], [])]),
+]
 
 
 @pytest.mark.message
-def test_message_a_pair_without_a_target_or_with_two_classes():
-    with pytest.raises(ValueError, match="pair 2 has no target; give each source at least one id to predict"):
-        make_batches([([5, 2], [1, 2]), ([5, 2], [])], batch_tokens=11)
+@pytest.mark.parametrize(("message", "pairs"), MISTAKES)
+def test_message_pairs_that_make_no_batch(message: str, pairs: list[Pair]):
+    with pytest.raises(ValueError, match=message):
+        make_batches(pairs, batch_tokens=11)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None, [True, EOS_ID]])
+def test_message_a_pair_that_is_not_encoded(side: object):
+    message = rf"pair 2 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
+    for pair in ((GOOD[0], side), (side, GOOD[1])):
+        with pytest.raises(TypeError, match=message):
+            make_batches([GOOD, pair], batch_tokens=11)
+
+
+@pytest.mark.message
+def test_message_two_classes_or_no_sequences():
     (batch,) = make_batches([([5, 2], [1, 3])], batch_tokens=11)
-    with pytest.raises(
-        ValueError, match=r"a pair among \[1\] has 2 classes; give each one: \(ids, \[class\]\)"
-    ):
+    with pytest.raises(ValueError, match=r"among \[1\] has 2 classes; give each one: \(ids, \[class\]\)"):
         ClassBatch(**vars(batch)).classes  # noqa: B018
-
-
-@pytest.mark.message
-def test_message_no_sequences():
     with pytest.raises(ValueError, match="there are no sequences to pad; give at least one"):
         pad([])
 

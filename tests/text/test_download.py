@@ -19,6 +19,7 @@ from annotated_transformer.text.published_corpora import Source
 DATA = bytes(i * i % 251 for i in range(200_003))
 SHA256 = hashlib.sha256(DATA).hexdigest()
 HALF = 100_019
+REST = len(DATA) - HALF
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -98,11 +99,7 @@ def test_law_a_download_leaves_one_complete_file_silently_and_happens_once(serve
 @pytest.mark.parametrize(
     ("behavior", "error", "reason"),
     [
-        (
-            "breaks off",
-            ConnectionError,
-            rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the netw",
-        ),
+        ("breaks off", ConnectionError, rf"/file \(it ended {REST} bytes too early\); check the netw"),
         ("breaks off in a chunk", ConnectionError, "cannot download"),
         ("falls silent", TimeoutError, "sent nothing for"),
     ],
@@ -153,8 +150,8 @@ def test_message_a_download_with_another_digest_is_deleted(server: Server, tmp_p
     server.behavior = "wrong bytes"
     if begun:
         part(tmp_path / "file").write_bytes(DATA[:begun])
-    found = hashlib.sha256(DATA[:-1] + b"?").hexdigest()
-    expected = f"file.part has the SHA-256 {found} instead of {SHA256}; it was deleted; try again"
+    digest = hashlib.sha256(DATA[:-1] + b"?").hexdigest()
+    expected = f"file.part has the SHA-256 {digest} instead of {SHA256}; it was deleted; try again"
     with pytest.raises(ValueError, match=re.escape(expected)):
         get(server, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []

@@ -59,25 +59,21 @@ def test_message_all_bad_lines_of_a_table_are_in_one_report(tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_columns_that_a_table_lacks(table: Table, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"first line of .*gz names no column 'fr' \(it has id, de, en\)"):
-        Table(table.file, ("fr", "de")).read()
-    with pytest.raises(
-        ValueError, match=r"columns=\(2, 2\): source and target would be the same column; give"
-    ):
-        Table(table.file, (2, 2))
-    with pytest.raises(ValueError, match=r"columns=\(1, 0\): columns are counted from 1; give the two num"):
-        Table(table.file, (1, 0))
-    with pytest.raises(ValueError, match=r"columns=\('en', 3\): source and target would be the same column"):
-        Table(table.file, ("en", 3)).read()
-    (tmp_path / "head").write_text("en\tde\ten\n")
-    with pytest.raises(
-        ValueError, match=r"names 2 columns 'en' \(it has en, de, en\); give other columns, such"
-    ):
-        Table(tmp_path / "head", ("de", "en")).read()
-    (tmp_path / "head").write_text("en\tde\n")
-    with pytest.raises(ValueError, match="head has only a line with the names of columns; give pairs below"):
-        Table(tmp_path / "head", ("en", "de")).read()
+@pytest.mark.parametrize(
+    ("names", "columns", "message"),
+    [
+        ("id de en", ("fr", "de"), r"first line of .*table names no column 'fr' \(it has id, de, en\); give"),
+        ("en de en", ("de", "en"), r"names 2 columns 'en' \(it has en, de, en\); give other columns, such"),
+        ("id de en", ("en", 3), r"columns=\('en', 3\): source and target would be the same column; give two"),
+        ("id de en", (2, 2), r"columns=\(2, 2\): source and target would be the same column; give two"),
+        ("id de en", (1, 0), r"columns=\(1, 0\): columns are counted from 1; give the two numbers, or two"),
+        ("en de", ("en", "de"), "table has only a line with the names of columns; give pairs below"),
+    ],
+)
+def test_message_columns_that_a_table_lacks(tmp_path: Path, names: str, columns: tuple, message: str):
+    (tmp_path / "table").write_text("\t".join(names.split()))
+    with pytest.raises(ValueError, match=message):
+        Table(tmp_path / "table", columns).read()
 
 
 @pytest.mark.message

@@ -21,8 +21,8 @@ TEXTS = ["the dog", ">>deu<< the dog", "„the”", "thé thxxe", "", "<pad> <eo
 
 def side(**scores: float) -> Backend:
     """Return a segmentation that prefers pieces with higher scores."""
-    found = {"▁": -9.0, "t": -9.0, "h": -9.0, "e": -9.0, '"': -9.0} | scores
-    backend = Backend(models.Unigram([(" <unk>", 0.0), *found.items()], unk_id=0))
+    pieces = {"▁": -9.0, "t": -9.0, "h": -9.0, "e": -9.0, '"': -9.0} | scores
+    backend = Backend(models.Unigram([(" <unk>", 0.0), *pieces.items()], unk_id=0))
     backend.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     return backend

@@ -1,7 +1,6 @@
 """Checks of what a chapter says: they raise an error in the book, and are a line in a reader's copy."""
 
 import ast
-import os
 import re
 from typing import Any
 
@@ -9,17 +8,11 @@ import torch
 from IPython import get_ipython
 from IPython.display import display
 
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.tally import count_result
 from annotated_transformer.book.exercises.verdict import told_apart
+from annotated_transformer.book.output import CellOutput, must_hold
 
-STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 _refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
-
-
-def must_hold() -> bool:
-    """Return whether what does not hold raises an error, as it does while the book is built and tested."""
-    return bool(os.environ.get(STRICT))
 
 
 def check(condition: Any, what: str, *, example: Any = True) -> None:
@@ -104,10 +97,9 @@ def refute(line: str, *, sign: str = "✗", **claim: Any) -> None:
     if must_hold():
         raise AssertionError(f"this does not hold: {line.replace('**', '')}")
     if shell := get_ipython():
-        said = shell.execution_count, line
-        if said in _refuted:
+        refuted = shell.execution_count, line
+        if refuted in _refuted:
             return
-        _refuted.add(said)
+        _refuted.add(refuted)
     end = " You changed something above, or found something." if sign == "✗" else ""
-    shown = CellOutput(f"{sign} {line}.{end}")
-    display(shown, metadata=claim)  # type: ignore[no-untyped-call]
+    display(CellOutput(f"{sign} {line}.{end}"), metadata=claim)  # type: ignore[no-untyped-call]

@@ -8,9 +8,9 @@ from typing import Any
 from IPython.display import display
 from torch import Tensor
 
-from annotated_transformer.book.cells.check import entries, must_hold, other_example, refute
-from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.cells.check import entries, other_example, refute
 from annotated_transformer.book.cells.tally import count_result
+from annotated_transformer.book.output import CellOutput, must_hold
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too

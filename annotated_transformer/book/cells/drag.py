@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.cells.slider import with_script
 from annotated_transformer.book.drawing.boxes import draw_tip, draw_weight
 from annotated_transformer.book.drawing.figures import image, new_canvas, numbered, placeholder_alt, svg
+from annotated_transformer.book.output import CellOutput
 from annotated_transformer.plotting.figures import WIDTH
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, VALUE
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import image, svg
+from annotated_transformer.book.output import CellOutput
 from annotated_transformer.extras import extra
 
 

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.captions import digest
 from annotated_transformer.book.drawing.figures import (
     data_uri,
@@ -18,6 +17,7 @@ from annotated_transformer.book.drawing.figures import (
     placeholder_alt,
     svg,
 )
+from annotated_transformer.book.output import CellOutput
 
 T = TypeVar("T")
 

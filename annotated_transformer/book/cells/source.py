@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 
-from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.output import CellOutput
 
 PACKAGE = __name__.partition(".")[0]
 PAGE_COLUMNS = 88  # a longer line of code would be cut at the edge of the page

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.output import CellOutput
 
 HYPHEN = re.compile("(?<!e)-")
 NUMBER = re.compile(r"[-−]?\d[\d,.]*(e-?\d+)?%?( (to|of) [-−]?\d[\d,.]*(e-?\d+)?%?)?| *")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from IPython import get_ipython
 
-from annotated_transformer.book.cells.output import CellOutput, say
+from annotated_transformer.book.output import CellOutput, say
 
 _results: dict[str, tuple[str, str, dict[str, bool | None]]] = {}  # of a cell: last execution, id, what held
 

@@ -2,10 +2,10 @@
 
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import entry_points
 from io import StringIO
 
-from annotated_transformer.__main__ import main
-from annotated_transformer.book.cells.output import CellOutput
+from annotated_transformer.book.output import CellOutput
 
 PROGRAM = "annotated-transformer"
 
@@ -23,9 +23,10 @@ def run_command(line: str, *, shown: str | None = None) -> CellOutput:
     words = shlex.split(line)
     if words[:1] != [PROGRAM]:
         raise ValueError(f"{line!r} is not a command of this package; begin with {PROGRAM}")
+    (program,) = entry_points(group="console_scripts", name=PROGRAM)  # as a terminal finds it
     out, errors = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
-        status = main(words[1:])
+        status = program.load()(words[1:])
     if status != 0:
         raise RuntimeError(f"{line!r} ended with status {status}: {errors.getvalue().strip()}")
     printed = "\n".join([f"$ {shown or line}", *out.getvalue().splitlines()])

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from annotated_transformer.book.cells.check import must_hold
+from annotated_transformer.book.output import must_hold
 
 ALT = re.compile(r'alt="Figure [\w.]+, described below"')
 FRAME_ALT = re.compile(r'"alt": "Figure [\w.]+, described below"')

@@ -1,8 +1,8 @@
 """Figures in the house style: drawn by matplotlib, shown as SVG.
 
 The title, the alt text and the caption of a figure stand in the chapter's source, below the cell that shows
-it; the builder puts them into the notebook and the page (`builder/words.py`). The cell displays the picture
-with its number, and keeps the values for the places in these words.
+it; the builder puts them into the notebook and the page (`builder/figure_words.py`). The cell displays the
+picture with its number, and keeps the values for the places in these words.
 
 While the book is built and tested (CLAIMS_MUST_HOLD is set), a figure that is not legible on a phone is
 refused. In a reader's copy, other words or sizes may need more room: the figure is shown, as large as it is.
@@ -22,9 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from annotated_transformer.book.cells.check import must_hold
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.captions import EMPTY, digest, follow, lettering
+from annotated_transformer.book.output import CellOutput, must_hold
 from annotated_transformer.plotting import figures as plotting
 from annotated_transformer.plotting.figures import HOUSE_STYLE, SHRUNK, WIDE, WIDTH, svg_text
 from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED

@@ -13,7 +13,6 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
-from annotated_transformer.book.cells.output import CellOutput
 from annotated_transformer.book.drawing.figures import image, new_canvas, numbered, placeholder_alt, svg
 from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
@@ -23,6 +22,7 @@ from annotated_transformer.book.explorer.first_frame import (
     plain,
 )
 from annotated_transformer.book.explorer.int8 import explorer_translator
+from annotated_transformer.book.output import CellOutput
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind, attention_maps
 from annotated_transformer.plotting.palette import (

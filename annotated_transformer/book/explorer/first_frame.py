@@ -21,7 +21,7 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import attention_maps
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.inference import calling_hooks, evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 
@@ -105,12 +105,10 @@ def strips(
     names = [f"{layer}.{name}" for name in SUBLAYERS]
     names += [f"decoder.layers.{i}.add_norm_3" for i in range(last)] + [f"encoder.layers.{last}.add_norm_2"]
     seen: dict[str, Tensor] = {}
-    with torch.no_grad(), ExitStack() as hooks:
-        for context in (calling_hooks(), evaluating(model)):
-            hooks.enter_context(context)
+    with evaluating(model), ExitStack() as hooks:
         for name in names:
             module = model.get_submodule(name.removesuffix(".output"))
-            hooks.enter_context(module.register_forward_hook(_keeping(seen, name)))
+            hooks.enter_context(hooking(module.register_forward_hook, _keeping(seen, name)))
         ids = torch.tensor([read])
         model(torch.tensor([src]), ids)
         embedding, embedded = model.embedding(ids), model.embed(ids)

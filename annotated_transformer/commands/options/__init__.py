@@ -1,1 +1,1 @@
-"""Options that several commands have. Nothing here imports PyTorch."""
+"""Options of several commands, and what is made of them. Importing these modules imports no PyTorch."""

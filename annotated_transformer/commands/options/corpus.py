@@ -78,11 +78,10 @@ def chosen_languages(options: argparse.Namespace) -> Languages | None:
     Files that options name one by one may be in any languages, so their languages are known only if both
     are given.
     """
-    given = options.source, options.target
-    if None in given and own_files(options):
+    if None in (options.source, options.target) and own_files(options):
         return None
     defaults = CORPORA[options.corpus or OWN_FILES].languages or LANGUAGES
-    return Languages(*(own or default for own, default in zip(given, defaults, strict=True)))
+    return Languages(options.source or defaults.source, options.target or defaults.target)
 
 
 def own_files(options: argparse.Namespace) -> dict[str, PairFiles]:

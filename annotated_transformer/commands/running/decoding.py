@@ -46,9 +46,9 @@ def known_languages(options: argparse.Namespace, *, default: str | None = None) 
     if not (folder and folder.is_dir() and (known := read_languages(folder))):
         return None
     for side, language in known._asdict().items():
-        if (given := getattr(options, side, None)) not in (None, language):
+        if (asked := getattr(options, side, None)) not in (None, language):
             raise ValueError(
-                f"--{side} {given}, but the model {options.model or name} translates from {known.source} to "
+                f"--{side} {asked}, but the model {options.model or name} translates from {known.source} to "
                 f"{known.target}; leave --{side} out, or give another model"
             )
     return known
@@ -92,9 +92,8 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
 
 def cut_off(texts: list[str], translations: Iterable[list[str]]) -> list[str]:
     """Return the texts of which a translation was cut off at its limit."""
-    return [
-        text for text, its_own in zip(texts, translations, strict=True) if not all(map(is_complete, its_own))
-    ]
+    pairs = zip(texts, translations, strict=True)
+    return [text for text, of_text in pairs if not all(map(is_complete, of_text))]
 
 
 def describe_cut_off(translator: Translator, text: str) -> str:

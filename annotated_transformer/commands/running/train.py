@@ -16,8 +16,8 @@ from annotated_transformer.checkpointing.checkpoint import read_languages
 from annotated_transformer.checkpointing.rank_0 import from_rank_0
 from annotated_transformer.checkpointing.training_state_file import STATE_FILE, read_progress
 from annotated_transformer.commands.options.corpus import chosen_languages, read_corpus
+from annotated_transformer.commands.options.training import model_config, start_folder, training_config
 from annotated_transformer.commands.output import log
-from annotated_transformer.commands.running.config_file import model_config, start_folder, training_config
 from annotated_transformer.commands.signals import StopRequest, Terminated, handle_signals, raise_signal
 from annotated_transformer.devices import describe_device, take_device
 from annotated_transformer.text.corpus import Corpus

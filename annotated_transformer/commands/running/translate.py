@@ -6,10 +6,9 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from tqdm import tqdm
@@ -30,11 +29,6 @@ SKIP = "or give --skip-bad to leave such lines blank"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 
 Ranked = list[RankedTranslation]
-Translate = Callable[[list[str]], list[Ranked]]
-"""Returns the translations of each sentence: one, or with --nbest N, up to N of them."""
-Split = Callable[[list[str]], Sentences]
-Write = Callable[[str, Ranked, bool], None]
-"""Prints the translations of a text; there are none if it is blank or, in the third argument, skipped."""
 
 
 def translate_texts(options: argparse.Namespace) -> None:
@@ -55,38 +49,143 @@ def translate_texts(options: argparse.Namespace) -> None:
         raise ValueError(NOTHING)
     decoding.known_languages(options, default=EN_DE)  # it refuses another --source
     translator = _with_engine(options, decoding.load_translator(options, default=EN_DE))
-    translate, split = _translate(options, translator), partial(_split, options, translator)
-    device = f"Translating on {describe_device(translator.device)}."
-    name = "argument" if options.texts else f"{options.input or STDIN}, line"
     with open_lines(options.output) as write_line:
-        write = partial(_write, options, write_line)
-        if not (interactive or piped):
-            sentences = split(texts)
-            _report(_named(sentences.problems, name), options)
-            log(device)
-            with _progress_bar(options, len(texts)) as bar:
-                translations = _translations(options, translate, sentences.of_texts)
-                for index, ranked in enumerate(translations):
-                    write(texts[index], ranked, index in sentences.problems)
-                    bar.update()
-            return
-        log(device)
+        run = _Run(options, translator, write_line)
         if interactive:
-            _translate_interactively(options, split, translate, write)
+            run.translate_typed()
+        elif piped:
+            run.translate_arriving()
         else:
-            _translate_stream(options, split, translate, write)
+            run.translate_all(texts)
+
+
+class _Run:
+    """Translates texts and writes the translations, as the options say."""
+
+    def __init__(
+        self, options: argparse.Namespace, translator: Translator, write_line: Callable[[str], None]
+    ) -> None:
+        self.options, self.translator, self.write_line = options, translator, write_line
+        self.search = decoding.search_settings(options)
+        self.sample = decoding.sampler(options, translator) if options.sample else None
+        self.device = f"Translating on {describe_device(translator.device)}."
+
+    def translate_all(self, texts: list[str]) -> None:
+        """Translate texts, unless one of them has a problem."""
+        sentences = self._split(texts)
+        name = "argument" if self.options.texts else f"{self.options.input or STDIN}, line"
+        self._report(_named(sentences.problems, name))
+        log(self.device)
+        with _progress_bar(self.options, len(texts)) as bar:
+            self._write_translations(texts, sentences, bar.update)
+
+    def translate_arriving(self) -> None:
+        """Translate the lines that have arrived, then the next ones; a bad line ends the run at its place."""
+        log(self.device)
+        before = 0
+        for texts in arriving_lines(sys.stdin.fileno(), STDIN):
+            sentences = self._split(texts)
+            problems = _named(sentences.problems, f"{STDIN}, line", before)
+            end = len(texts)
+            if self.options.skip_bad:
+                self._report(problems)
+            else:
+                end = min(problems, default=end)
+            self._write_translations(texts[:end], sentences)
+            if end < len(texts):
+                raise Unfinished(list_problems([problems[end]], SKIP))
+            before += len(texts)
+        if not before:
+            raise ValueError(NOTHING)
+
+    def translate_typed(self) -> None:
+        """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
+        log(self.device)
+        log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
+        while True:
+            log("> ", end="")
+            raw = sys.stdin.buffer.readline()
+            if not raw:
+                log("")
+                return
+            if len(raw.removesuffix(b"\n")) >= LONGEST_TYPED:
+                way_out = "give it by --input, or in a pipe"
+                log(f"the terminal cut this line off at {LONGEST_TYPED:,} bytes; {way_out}")
+                continue
+            texts = decode_lines(raw, STDIN, errors="surrogateescape")
+            sentences = self._split(texts)
+            for problem in sentences.problems.values():
+                log(f"the text {problem}")
+            if any(sentences.of_texts):
+                self._write_translations(texts, sentences)
+
+    def _split(self, texts: list[str]) -> Sentences:
+        """Split texts into sentences, if the options say so; without, a line break becomes a space."""
+        split = self.options.split and self.options.nbest is None
+        lines = texts if split else [" ".join(text.splitlines()) for text in texts]
+        return self.translator.sentences(lines, split=split, language=self.options.source)
+
+    def _report(self, problems: dict[int, str]) -> None:
+        if problems and not self.options.skip_bad:
+            raise ValueError(list_problems(problems.values(), SKIP))
+        for problem in problems.values():
+            log(f"skipped: {problem}")
+
+    def _write_translations(
+        self, texts: list[str], sentences: Sentences, done: Callable[[], object] = lambda: None
+    ) -> None:
+        """Translate some texts at a time, write the translations of each, and call `done` after each."""
+        together = TOGETHER * max(self.options.batch_size, 1)
+        for start in range(0, len(texts), together):
+            rows = range(len(texts))[start : start + together]
+            ranked = iter(self._translate([one for row in rows for one in sentences.of_texts[row]]))
+            for row in rows:
+                of_sentences = [next(ranked) for _ in sentences.of_texts[row]]
+                if len(of_sentences) > 1:  # one of each: with --nbest, texts are not split
+                    of_sentences = [[_joined([best for (best,) in of_sentences])]]
+                self._write(texts[row], of_sentences[0] if of_sentences else [], row in sentences.problems)
+                done()
+
+    def _translate(self, sentences: list[str]) -> list[Ranked]:
+        """Return the translations of each sentence: one, or with --nbest N, up to N of them."""
+        if self.options.nbest is not None:
+            ranked = self.translator.nbest(sentences, self.options.nbest, **self.search)
+        elif self.options.json:
+            ranked = self.translator.nbest(sentences, 1, **{"beam_size": 1, **self.search})
+        else:
+            search = {"split": False} | self.search
+            texts = self.sample(sentences) if self.sample else self.translator.translate(sentences, **search)
+            ranked = [[RankedTranslation(text, math.nan, math.nan)] for text in texts]
+        for text in decoding.cut_off(sentences, ([one.text for one in best] for best in ranked)):
+            log(f"warning: {decoding.describe_cut_off(self.translator, text)}")
+        return ranked
+
+    def _write(self, source: str, ranked: Ranked, skipped: bool) -> None:
+        """Write the translations of a text; there are none if it is blank or skipped."""
+        if self.options.json:
+            nothing = RankedTranslation(TranslatedText("", complete=not skipped), 0.0, 0.0)
+            best = ranked[0] if ranked else nothing
+            source = source.removesuffix("\r").encode("utf-8", "replace").decode()
+            fields = {"source": source, "translation": best.text, "log_prob": best.log_prob}
+            nbest = [asdict(one) | {"complete": one.complete} for one in ranked]
+            more = {} if self.options.nbest is None else {"nbest": nbest}
+            self.write_line(json.dumps(fields | {"complete": best.complete} | more))
+            return
+        lines = [one_line(one.text) for one in ranked]
+        if self.options.nbest is not None:
+            lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(ranked, lines, strict=True)]
+        for line in lines + [""] * ((self.options.nbest or 1) - len(lines)):
+            self.write_line(line)
+
+
+def _joined(sentences: Ranked) -> RankedTranslation:
+    log_probs = (sum(one.log_prob for one in sentences), sum(one.penalized_log_prob for one in sentences))
+    return RankedTranslation(join([one.text for one in sentences]), *log_probs)
 
 
 def _named(problems: dict[int, str], name: str, before: int = 0) -> dict[int, str]:
     """Return problems with the names of their texts, which are counted from one."""
     return {index: f"{name} {before + index + 1} {problems[index]}" for index in sorted(problems)}
-
-
-def _report(problems: dict[int, str], options: argparse.Namespace) -> None:
-    if problems and not options.skip_bad:
-        raise ValueError(list_problems(problems.values(), SKIP))
-    for problem in problems.values():
-        log(f"skipped: {problem}")
 
 
 def _is_piped(stream: Any) -> bool:
@@ -95,25 +194,6 @@ def _is_piped(stream: Any) -> bool:
         mode = os.fstat(stream.fileno()).st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
     return False
-
-
-def _translate_stream(options: argparse.Namespace, split: Split, translate: Translate, write: Write) -> None:
-    """Translate the lines that have arrived, then the next ones; a bad line ends the run at its place."""
-    before = 0
-    for texts in arriving_lines(sys.stdin.fileno(), STDIN):
-        sentences = split(texts)
-        problems = _named(sentences.problems, f"{STDIN}, line", before)
-        end = len(texts) if options.skip_bad else min(problems, default=len(texts))
-        if options.skip_bad:
-            _report(problems, options)
-        translations = _translations(options, translate, sentences.of_texts[:end])
-        for index, ranked in enumerate(translations):
-            write(texts[index], ranked, index in problems)
-        if end < len(texts):
-            raise Unfinished(list_problems([problems[end]], SKIP))
-        before += len(texts)
-    if not before:
-        raise ValueError(NOTHING)
 
 
 def _with_engine(options: argparse.Namespace, translator: Translator) -> Translator:
@@ -147,103 +227,7 @@ def _decode_argument(text: str) -> str:
         return text
 
 
-def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> Sentences:
-    """Split texts into sentences, if the options say so; without, a line break becomes a space."""
-    split = options.split and options.nbest is None
-    lines = texts if split else [" ".join(text.splitlines()) for text in texts]
-    return translator.sentences(lines, split=split, language=options.source)
-
-
-def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
-    search = decoding.search_settings(options)
-    sample = decoding.sampler(options, translator) if options.sample else None
-
-    def ranked(texts: list[str]) -> list[Ranked]:
-        if options.nbest is not None:
-            return translator.nbest(texts, options.nbest, **search)
-        if options.json:
-            return translator.nbest(texts, 1, **{"beam_size": 1, **search})
-        found = sample(texts) if sample else translator.translate(texts, split=False, **search)
-        return [[RankedTranslation(text, math.nan, math.nan)] for text in found]
-
-    def translate(texts: list[str]) -> list[Ranked]:
-        translations = ranked(texts)
-        for text in decoding.cut_off(texts, ([one.text for one in own] for own in translations)):
-            log(f"warning: {decoding.describe_cut_off(translator, text)}")
-        return translations
-
-    return translate
-
-
-def _write(
-    options: argparse.Namespace,
-    write_line: Callable[[str], None],
-    source: str,
-    ranked: Ranked,
-    skipped: bool,
-) -> None:
-    if options.json:
-        nothing = TranslatedText("", complete=not skipped)
-        best = ranked[0] if ranked else RankedTranslation(nothing, 0.0, 0.0)
-        source = source.removesuffix("\r").encode("utf-8", "replace").decode()
-        shown = {"source": source, "translation": best.text, "log_prob": best.log_prob}
-        nbest = [asdict(one) | {"complete": one.complete} for one in ranked]
-        more = {} if options.nbest is None else {"nbest": nbest}
-        write_line(json.dumps(shown | {"complete": best.complete} | more))
-        return
-    lines = [one_line(one.text) for one in ranked]
-    if options.nbest is not None:
-        lines = [f"{one.penalized_log_prob:.4f}\t{line}" for one, line in zip(ranked, lines, strict=True)]
-    for line in lines + [""] * ((options.nbest or 1) - len(lines)):
-        write_line(line)
-
-
-def _translations(
-    options: argparse.Namespace, translate: Translate, of_texts: list[list[str]]
-) -> Iterator[Ranked]:
-    """Yield the translations of each text, some texts at a time; a text without sentences has none."""
-    together = TOGETHER * max(options.batch_size, 1)
-    for start in range(0, len(of_texts), together):
-        group = of_texts[start : start + together]
-        translated = iter(translate([sentence for sentences in group for sentence in sentences]))
-        for sentences in group:
-            ranked = [next(translated) for _ in sentences]
-            if len(ranked) > 1:  # one of each: with --nbest, texts are not split
-                ranked = [[_joined([best for (best,) in ranked])]]
-            yield ranked[0] if ranked else []
-
-
-def _joined(sentences: Ranked) -> RankedTranslation:
-    log_probs = (sum(one.log_prob for one in sentences), sum(one.penalized_log_prob for one in sentences))
-    return RankedTranslation(join([one.text for one in sentences]), *log_probs)
-
-
-def _translate_interactively(
-    options: argparse.Namespace, split: Split, translate: Translate, write: Write
-) -> None:
-    """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
-    log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
-    while True:
-        log("> ", end="")
-        raw = sys.stdin.buffer.readline()
-        if not raw:
-            log("")
-            return
-        if len(raw.removesuffix(b"\n")) >= LONGEST_TYPED:
-            log(
-                f"the terminal cut this line off at {LONGEST_TYPED:,} bytes; give it by --input, or in a pipe"
-            )
-            continue
-        (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
-        sentences = split([text])
-        for problem in sentences.problems.values():
-            log(f"the text {problem}")
-        if any(sentences.of_texts):
-            for ranked in _translations(options, translate, sentences.of_texts):
-                write(text, ranked, False)
-
-
-def _progress_bar(options: argparse.Namespace, texts: int | None) -> "tqdm[None]":
+def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
     """Return a bar that is shown if stderr is a terminal and translations are not printed to one."""
     shown = sys.stderr is not None and sys.stderr.isatty()
     mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()

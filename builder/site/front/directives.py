@@ -79,9 +79,7 @@ def write_cards(translator: Any, node: nodes.Element) -> None:
 class Chapters(TargetTable):
     """`{chapter-tables}`: the chapters of each part, with the questions that they answer."""
 
-    required_arguments = 0
-
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the tables as Markdown."""
         return table(list(chapters.values()))
 
@@ -99,7 +97,7 @@ class Rooms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each module."""
-        found = walk_packages(rooms.__path__, f"{rooms.__name__}.")
-        names = [each.name for each in found if not each.ispkg and not draws(each.name)]
+        modules = walk_packages(rooms.__path__, f"{rooms.__name__}.")
+        names = [each.name for each in modules if not each.ispkg and not draws(each.name)]
         text = "\n".join(MODULE.format(short=name.partition(".")[2], name=name) for name in names)
         return self.parse_text_to_nodes(text, allow_section_headings=True)

@@ -1,11 +1,9 @@
 """The glossary: the terms that chapters define in their front matter."""
 
-from pathlib import Path
-
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from builder.chapters import Chapter, source_of
+from builder.chapters import Chapter
 from builder.site.front.targets import reference
 
 
@@ -16,7 +14,7 @@ class Terms(SphinxDirective):
         """Return a list of definitions."""
         terms = []
         for chapter in self.config.at_chapters:
-            self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
+            self.env.note_dependency(str(chapter.path))
             terms += [(term, words, chapter) for term, words in chapter.terms.items()]
         items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
         return [nodes.definition_list("", *items, classes=["at-glossary"])]

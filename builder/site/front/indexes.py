@@ -6,37 +6,19 @@ of the equations from `tests/`, where each names its equation: `@pytest.mark.equ
 
 import ast
 import html
-import re
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from builder.chapters import Chapter, source_of
+from builder.chapters import Chapter
 from builder.figures import Drawing, drawings, faces, plain, with_faces
 from builder.handbook import page_of
 from builder.site.front.targets import TargetTable
+from builder.source import read
 
 FOLDER = "figures"  # of the site's static files
 MARK = "pytest.mark.equation"
-EQUATION = re.compile(r"^\$\$\n?([^$]*?)\n?\$\$ \((eq-[a-z0-9-]+)\)$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Equation:
-    """A labeled equation, as TeX, and the tests that are marked with its label: file and name."""
-
-    label: str
-    formula: str
-    tests: tuple[tuple[str, str], ...]
-
-
-def equations_of(source: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
-    """Return the labeled equations of a chapter's source, in their order, with their tests."""
-    found = EQUATION.findall(source.read_text(encoding="utf-8"))
-    return [Equation(label, formula, tuple(tests.get(label, ()))) for formula, label in found]
 
 
 def marked_tests(folder: Path) -> dict[str, list[tuple[str, str]]]:
@@ -59,22 +41,16 @@ def marks(code: str) -> list[tuple[str, str]]:
     return labels
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |\n"
-
-
 class Gallery(TargetTable):
     """`{figure-gallery}`: every figure in small, by chapter, with its title, its file, and its code."""
 
-    required_arguments = 0
-
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the gallery as Markdown and HTML."""
         lines = []
         for chapter in chapters.values():
             lines += [f"```{{rubric}} {chapter.number}. {chapter.title}", ":heading-level: 3", "```", ""]
-            found = drawings(root / f"{chapter.file}.ipynb")
-            shots = "".join(_shot(one, page_of(root, chapter.name, one.anchor)) for one in found)
+            figures = drawings(chapter.notebook)
+            shots = "".join(_shot(figure, page_of(chapter.path, figure.anchor)) for figure in figures)
             lines += [f'<div class="at-gallery">{shots}</div>', ""]
         return "\n".join(lines)
 
@@ -94,25 +70,22 @@ def write_figures(app: Sphinx) -> None:
     """Write the files that the gallery shows, and that a reader saves."""
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [Path(app.srcdir, f"{chapter.file}.ipynb") for chapter in app.config.at_chapters]
-    found = [one for file in files for one in drawings(file)]
-    known = faces("".join(one.svg for one in found))
-    for one in found:
-        (folder / f"{one.anchor}.svg").write_text(with_faces(plain(one.svg), known), "utf-8")
+    every = [drawing for chapter in app.config.at_chapters for drawing in drawings(chapter.notebook)]
+    known = faces("".join(drawing.svg for drawing in every))
+    for drawing in every:
+        (folder / f"{drawing.anchor}.svg").write_text(with_faces(plain(drawing.svg), known), "utf-8")
 
 
 class EquationIndex(TargetTable):
     """`{equation-index}`: every labeled equation, with the tests that are marked with it."""
 
-    required_arguments = 0
-
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
-        tests = marked_tests(root / "tests")
-        lines = [_row(["", "Equation and tests"]), _row(["---", "---"])]
+        tests = marked_tests(Path(self.env.srcdir, "tests"))
+        lines = ["|  | Equation and tests |", "| --- | --- |"]
         for chapter in chapters.values():
-            for equation in equations_of(source_of(root, chapter.name), tests):
+            for equation in read(chapter.path).equations:
                 formula = equation.formula.replace("\n", " ").replace("|", r"\vert ")
-                names = "".join(f"<br>`{name}` in `{file}`" for file, name in equation.tests)
-                lines.append(_row([f"{{eq}}`{equation.label}`", f"$\\displaystyle {formula}$ {names}"]))
-        return "".join(lines)
+                names = "".join(f"<br>`{name}` in `{file}`" for file, name in tests[equation.label])
+                lines.append(f"| {{eq}}`{equation.label}` | $\\displaystyle {formula}$ {names} |")
+        return "\n".join(lines)

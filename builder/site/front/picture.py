@@ -48,12 +48,12 @@ def picture(size: str) -> str:
 def reads(source: list[str], row: list[float]) -> str:
     """Describe what a word attends to, largest weight first: "“tomorrow” 88%, “come” 5%" (ui/words.js)."""
     order = sorted(range(len(row)), key=lambda column: -row[column])
-    said = [
+    parts = [
         f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}%"
         for column in order
         if row[column] >= LEAST
     ]
-    return ", ".join(said)
+    return ", ".join(parts)
 
 
 def aside(token: str) -> str:
@@ -62,9 +62,9 @@ def aside(token: str) -> str:
 
 
 def _key(token: str, weight: float) -> str:
-    shown = weight if weight >= LEAST else 0
+    drawn = weight if weight >= LEAST else 0
     word = '<b class="at-alignment-end">end</b>' if token == END else f'<b lang="en">{escape(token)}</b>'
-    return f'<li style="--weight:{shown:g}"><i>{f"{100 * shown:.0f}%" if shown else ""}</i>{word}</li>'
+    return f'<li style="--weight:{drawn:g}"><i>{f"{100 * drawn:.0f}%" if drawn else ""}</i>{word}</li>'
 
 
 def _query(token: str, source: list[str], row: list[float], *, lit: bool) -> str:

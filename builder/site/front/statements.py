@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.chapters import Chapter
-from builder.site.front.targets import Target, TargetTable, link_all, read_targets, rows_in
+from builder.site.front.targets import Target, TargetTable, link_all, rows_in
 
 CORRECTIONS, SYLLABUS = Path("chapters", "corrections.yml"), Path("chapters", "syllabus.yml")
 KINDS = ("wrong", "misleading", "missing")
@@ -38,15 +38,13 @@ class Statement:
 
 def read_corrections(root: Path) -> list[Correction]:
     """Return the corrections of the book in `root`, in the order of their numbers."""
-    rows = rows_in((root / CORRECTIONS).read_text(encoding="utf-8"))
-    found = [Correction(**{**row, "shown": read_targets(row["shown"])}) for row in rows]
-    return sorted(found, key=lambda row: row.number)
+    rows = rows_in(root / CORRECTIONS)
+    return sorted((Correction(**row) for row in rows), key=lambda row: row.number)
 
 
 def read_syllabus(root: Path) -> list[Statement]:
     """Return the statements of the notes, in the order of the file."""
-    rows = rows_in((root / SYLLABUS).read_text(encoding="utf-8"))
-    return [Statement(**{**row, "shown": read_targets(row["shown"])}) for row in rows]
+    return [Statement(**row) for row in rows_in(root / SYLLABUS)]
 
 
 class Corrections(TargetTable):
@@ -54,12 +52,12 @@ class Corrections(TargetTable):
 
     data = CORRECTIONS
 
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
         lines = ["| A statement from notes | What is right | See for yourself |", "| --- | --- | --- |"]
-        for row in read_corrections(root):
+        for row in read_corrections(Path(self.env.srcdir)):
             if row.topic == self.arguments[0]:
-                links = link_all(row.shown, chapters, root)
+                links = link_all(row.shown, chapters)
                 lines.append(f"| {row.statement} (*{row.kind}*) | {row.right} | {links} |")
         return "\n".join(lines)
 
@@ -69,10 +67,10 @@ class Syllabus(TargetTable):
 
     data = SYLLABUS
 
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
         lines = ["| What it says | Where it went |", "| --- | --- |"]
-        for row in read_syllabus(root):
+        for row in read_syllabus(Path(self.env.srcdir)):
             if str(row.note) == self.arguments[0]:
-                lines.append(f"| {row.says} | {link_all(row.shown, chapters, root)} |")
+                lines.append(f"| {row.says} | {link_all(row.shown, chapters)} |")
         return "\n".join(lines)

@@ -18,9 +18,10 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from builder.chapters import Chapter, source_of, written
+from builder.chapters import Chapter, written
 from builder.claim_values import measured, named_claims
-from builder.handbook import SECTION, page_of, slug
+from builder.handbook import page_of
+from builder.source import read
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
@@ -51,17 +52,17 @@ def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path) -> str:
+def link_all(targets: Sequence[Target], chapters: dict[int, Chapter]) -> str:
     """Return links to targets as Markdown, by chapter: "Chapter 4: …; …. Chapter 3: …"."""
     parts = []
     for number in dict.fromkeys(target.chapter for target in targets):
-        links = [link(target, chapters[number], root) for target in targets if target.chapter == number]
+        links = [link(target, chapters[number]) for target in targets if target.chapter == number]
         stop = "" if links[-1].partition("](")[0].endswith("?") else "."
         parts.append(f"Chapter {number}: {'; '.join(links)}{stop}")
     return " ".join(parts)
 
 
-def link(target: Target, chapter: Chapter, root: Path) -> str:
+def link(target: Target, chapter: Chapter) -> str:
     """Return a link to a target in a chapter, as Markdown."""
     anchor, text = target.anchor, target.text
     if anchor.startswith("eq-"):
@@ -69,33 +70,31 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
     if anchor.startswith("figure-"):
         text = text or "figure " + anchor.removeprefix("figure-").replace("-", ".")
     elif anchor.startswith("claim-"):
-        text = text or claims(root / f"{chapter.file}.ipynb")[anchor]
+        text = text or claims(chapter.notebook)[anchor]
     elif not anchor.startswith("ex-"):
-        text = text or sections(source_of(root, chapter.name)).get(anchor, "")
+        text = text or sections(chapter.path).get(anchor, "")
     # A target with a label and a title is referred to by its title.
-    page = page_of(root, chapter.name, anchor)
+    page = page_of(chapter.path, anchor)
     return f"[{text}](/{page}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
 
 
 @cache
-def rows_in(text: str) -> list[dict[str, Any]]:
-    """Return the rows of a list that several tables of a page are made from."""
-    rows: list[dict[str, Any]] = yaml.safe_load(text)
-    return rows
+def rows_in(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a list that several tables of a page are made from, with their targets."""
+    rows = yaml.safe_load(file.read_text("utf-8"))
+    return [{**row, "shown": read_targets(row["shown"])} for row in rows]
 
 
 @cache
 def claims(notebook: Path) -> dict[str, str]:
     """Return what each claim of a notebook measures, by its anchor."""
     cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    shown = [claim for cell in cells for claim in named_claims(cell).items()]
-    return {f"claim-{name}": measured(output) for name, output in shown}
+    return {f"claim-{name}": measured(one) for cell in cells for name, one in named_claims(cell).items()}
 
 
-@cache
 def sections(source: Path) -> dict[str, str]:
     """Return the titles of the sections in a chapter's source, by the anchors that are made from them."""
-    return {slug(title): title for title in SECTION.findall(source.read_text("utf-8"))}
+    return {section.anchor: section.title for section in read(source).sections if section.level > 1}
 
 
 def reference(
@@ -123,7 +122,7 @@ def note_sources(environment: BuildEnvironment) -> None:
 class TargetTable(SphinxDirective):
     """A directive that renders a table with links into the chapters, from their sources or a list, `data`."""
 
-    required_arguments = 1
+    optional_arguments = 1
     data: Path | None = None
 
     def run(self) -> list[nodes.Node]:
@@ -134,9 +133,9 @@ class TargetTable(SphinxDirective):
             self.env.note_dependency(str(root / self.data))
         note_sources(self.env)
         for chapter in chapters.values():
-            self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
-        return self.parse_text_to_nodes(self.text(chapters, root), allow_section_headings=True)
+            self.env.note_dependency(str(chapter.notebook))
+        return self.parse_text_to_nodes(self.text(chapters), allow_section_headings=True)
 
-    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+    def text(self, chapters: dict[int, Chapter]) -> str:
         """Return the table as Markdown."""
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """What a page keeps closed at its end: its results, and its code."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -42,21 +43,16 @@ class PageCode(SphinxDirective):
         return [fold("", line, *self.parse_content_to_nodes(), classes=["at-page-code"], ids=["page-code"])]
 
 
-def visit_fold(translator: Any, node: fold) -> None:
-    """Open a fold."""
-    translator.body.append(translator.starttag(node, "details"))
+def element(tag: str, after: str) -> tuple[Callable[[Any, Any], None], Callable[[Any, Any], None]]:
+    """Return how a node is written as an HTML element: its begin, with what is `after` it, and its end."""
+
+    def visit(translator: Any, node: nodes.Element) -> None:
+        translator.body.append(translator.starttag(node, tag, after))
+
+    def depart(translator: Any, node: nodes.Element) -> None:
+        translator.body.append(f"</{tag}>\n")
+
+    return visit, depart
 
 
-def depart_fold(translator: Any, node: fold) -> None:
-    """Close a fold."""
-    translator.body.append("</details>\n")
-
-
-def visit_line(translator: Any, node: fold_line) -> None:
-    """Open the line that stays visible."""
-    translator.body.append("<summary>")
-
-
-def depart_line(translator: Any, node: fold_line) -> None:
-    """Close the line that stays visible."""
-    translator.body.append("</summary>\n")
+NODES = {fold: element("details", "\n"), fold_line: element("summary", "")}

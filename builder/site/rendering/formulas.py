@@ -112,12 +112,9 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
         writer.body.append(f'<span class="eqno">({node["number"]})')
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
-    given = node.astext()
-    wide, phone = (layout(given, formula_width) for layout in (for_wide, for_phone))
-    both = (
-        [("at-set", given)] if wide == phone else [("at-set at-on-wide", wide), ("at-set at-on-phone", phone)]
-    )
-    for kind, tex in both:
+    wide, phone = (layout(node.astext(), formula_width) for layout in (for_wide, for_phone))
+    both = {"at-set": wide} if wide == phone else {"at-set at-on-wide": wide, "at-set at-on-phone": phone}
+    for kind, tex in both.items():
         writer.body.append(f'<div class="{kind}" style="--at-em: {formula_width(tex):.1f}">')
         write_formula(writer, node, tex if node["nowrap"] else display_tex(tex), display=True)
         writer.body.append("</div>")

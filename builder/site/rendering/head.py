@@ -1,6 +1,7 @@
 """The head of each page: its description, and the scripts that it needs."""
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ NEEDS = {
     "exercises.js": "at-judged",
 }
 DEFERRED = {*NEEDS, "doctools.js", "sphinx-book-theme.js"}
+TAG = re.compile(r"<[^>]+>")
 REPLACED = "sphinx_highlight.js"  # by book.js
 
 
@@ -35,14 +37,24 @@ def first_paragraph(doctree: nodes.document | None) -> str:
 
 
 def describe_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give every page a description, for search engines and link previews."""
-    content = html.escape(first_paragraph(doctree), quote=True)
-    context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{content}" />\n'
+    """Describe the page for search engines, and for previews of links to it."""
+    title, site = html.unescape(TAG.sub("", context.get("title", ""))), app.config.html_title
+    is_cover, description = page == app.config.root_doc, html.escape(first_paragraph(doctree))
+    properties = {
+        "og:type": "website" if is_cover else "article",
+        "og:site_name": html.escape(site),
+        "og:title": html.escape(site if is_cover else title or site),
+        "og:description": description,
+        "og:url": html.escape(context.get("pageurl") or ""),  # if the book has an address
+    }
+    tags = [f'<meta name="description" content="{description}" />\n']
+    tags += [f'<meta property="{name}" content="{value}" />\n' for name, value in properties.items() if value]
+    context["metatags"] = context.get("metatags", "") + "".join(tags)
 
 
 def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Leave out the scripts that a page does not need, and defer those that can wait."""
-    body, kept, seen = context.get("body", ""), [], set()
+    body, scripts, seen = context.get("body", ""), [], set()
     context["has_formulas"] = "<mjx-container" in body  # the layout then preloads their fonts
     for script in context.get("script_files", []):
         name = Path(str(script.filename or "")).name.split("?")[0]
@@ -52,5 +64,5 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
         seen.add(key)
         if name in DEFERRED:
             script.attributes["defer"] = "defer"
-        kept.append(script)
-    context["script_files"] = kept
+        scripts.append(script)
+    context["script_files"] = scripts

@@ -9,9 +9,9 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
 
 WORD = '<span class="pre">'
-BREAKS_BEYOND = 12  # letters
+SHORT = 12  # letters of code that stays on one line; longer code breaks in a narrow place
+OPTION = 24  # letters of an option that stays on one line
 NARROW = (nodes.table, nodes.title, addnodes.compact_paragraph)  # the last one is of the contents
-WHOLE = 24  # letters: a longer option breaks on a phone
 FOLDED = {"source": "code", "output": "output"}
 PARAMETERS = {
     "<dl>\n": '<span class="at-parameters">',
@@ -31,10 +31,17 @@ def sphinx_writes(translator: Any, node: nodes.Node, side: str = "visit") -> Non
 def visit_with_attributes(translator: Any, node: nodes.Element) -> None:
     """Add the attributes that `typesetting` gave to a node: docutils would write only classes and ids."""
     sphinx_writes(translator, node)
-    if given := node.get("html"):
+    if attributes := node.get("html"):
         tag, _, end = translator.body[-1].rpartition(">")
-        named = "".join(f' {name}="{translator.attval(value)}"' for name, value in given.items())
-        translator.body[-1] = f"{tag}{named}>{end}"
+        texts = "".join(f' {name}="{translator.attval(value)}"' for name, value in attributes.items())
+        translator.body[-1] = f"{tag}{texts}>{end}"
+
+
+def visit_literal(translator: Any, node: nodes.literal) -> None:
+    """Keep short code on one line, but not in the contents."""
+    if len(node.astext()) <= SHORT and not inside(node, addnodes.compact_paragraph):
+        node["classes"].append("at-kept")
+    sphinx_writes(translator, node)
 
 
 def visit_text(translator: Any, node: nodes.Text) -> None:
@@ -42,16 +49,16 @@ def visit_text(translator: Any, node: nodes.Text) -> None:
     start = len(translator.body)
     sphinx_writes(translator, node)
     if translator.protect_literal_text:
-        narrow = any(isinstance(above, NARROW) for above in ancestors(node))
+        narrow = inside(node, NARROW)
         translator.body[start:] = [code_word(piece, narrow) for piece in translator.body[start:]]
 
 
-def ancestors(node: nodes.Node) -> list[nodes.Node]:
-    """Return what a node stands in, from the inside."""
-    above = []
+def inside(node: nodes.Node, kinds: Any) -> bool:
+    """Return whether a node stands in one of these kinds."""
     while node := node.parent:
-        above.append(node)
-    return above
+        if isinstance(node, kinds):
+            return True
+    return False
 
 
 def code_word(piece: str, narrow: bool) -> str:
@@ -59,9 +66,9 @@ def code_word(piece: str, narrow: bool) -> str:
     word = piece.removeprefix(WORD).removesuffix("</span>")
     if word == piece:
         return piece  # a space
-    if narrow and len(word) > BREAKS_BEYOND:
+    if narrow and len(word) > SHORT:
         word = re.sub(r"(?<=[._/(=])(?=\w)", "<wbr>", word)
-    start = WORD.replace("pre", "pre at-kept") if word.startswith("-") and len(word) < WHOLE else WORD
+    start = WORD.replace("pre", "pre at-kept") if word.startswith("-") and len(word) < OPTION else WORD
     return f"{start}{word}</span>"
 
 
@@ -111,6 +118,7 @@ WITH_ATTRIBUTES = (nodes.table, nodes.thead, nodes.tbody, nodes.row, nodes.entry
 NODES: dict[Any, tuple[Visit, Visit | None]] = {
     **dict.fromkeys(WITH_ATTRIBUTES, (visit_with_attributes, None)),
     nodes.Text: (visit_text, None),
+    nodes.literal: (visit_literal, None),
     nodes.citation: (visit_citation, None),
     nodes.label: (visit_label, None),
     HideCodeCellNode: (visit_hidden, depart_hidden),

@@ -1,7 +1,5 @@
 """Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
-import re
-from collections.abc import Collection
 from typing import Any, cast
 
 from docutils import nodes
@@ -9,38 +7,19 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.domains.math import MathDomain
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx_exercise.nodes import exercise_enumerable_node, solution_node, solution_title
+from sphinx_exercise.nodes import exercise_enumerable_node, solution_node
 
-KINDS = ("predict", "implement", "debug", "derive", "extend")
-STARS = 3
-
-
-def number(page: str, place: int) -> str:
-    """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
-    return ".".join(filter(None, (chapter_number(page), str(place))))
+from builder.chapters import number
+from builder.source import STARS, Exercise, read
 
 
-def chapter_number(page: str) -> str:
-    """Return the number of the chapter on a page: 3 for chapters/03_name, an empty string for other pages."""
-    found = re.match(r"(?:.*/)?(\d\d)_", page)
-    return str(int(found[1])) if found else ""
-
-
-def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
-    """Return the kind and the difficulty that an exercise's classes name, or an empty string and 0."""
-    kind = next((kind for kind in KINDS if kind in classes), "")
-    return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
-
-
-def number_items(app: Sphinx, doctree: nodes.document) -> None:
-    """Number the labeled equations and the exercises of a page; references show the same numbers."""
+def number_equations(app: Sphinx, doctree: nodes.document) -> None:
+    """Number the labeled equations of a page; references show the same numbers."""
     page, domain = app.env.docname, cast(MathDomain, app.env.get_domain("math"))
     labeled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
     for place, block in enumerate(labeled, start=1):
         block["number"] = number(page, place)
         domain.equations[block["label"]] = (page, block["number"])
-    exercises = enumerate(doctree.findall(exercise_enumerable_node), start=1)
-    app.env.metadata[page]["exercises"] = {node["label"]: number(page, place) for place, node in exercises}
 
 
 class NameExercises(SphinxPostTransform):
@@ -48,47 +27,46 @@ class NameExercises(SphinxPostTransform):
 
     default_priority = 4  # before sphinx-exercise and before references are resolved
 
-    def number_of(self, label: str) -> str:
-        """Return the number of the exercise with this label, or an empty string."""
-        page = getattr(self.env, "sphinx_exercise_registry", {}).get(label, {}).get("docname", "")
-        return str(self.env.metadata[page].get("exercises", {}).get(label, "")) if page else ""
-
     def run(self, **kwargs: Any) -> None:
         """Write the titles of one page and the references on it."""
+        sources = [read(chapter.path) for chapter in self.config.at_chapters]
+        exercises = {exercise.label: exercise for source in sources for exercise in source.exercises}
         for node in list(self.document.findall(exercise_enumerable_node)):
-            title = exercise_heading(node, self.number_of(node["label"]))
+            title = exercise_title(exercises[node["label"]], node)
             clear_ids(node)  # as an admonition, it gets no number from Sphinx, which counts through the book
             node.replace_self(
                 nodes.admonition("", title, *node[1:], ids=node["ids"], classes=node["classes"])
             )
         for node in self.document.findall(solution_node):
-            target = self.number_of(node["target_label"])
-            if target and isinstance(node[0], solution_title):
-                node[0] = nodes.title("", f"Solution to exercise {target}")
-                node["title"] = node[0].astext()
+            node[0] = nodes.title("", f"Solution to exercise {exercises[node['target_label']].number}")
+            node["title"] = node[0].astext()
             clear_ids(node)
         for reference in self.document.findall(addnodes.pending_xref):
-            target = self.number_of(reference.get("reftarget", ""))
-            if target and reference["reftype"] == "ref" and not reference.get("refexplicit"):
+            exercise = exercises.get(reference.get("reftarget", ""))
+            if exercise and reference["reftype"] == "ref" and not reference.get("refexplicit"):
                 reference["refexplicit"] = True
                 reference.children = []
-                reference += nodes.inline("", f"exercise {target}", classes=["std", "std-ref"])
+                reference += nodes.inline("", f"exercise {exercise.number}", classes=["std", "std-ref"])
 
 
-def exercise_heading(node: exercise_enumerable_node, place: str) -> nodes.title:
-    """Return "Exercise 3.1", and what follows it: the kind, the stars, and the title, each if given."""
-    title = nodes.title("", "", nodes.inline("", f"Exercise {place} ", classes=["caption-number"]))
-    kind, stars = kind_and_stars(node["classes"])
-    if kind or stars:
-        title += nodes.Text(f"· {kind.capitalize()} ".replace("  ", " "))
-    if stars:
-        label = f'role="img" aria-label="difficulty {stars} of {STARS}"'
-        title += nodes.raw("", f'<span class="at-stars" {label}>{"★" * stars}</span>', format="html")
-        title += nodes.Text(" ")
-    if len(node[0]) > 1:  # the subtitle
-        title += nodes.Text("· ")
-        title += nodes.inline("", "", *node[0][1].children, classes=["at-exercise-name"])
-    return title
+def exercise_title(exercise: Exercise, node: exercise_enumerable_node) -> nodes.title:
+    """Return the number, the kind, the difficulty, and the title of an exercise, as its node has it."""
+    return nodes.title(
+        "",
+        "",
+        nodes.inline("", f"Exercise {exercise.number} ", classes=["caption-number"]),
+        nodes.Text(f"· {exercise.kind.capitalize()} "),
+        nodes.raw("", stars(exercise.stars), format="html"),
+        nodes.Text(" · "),
+        nodes.inline("", "", *node[0][1].children, classes=["at-exercise-name"]),
+    )
+
+
+def stars(level: int) -> str:
+    """Return a difficulty as HTML, which screen readers read as a number."""
+    return (
+        f'<span class="at-stars" role="img" aria-label="difficulty {level} of {STARS}">{"★" * level}</span>'
+    )
 
 
 def clear_ids(node: nodes.Element) -> None:

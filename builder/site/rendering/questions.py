@@ -8,8 +8,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from builder.handbook import ENTRIES, FOLDER, entry_id
+from builder.handbook import FOLDER
 from builder.site.rendering.folds import fold, fold_line
+from builder.source import ENTRIES, entry_id
 
 ASKED = "at-asked"  # the class of a question with its answer
 LONG = 60  # entries, whose titles alone fill several screens
@@ -52,7 +53,7 @@ def close(group: list[nodes.Element]) -> None:
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
     """Return the blocks of a section, each question in a fold together with its answer; other folds stay."""
-    shown: list[nodes.Node] = []
+    result: list[nodes.Node] = []
     for block in blocks:
         words = [node for node in block.children if node.astext()]  # the first one from MyST is empty
         if isinstance(block, nodes.paragraph) and words and isinstance(words[0], nodes.strong):
@@ -61,12 +62,12 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
                 answer[0] = nodes.Text(answer[0].lstrip())
             line = fold_line("", "", *title.children)
             text, name = nodes.paragraph("", "", *answer), entry_id(title.astext())
-            shown.append(fold("", line, text, ids=[name], classes=[ASKED]))
-        elif shown and is_question(shown[-1]) and not isinstance(block, fold):
-            shown[-1] += block
+            result.append(fold("", line, text, ids=[name], classes=[ASKED]))
+        elif result and is_question(result[-1]) and not isinstance(block, fold):
+            result[-1] += block
         else:
-            shown.append(block)
-    return shown
+            result.append(block)
+    return result
 
 
 def is_question(node: nodes.Node) -> bool:

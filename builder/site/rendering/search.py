@@ -60,8 +60,8 @@ def sections_of(page: str) -> list[Section]:
         formula[:], formula.text = [], formula_text(formula)
     for block in article.iter(*BLOCKS):
         block.text, block.tail = f" {block.text or ''}", f" {block.tail or ''}"
-    found = map(cut_out, reversed(list(article.iter("section", "details", "div", "dt"))))  # from the inside
-    return [section for section in found if section][::-1]
+    inner_first = reversed(list(article.iter("section", "details", "div", "dt")))
+    return [section for section in map(cut_out, inner_first) if section][::-1]
 
 
 def cut_out(part: HtmlElement) -> Section | None:
@@ -93,9 +93,9 @@ def write_index(app: Sphinx) -> None:
         title = f"{chapter.number}. {chapter.title}" if chapter else app.env.titles[page].astext()
         html = Path(builder.get_outfilename(page)).read_text(encoding="utf-8")
         share = 1 if EXPLAINS.search(page) else 0.6  # other pages list, or are looked up
-        kept = next((kept for begins, kept in KEPT.items() if page.startswith(begins)), None)
+        length = next((most for begins, most in KEPT.items() if page.startswith(begins)), None)
         for anchor, name, text, weight in sections_of(html):
-            sections.append((len(pages), anchor, name, text[:kept], share * weight))
+            sections.append((len(pages), anchor, name, text[:length], share * weight))
         pages.append((builder.get_target_uri(page), title, " · ".join(chapter.terms) if chapter else ""))
     index = json.dumps({"pages": pages, "sections": sections}, ensure_ascii=False, separators=(",", ":"))
     script = f"{js_porter_stemmer}\nconst INDEX = {index};\n"

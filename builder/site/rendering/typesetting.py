@@ -9,9 +9,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
 
-SHORT = 12  # letters of code, which stay on one line
 OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
-MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
+SCRIPT = re.compile(r"<script>\n(.*?)</script>", re.DOTALL)  # of a figure, as `book.drawing` writes it
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
 FIGURE = re.compile(r'<figure class="at-figure[^>]* id="figure-([\d-]+)"')
 TOOLS = """<p class="at-figure-tools"><a href="../_static/figures/figure-{name}.svg" download>SVG</a> ·
@@ -30,12 +29,9 @@ class Typeset(SphinxPostTransform):
         box_exercises(self.document)
         for formula in list(self.document.findall(nodes.math)):
             keep_punctuation(formula)
-        for code in self.document.findall(nodes.literal):
-            if len(code.astext()) <= SHORT:
-                code["classes"].append("at-kept")
         for output in self.document.findall(nodes.literal_block):
-            if wraps(output):
-                output["classes"].append("at-line")
+            if output.get("language") == "myst-ansi" and "\n" not in output.astext().rstrip("\n"):
+                output["classes"].append("at-line")  # a single line that a cell printed may wrap
         for table in self.document.findall(nodes.table):
             stack(table)
         name_drawings(self.document)
@@ -75,8 +71,8 @@ def unbroken(text: nodes.Text) -> nodes.Text:
 
 def text_at(parent: nodes.Element, place: int) -> str:
     """Return the text at a place among children, and an empty string if there is another node or none."""
-    found = parent[place] if 0 <= place < len(parent) else None
-    return str(found) if isinstance(found, nodes.Text) else ""
+    node = parent[place] if 0 <= place < len(parent) else None
+    return str(node) if isinstance(node, nodes.Text) else ""
 
 
 def keep_punctuation(formula: nodes.math) -> None:
@@ -92,9 +88,8 @@ def keep_punctuation(formula: nodes.math) -> None:
         parent[place + 1] = nodes.Text(rest)
     if opened:
         parent[place - 1] = nodes.Text(start)
-    kept = nodes.inline("", classes=["at-kept"])
-    parent[place] = kept
-    kept += [part for part in (nodes.Text(opened), formula, nodes.Text(closed)) if part.astext()]
+    parent[place] = whole = nodes.inline("", classes=["at-kept"])
+    whole += [part for part in (nodes.Text(opened), formula, nodes.Text(closed)) if part.astext()]
 
 
 class RoundCitations(AuthorYearReferenceStyle):
@@ -104,11 +99,6 @@ class RoundCitations(AuthorYearReferenceStyle):
         """Set both pairs of brackets."""
         brackets = BracketStyle("(", ")", "; ")
         super().__init__(bracket_textual=brackets, bracket_parenthetical=brackets)
-
-
-def wraps(output: nodes.literal_block) -> bool:
-    """Return whether this is what a cell printed, and a single line, which may wrap."""
-    return output.get("language") == "myst-ansi" and "\n" not in output.astext().rstrip("\n")
 
 
 def stack(table: nodes.table) -> None:
@@ -141,9 +131,9 @@ def name_drawings(page: nodes.document) -> None:
     """
     for cell in page.findall(nodes.container):
         for raw in cell.findall(nodes.raw) if cell.get("nb_element") == "cell_code" else ():
-            if found := FIGURE.search(raw.astext()):
+            if figure := FIGURE.search(raw.astext()):
                 cell["classes"].append("at-draws")
-                tools = TOOLS.format(name=found[1])
+                tools = TOOLS.format(name=figure[1])
                 raw[:] = [nodes.Text(raw.astext().replace("</figure>", f"{tools}</figure>"))]
 
 
@@ -154,8 +144,8 @@ def moved_scripts(page: nodes.document) -> list[nodes.raw]:
     """
     scripts: dict[str, None] = {}
     for raw in page.findall(nodes.raw):
-        if found := MOVERS.findall(raw.astext()):
-            scripts |= dict.fromkeys(found)
-            raw[:] = [nodes.Text(MOVERS.sub("", raw.astext()))]
+        if moved := SCRIPT.findall(raw.astext()):
+            scripts |= dict.fromkeys(moved)
+            raw[:] = [nodes.Text(SCRIPT.sub("", raw.astext()))]
     texts = (f'<script type="module">\n{WHEN_IDLE % script}</script>\n' for script in scripts)
     return [nodes.raw("", text, format="html") for text in texts]

@@ -21,17 +21,6 @@ QUERY = DragQuery(
 )
 
 
-def page(drag, number="3.1"):
-    return show_drag(number, drag)._repr_html_()
-
-
-def attend(query):
-    keys = torch.tensor(list(QUERY.keys.values())).double()
-    values = torch.tensor([QUERY.values[name] for name in QUERY.keys]).double()
-    q = torch.tensor([query]).double()
-    return attention_weights(q, keys)[0], ScaledDotProductAttention()(q, keys, values)[0]
-
-
 def test_law_the_script_computes_the_attention_of_the_package():
     racer, rng = MiniRacer(), torch.Generator().manual_seed(0)
     racer.eval("var document = { querySelectorAll: () => [] };")
@@ -50,28 +39,12 @@ def test_law_the_script_computes_the_attention_of_the_package():
             assert json.loads(racer.eval(f"JSON.stringify(atSoftmax({scores}))")) == found["weights"]
 
 
-def texts(drag):
-    return [text.get_text() for ax in drag.draw().axes for text in ax.texts if text.get_text()]
-
-
-def test_law_without_a_script_the_picture_shows_the_numbers_of_the_start():
-    weights, output = attend(QUERY.query)
-    assert {f"{weight:.2f}" for weight in weights.tolist()} <= {*texts(QUERY)}
-    assert "output: water {:.1f}, cash {:.1f}".format(*output.tolist()) in texts(QUERY)
-
-
-@pytest.fixture
-def tab(tab):
-    tab.set_viewport_size({"width": 500, "height": 1200})
-    return tab
-
-
-def drawn(tab, number=0):
-    return tab.locator("figure.at-drag").nth(number).locator("svg text").all_text_contents()
-
-
 @pytest.mark.page
 def test_law_the_script_draws_what_python_draws(tab):
-    tab.set_content(page(SCORES) + page(QUERY, "3.2"))
-    for number, drag in enumerate((SCORES, QUERY)):
-        assert sorted(drawn(tab, number)) == sorted(texts(drag))
+    drags = {"3.1": SCORES, "3.2": QUERY}
+    tab.set_viewport_size({"width": 500, "height": 1200})
+    tab.set_content("".join(show_drag(number, drag)._repr_html_() for number, drag in drags.items()))
+    for place, drag in enumerate(drags.values()):
+        drawn = tab.locator("figure.at-drag").nth(place).locator("svg text").all_text_contents()
+        texts = [text.get_text() for ax in drag.draw().axes for text in ax.texts if text.get_text()]
+        assert sorted(drawn) == sorted(texts)

@@ -41,21 +41,13 @@ def test_law_the_source_of_a_method_is_dedented_and_names_its_class():
 
 
 CORES = {
-    "no types": (
-        "def f(x: int, *y: int, z: int = 3, **w: int) -> int:\n    return x\n",
+    "no types, no docstring": (
+        'def f(x: int, *y: int, z: int = 3, **w: int) -> int:\n    """Say.\n\n    More."""\n    return x\n',
         "def f(x, *y, z=3, **w):\n    return x",
     ),
-    "no docstring": (
-        'def f(x):\n    """Say.\n\n    More.\n    """\n    return x\n',
-        "def f(x):\n    return x",
-    ),
-    "typed variables": (
-        "def f(x):\n    y: int = x + 1\n    return y\n",
-        "def f(x):\n    y = x + 1\n    return y",
-    ),
-    "letters of two bytes": (
-        "def f(é: int):\n    ü: int = é\n    return ü\n",
-        "def f(é):\n    ü = é\n    return ü",
+    "typed variables, letters of two bytes": (
+        "def f(é: int):\n    ü: int = é + 1\n    return ü\n",
+        "def f(é):\n    ü = é + 1\n    return ü",
     ),
     "refusals": (
         "def f(x: int):\n    if x < 0:\n        raise ValueError(\n            x\n        )  # fmt: skip\n"
@@ -68,13 +60,9 @@ CORES = {
     )
     * 2,
     "a class": (
-        'class A:\n    """Say."""\n\n    size: int\n\n    def f(self, x: int) -> int:\n        """Say."""\n'
-        "        return x\n",
-        "class A:\n    size: int\n\n    def f(self, x):\n        return x",
-    ),
-    "a decorator": (
-        "@torch.no_grad()\ndef f(x: int):\n    return x\n",
-        "@torch.no_grad()\ndef f(x):\n    return x",
+        'class A:\n    """Say."""\n\n    size: int\n\n    @torch.no_grad()\n    def f(self, x: int) -> int:\n'
+        '        """Say."""\n        return x\n',
+        "class A:\n    size: int\n\n    @torch.no_grad()\n    def f(self, x):\n        return x",
     ),
 }
 

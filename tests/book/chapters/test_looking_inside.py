@@ -1,18 +1,11 @@
-"""What is measured inside models: weights on a diagonal, losses, patches, and the logit lens."""
+"""What is measured inside models: weights on a diagonal, and patches."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from annotated_transformer.book.chapters.looking_inside.induction import (
-    TOKENS,
-    AttentionOnly,
-    continuation_loss,
-    diagonal_weight,
-    repetitions,
-)
-from annotated_transformer.book.chapters.looking_inside.lens import logit_lens
+from annotated_transformer.book.chapters.looking_inside.induction import diagonal_weight
 from annotated_transformer.book.chapters.looking_inside.patching import (
     first_word_contrast,
     patched_outputs,
@@ -34,18 +27,6 @@ def test_oracle_the_weight_on_a_diagonal_is_a_sum_over_cells():
         ]
         wanted.append(sum(cells) / len(cells))
     assert diagonal_weight(weights, offset).tolist() == pytest.approx(wanted, abs=1e-6)
-
-
-def test_oracle_the_loss_counts_predictable_symbols_only():
-    model = AttentionOnly(num_layers=1).requires_grad_(False)
-    drawn = repetitions(7, [3, 6], torch.Generator().manual_seed(0))
-    log_probs = model(drawn.ids[:, :-1]).log_softmax(dim=-1)
-    losses = [
-        -log_probs[row, place - 1, drawn.ids[row, place]].item()
-        for row in range(7)
-        for place in range(int(drawn.period[row]), TOKENS)
-    ]
-    assert continuation_loss(model, drawn).item() == pytest.approx(sum(losses) / len(losses), abs=1e-6)
 
 
 CLEAN, OTHER = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[4, 8, 6, 7, 2]])
@@ -84,29 +65,8 @@ def test_law_the_token_that_differs_restores_all_at_depth_zero(stirred: Callable
         clean, corrupted, mixed = (
             first_word_contrast(model, memory, WORDS) for memory in (*memories, patched)
         )
+        logits = model(CLEAN, torch.tensor([[model.config.bos_id]]))[0, 0]
+    torch.testing.assert_close(clean[0], logits[9] - logits[10], rtol=0, atol=1e-12)
     share = (mixed - corrupted) / (clean - corrupted)
     torch.testing.assert_close(shares[2, 1], share[0], rtol=0, atol=1e-9)
     assert (shares[2] - shares[0]).abs().max() > 0.01
-
-
-def test_oracle_the_contrast_is_that_of_the_whole_model(stirred: Callable[..., Transformer]):
-    model = stirred().eval()
-    with torch.no_grad():
-        logits = model(CLEAN, torch.tensor([[model.config.bos_id]]))[0, 0]
-        found = first_word_contrast(model, model.encoder(model.embed(CLEAN)), WORDS)
-    torch.testing.assert_close(found[0], logits[9] - logits[10], rtol=0, atol=1e-12)
-    assert abs(found[0]) > 1e-3
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_law_the_lens_ends_at_the_models_own_logits(stirred: Callable[..., Transformer], norm: str):
-    model = stirred(norm=norm)
-    src, tgt = torch.tensor([[4, 5, 2], [6, 2, 0]]), torch.tensor([[1, 7, 8], [1, 9, 0]])
-    found = logit_lens(model, src, tgt)
-    model.eval()
-    with torch.no_grad():
-        torch.testing.assert_close(found[-1], model(src, tgt), rtol=0, atol=1e-12)
-        start = model.logits(model.decoder.final_norm(model.embed(tgt)))
-    torch.testing.assert_close(found[0], start, rtol=0, atol=1e-12)
-    assert found.shape == (3, 2, 3, model.config.vocab_size)
-    assert (found[1] - found[-1]).abs().max() > 0.01

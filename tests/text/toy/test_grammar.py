@@ -121,8 +121,8 @@ def test_law_the_written_sentences_use_every_word():
     pairs = [sentence(english) for english, _ in ROWS]
     words = {word for pair in pairs for word in pair.source.split()}
     assert words >= set(NOUNS) | set(PRONOUNS) | set(ADJECTIVES) | set(ADVERBS) | set(VERBS)
-    said = {word for pair in pairs for word in pair.target.split()}
-    assert said >= {verb.particle for verb in VERBS.values() if verb.particle}
+    german = {word for pair in pairs for word in pair.target.split()}
+    assert german >= {verb.particle for verb in VERBS.values() if verb.particle}
 
 
 # After each German word, the index of the English word that it is aligned with.

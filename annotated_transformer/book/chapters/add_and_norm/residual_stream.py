@@ -1,14 +1,13 @@
 """A stack's output as a sum: one part from the input, one from each sub-layer, one from the norms' biases."""
 
 from contextlib import ExitStack
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
-from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.inference import collecting, hooking
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm
 
 
@@ -21,23 +20,16 @@ def split_stream(
     A norm subtracts a mean and divides by a deviation. If this is the deviation of
     the whole sum, the norm is linear, so it can be applied to each part; its bias is a separate part.
     """
-    added: list[Tensor] = []
-    sums: dict[LayerNorm, Tensor] = {}
+    sums: dict[nn.Module, Tensor] = {}
 
-    def keep_added(_: nn.Module, __: Any, out: Tensor) -> None:
-        added.append(out)
-
-    def keep_sum(norm: nn.Module, inputs: tuple[Tensor], _: Any) -> None:
-        sums[norm] = inputs[0]  # type: ignore[index]
+    def keep_sum(norm: nn.Module, inputs: tuple[Tensor]) -> None:
+        sums[norm] = inputs[0]
 
     surrounds = [module for module in encoder.modules() if isinstance(module, AddNorm)]
     norms = [module for module in encoder.modules() if isinstance(module, LayerNorm)]
-    with ExitStack() as hooks:
-        hooks.enter_context(calling_hooks())
-        for surround in surrounds:
-            hooks.enter_context(surround.dropout.register_forward_hook(keep_added))
+    with collecting(surround.dropout for surround in surrounds) as added, ExitStack() as hooks:
         for norm in norms:
-            hooks.enter_context(norm.register_forward_hook(keep_sum))
+            hooks.enter_context(hooking(norm.register_forward_pre_hook, keep_sum))
         encoder(x)
     parts, biases = x[None], torch.zeros_like(x)[None]
     for surround, new in zip(surrounds, added, strict=True):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.feed_forward import FeedForward
-from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.inference import collecting, hooking
 
 Change = Callable[[Tensor], Tensor]
 
@@ -19,15 +19,7 @@ def hidden_units(
     encoder: Encoder, x: Float[Tensor, "batch tokens d_model"]
 ) -> Float[Tensor, "layers batch tokens d_ff"]:
     """Return the hidden units of each layer of an encoder, after the activation, bottom up."""
-    layers: list[Tensor] = []
-
-    def keep(_: nn.Module, __: tuple[Tensor], hidden: Tensor) -> None:
-        layers.append(hidden)
-
-    with ExitStack() as stack:
-        stack.enter_context(calling_hooks())
-        for network in feed_forward_networks(encoder):
-            stack.callback(network.activation.register_forward_hook(keep).remove)
+    with collecting(network.activation for network in feed_forward_networks(encoder)) as layers:
         encoder(x)
     return torch.stack(layers)
 
@@ -48,9 +40,8 @@ def changed(networks: Iterable[FeedForward], change: Callable[[FeedForward], Cha
         return lambda _, __, hidden: new(hidden)
 
     with ExitStack() as stack:
-        stack.enter_context(calling_hooks())
         for network in networks:
-            stack.callback(network.activation.register_forward_hook(replace(change(network))).remove)
+            stack.enter_context(hooking(network.activation.register_forward_hook, replace(change(network))))
         yield
 
 

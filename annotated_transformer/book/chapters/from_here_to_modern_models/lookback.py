@@ -46,7 +46,7 @@ class Parts(PreNormParts):
         super().__init__(config)
         self.kind = kind
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str = "encoder") -> MultiHeadAttention:
         """Return attention with what the kind has inside."""
         inside = INSIDE[self.kind]() if self.kind in INSIDE else None
         return MultiHeadAttention(self.config.d_model, self.config.num_heads, attention=inside)

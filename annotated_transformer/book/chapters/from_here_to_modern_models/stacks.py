@@ -12,12 +12,12 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
+from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.modern.biases import remove_biases
 from annotated_transformer.modern.decoder_only import DecoderOnly
 from annotated_transformer.modern.grouped_query_attention import GroupedQueryAttention
 from annotated_transformer.modern.language_model import next_token_loss
 from annotated_transformer.modern.modern_parts import NoPositions
-from annotated_transformer.modern.paper_parts import PaperParts
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.sliding_window import SlidingWindowAttention
@@ -39,7 +39,7 @@ class WindowParts(PaperParts):
         super().__init__(config)
         self.window = window
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str = "encoder") -> MultiHeadAttention:
         """Return multi-head attention with a window."""
         c = self.config
         return MultiHeadAttention(c.d_model, c.num_heads, attention=SlidingWindowAttention(self.window))
@@ -90,7 +90,7 @@ class GatedParts(UnbiasedParts):
 class RotaryParts(GatedParts):
     """And with rotary positions."""
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str = "encoder") -> MultiHeadAttention:
         """Return attention that turns queries and keys."""
         return MultiHeadAttention(self.config.d_model, self.config.num_heads, attention=self.rotary())
 
@@ -106,7 +106,7 @@ class RotaryParts(GatedParts):
 class GroupedParts(RotaryParts):
     """And with half as many heads of keys and values: the parts of `ModernParts`."""
 
-    def attention(self) -> MultiHeadAttention:
+    def attention(self, place: str = "encoder") -> MultiHeadAttention:
         """Return grouped-query attention that turns queries and keys."""
         c = self.config
         return GroupedQueryAttention(c.d_model, c.num_heads, KV_HEADS, attention=self.rotary())

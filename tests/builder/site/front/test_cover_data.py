@@ -85,7 +85,7 @@ def test_message_a_number_given_twice(tmp_path):
 def test_law_the_sources_are_the_list_of_chapters(tmp_path: Path):
     write_source(tmp_path, "01_a", 'title: A\npart: P\nquestion: "Why?"\nterms: {a: b}')
     write_source(tmp_path, "guide", "jupytext: {}")
-    first = Chapter(1, "P", "A", "Why?", "chapters/01_a", {"a": "b"})
+    first = Chapter(1, "P", "A", "Why?", tmp_path / "chapters" / "src" / "01_a.md", {"a": "b"})
     assert read_chapters(tmp_path) == [first]
     assert [path.stem for path in written(tmp_path)] == ["01_a", "guide"]
     assert table([first]).splitlines()[2:] == ["| 1. {doc}`A </chapters/01_a>` | Why? |"]

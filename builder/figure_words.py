@@ -8,6 +8,7 @@
 
 All three may have places, {name} or {name:.2f}, for the values that the cell gives to `show_figure`, and
 {claim} roles, as sentences. The notebook has the words as text below the cell, the page within the figure.
+How many words a chapter may have is in `builder/lint/skeleton.py`.
 """
 
 import re
@@ -22,10 +23,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from annotated_transformer.book.drawing.captions import Words, put_words, with_values
-from builder.chapters import read_source
 from builder.claim_values import Refusals, fill
+from builder.source import Figure, blocks, notebook_of
 
-FENCE = re.compile(r"```\{words\} +(?P<number>[\w.]+)\. (?P<title>.+)\n(?P<text>(?:.*\n)*?)```(?:\n+|$)")
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
 ALT_WORDS = range(8, 81)
 BLANK = re.compile(r"\n\s*\n")
@@ -53,34 +53,28 @@ def take_words(
 
 
 def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | None:
-    """Take the words of a cell's figure, if it shows one, out of the text below it.
-
-    Raises:
-        ValueError: It has no words, the words have no figure, or they are refused.
-    """
+    """Take the words of a cell's figure, if it shows one, out of the text below it."""
     figures = [output.metadata.figure for output in cell.get("outputs", []) if is_figure(output)]
-    fence = FENCE.match(below.source) if below.cell_type == "markdown" else None
-    if [figure.number for figure in figures] != ([fence["number"]] if fence else []):
-        shown = ", ".join(figure.number for figure in figures) or "none"
+    text = below.source if below.cell_type == "markdown" else ""
+    directives = [block for block in blocks(text) if block.kind == "words"]
+    first = directives[0] if directives and directives[0].start == 0 else None
+    number, title, content = Figure.read(first) if first else ("none", "", "")
+    if [figure.number for figure in figures] != ([number] if first else []):
+        numbers = ", ".join(figure.number for figure in figures) or "none"
         raise ValueError(
-            f"a cell shows figure {shown}, and the words below it are those of figure "
-            f"{fence['number'] if fence else 'none'}; {WRITE}. The cell: {cell.source[:60]!r}"
+            f"a cell shows figure {numbers}, and the words below it are those of figure {number}; {WRITE}. "
+            f"The cell: {cell.source[:60]!r}"
         )
-    if fence:
-        below.source = below.source[fence.end() :]
-    if below.cell_type == "markdown" and "```{words}" in below.source:
-        at = below.source[below.source.index("```{words}") :].partition("\n")[0]
-        raise ValueError(f"{at}: {WRITE}")
-    if not fence:
+    for other in directives[1:] if first else directives:
+        raise ValueError(f"```{{words}} {other.name}: {WRITE}")
+    if not first:
         return None
-    texts = [
-        fence["title"].strip(),
-        *(" ".join(p.split()) for p in BLANK.split(fence["text"].strip())),
-    ]
+    below.source = text[first.end :].lstrip("\n")
+    texts = [title, *(" ".join(paragraph.split()) for paragraph in BLANK.split(content))]
     try:
         return texts, filled(texts, figures[0])
     except ValueError as error:
-        raise ValueError(f"the words of figure {fence['number']}: {error}") from error
+        raise ValueError(f"the words of figure {number}: {error}") from error
 
 
 def is_figure(output: NotebookNode) -> bool:
@@ -89,11 +83,7 @@ def is_figure(output: NotebookNode) -> bool:
 
 
 def filled(texts: list[str], figure: Any) -> Words:
-    """Return the words of a figure with its values in their places.
-
-    Raises:
-        ValueError: They have other places, or are refused.
-    """
+    """Return the words of a figure with its values in their places."""
     if len(texts) != 3:
         raise ValueError(f"there are {len(texts) - 1} paragraphs; write two, the alt text and the caption")
     places = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name}
@@ -128,19 +118,24 @@ def markdown(words: Words) -> str:
 
 
 def with_outputs(source: Path, notebook: NotebookNode) -> list[NotebookNode]:
-    """Return the cells of a source with the outputs that its notebook has for their ids, words included.
+    """Return the cells of a source with the outputs that its notebook has for their ids.
 
     Raises:
-        ValueError: The notebook lacks a cell, or `fill` or `take_words` refuses a text.
+        ValueError: The notebook lacks a cell, or `fill` refuses a text.
     """
     built = {cell.id: cell for cell in notebook.cells}
-    cells = read_source(source).cells
+    cells = notebook_of(source).cells
     for cell in cells:
         if cell.cell_type == "code":
             if cell.id not in built:
                 raise ValueError(f"it lacks the code {cell.source[:60]!r}; run make chapters")
             cell.outputs, cell.execution_count = built[cell.id].outputs, built[cell.id].execution_count
     fill(cells)
+    return cells
+
+
+def with_words(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """Return cells with the words of their figures in the outputs, as a page has them."""
     for cell, _, _, words in take_words(cells):
         for output in filter(is_figure, cell.outputs):
             output.data["text/html"] = put_words(output.data["text/html"], words)

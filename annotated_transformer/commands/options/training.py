@@ -6,17 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
-from annotated_transformer.commands.train import DEFAULT_SHAPE, DEFAULT_TRAINING
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
+DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
+DEFAULT_TRAINING = {  # where it differs from the paper's
+    "steps": None,  # the user gives a limit
+    "batch_tokens": 2048,
+    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
+    "max_lr": 3e-3,
+}
 
 
 def start_folder(start: Path | None) -> Path | None:
     """Return the folder of the model to start from, which may be the name of one in this package."""
+    from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
+
     if start is None or start.exists() or str(start) not in pretrained_names():
         return start
     return pretrained_folder(str(start))
@@ -24,30 +30,32 @@ def start_folder(start: Path | None) -> Path | None:
 
 def model_config(options: argparse.Namespace, start: Path | None) -> TransformerConfig:
     """Return the shape of the model: that of the model in `start`, or our defaults, with the given fields."""
-    given = _given(options, "model")
+    from annotated_transformer.checkpointing import checkpoint
+
+    fields = _fields(options, "model")
     if start is None:
-        return dataclasses.replace(DEFAULT_SHAPE, **given)
+        return dataclasses.replace(DEFAULT_SHAPE, **fields)
     loaded = checkpoint.load(start)[0].config
-    if (asked := given.get("vocab_size", loaded.vocab_size)) != loaded.vocab_size:
+    if (asked := fields.get("vocab_size", loaded.vocab_size)) != loaded.vocab_size:
         raise ValueError(
             f"vocab_size={asked}, but the tokenizer of {start} has {loaded.vocab_size} entries; leave it out"
         )
-    return dataclasses.replace(loaded, **{"dropout": DEFAULT_SHAPE.dropout} | given)
+    return dataclasses.replace(loaded, **{"dropout": DEFAULT_SHAPE.dropout} | fields)
 
 
 def training_config(options: argparse.Namespace) -> TrainingConfig:
     """Return the settings of the training run."""
     try:
-        return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
+        return TrainingConfig(**(DEFAULT_TRAINING | _fields(options, "training")))
     except TypeError as error:  # such as steps="many", which only the file can give
         raise ValueError(str(error)) from error
 
 
-def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
+def _fields(options: argparse.Namespace, section: str) -> dict[str, Any]:
     """Return the fields of a config that are set by the file or the options, which override it."""
-    own = {field.name: getattr(options, field.name, None) for field in dataclasses.fields(CONFIGS[section])}
+    names = [field.name for field in dataclasses.fields(CONFIGS[section])]
     of_file = {} if options.config is None else _read(options.config).get(section, {})
-    return of_file | {name: value for name, value in own.items() if value is not None}
+    return of_file | {name: value for name in names if (value := getattr(options, name, None)) is not None}
 
 
 def _read(file: Path) -> dict[str, dict[str, Any]]:

@@ -6,10 +6,10 @@ import nbformat
 import pytest
 
 from annotated_transformer.book import show_figure, show_slider
-from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.drawing import captions
 from annotated_transformer.book.drawing.figures import new_canvas
-from builder import words
+from annotated_transformer.book.output import STRICT
+from builder import figure_words as words
 from builder.reader import SETUP, complete
 
 new = nbformat.v4

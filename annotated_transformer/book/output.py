@@ -1,7 +1,18 @@
-"""Output of a chapter's cell that is neither a number nor a tensor; the preface explains how to read it."""
+"""Output of a chapter's cell that is neither a number nor a tensor; the preface explains how to read it.
 
+While the book is built and tested, what is wrong raises an error; in a reader's copy, the output says it.
+"""
+
+import os
 from collections.abc import Mapping
 from typing import Any
+
+STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
+
+
+def must_hold() -> bool:
+    """Return whether what does not hold raises an error, as it does while the book is built and tested."""
+    return bool(os.environ.get(STRICT))
 
 
 class CellOutput:

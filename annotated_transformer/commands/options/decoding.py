@@ -1,8 +1,27 @@
-"""How translations are searched for; `running/decoding.py` makes arguments of these options."""
+"""Which model translates, where, and how it searches; `running/decoding.py` uses these options."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_transformer.commands.arguments import Option
+
+
+class ModelOptions:
+    """Model.
+
+    Attributes:
+        model: Folder of a model that train wrote; `None` means the one of --pretrained.
+        pretrained: Name of a model in this package: de-en or en-de; `None` means the one for --source and
+            --target, or en-de.
+        device: Device to translate on; `None` means cuda if available, otherwise cpu.
+        fast: On a CPU, decode by the accelerated steps of annotated_transformer.fast; they are compared with
+            the model first, and refused if they differ.
+    """
+
+    model: Annotated[Path | None, Option(not_with=("pretrained",))] = None
+    pretrained: str | None = None
+    device: Literal["cpu", "cuda"] | None = None
+    fast: Annotated[bool, Option(not_with=("engine",))] = False
 
 
 class SearchOptions:

@@ -1,0 +1,3 @@
+"""A tiny training run, whose reports are drawn."""
+
+from tests.tiny_run import run as run
