@@ -98,10 +98,14 @@ def engine_search(
     warn_without_eos(src, config)
     refuse_unsearchable(config, limit, beam_size, penalty)
     sources = [[id_ for id_ in row if id_ != config.pad_id] for row in src.tolist()]
-    found = engine.search(sources, limits=limit.tolist(), beam_size=beam_size)
-    rows = [row for _, own in zip(sources, found, strict=True) for row in _ranked(own, penalty, nbest)]
+    candidates = engine.search(sources, limits=limit.tolist(), beam_size=beam_size)
+    rows = [
+        row
+        for _, of_source in zip(sources, candidates, strict=True)
+        for row in _ranked(of_source, penalty, nbest)
+    ]
     longest = max(len(ids) for ids, _, _ in rows)
-    ids = [own + [config.pad_id] * (longest - len(own)) for own, _, _ in rows]
+    ids = [target + [config.pad_id] * (longest - len(target)) for target, _, _ in rows]
     log_probs, penalized = (torch.tensor([row[i] for row in rows], device=src.device) for i in (1, 2))
     return Hypotheses(torch.tensor(ids, device=src.device), log_probs, penalized)
 

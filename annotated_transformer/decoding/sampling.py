@@ -103,7 +103,7 @@ def sample(
         ValueError: If there is not one generator for each source.
         TypeError: If there is a list of generators, and the model is not a `Transformer`.
     """
-    shared, own = None if isinstance(generator, Sequence) else generator, None
+    shared, of_each = None if isinstance(generator, Sequence) else generator, None
     if isinstance(generator, Sequence):
         if not is_transformer(model):
             raise TypeError(f"{type(model).__name__} samples with one generator for all sources; give one")
@@ -111,15 +111,15 @@ def sample(
             raise ValueError(
                 f"{len(generator)} generators for {len(src)} sources; give one for each, or one for all"
             )
-        decoder = own = _OwnGenerators(generator, decoder)
+        decoder = of_each = _OwnGenerators(generator, decoder)
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         for process in logits_processors:
             logits = process(logits)
         probabilities = logits.softmax(dim=-1)
         refuse_nan(probabilities)
-        if own is not None:
-            return own.draw(probabilities)
+        if of_each is not None:
+            return of_each.draw(probabilities)
         return torch.multinomial(probabilities, 1, generator=shared)[:, 0]
 
     return generate(model, src, draw, decoder, extra_tokens)

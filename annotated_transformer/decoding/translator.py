@@ -102,9 +102,9 @@ class Translator:
         model = unwrap(model)
         check_tokenizer(model.config, tokenizer)
         words = {"fast=True": fast or None, "a decoder": decoder, "an engine": engine}
-        given = [word for word, value in words.items() if value is not None]
-        if len(given) > 1:
-            raise ValueError(f"{given[0]} and {given[1]} both say how to decode; give one of them")
+        ways = [word for word, value in words.items() if value is not None]
+        if len(ways) > 1:
+            raise ValueError(f"{ways[0]} and {ways[1]} both say how to decode; give one of them")
         if engine is not None and engine.vocab_size != model.config.vocab_size:
             raise ValueError(
                 f"the engine has vocab_size={engine.vocab_size}, and the model {model.config.vocab_size}; "
@@ -211,11 +211,11 @@ class Translator:
 
         def ranked(batch: _Batch) -> list[list[RankedTranslation]]:
             best = search(batch.src)
-            decoded = self._decode(best.ids, [own for own in batch.around for _ in range(nbest)])
+            decoded = self._decode(best.ids, [around for around in batch.around for _ in range(nbest)])
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
-            found = list(map(RankedTranslation, decoded, *ranks))
-            of_texts = (found[start : start + nbest] for start in range(0, len(found), nbest))
-            return [[own for own in best if own.log_prob > -math.inf] for best in of_texts]
+            translations = list(map(RankedTranslation, decoded, *ranks))
+            of_texts = [translations[row : row + nbest] for row in range(0, len(translations), nbest)]
+            return [[each for each in best if each.log_prob > -math.inf] for best in of_texts]
 
         return self._in_batches(texts, batch_size, ranked)
 
@@ -326,7 +326,7 @@ class Translator:
         sentences = self.sentences(texts, split=split)
         of_texts, problems = sentences.of_texts, sentences.problems
         if not skip_bad:
-            blank = {i for i, own in enumerate(of_texts) if not own and i not in problems}
+            blank = {i for i, its in enumerate(of_texts) if not its and i not in problems}
             refuse_bad(texts, problems, blank)
         elif problems:
             skipped = [f"skipped: text {i + 1} of {len(texts)} {problem}" for i, problem in problems.items()]
@@ -359,13 +359,13 @@ class Translator:
             )
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
-        found: dict[int, T] = {}
+        by_row: dict[int, T] = {}
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
             batch = _Batch(src, [sources.around[i] for i in rows], rows)
-            found.update(zip(rows, results(batch), strict=True))
-        return [found[i] for i in range(len(texts))]
+            by_row.update(zip(rows, results(batch), strict=True))
+        return [by_row[i] for i in range(len(texts))]
 
     def _encode(self, texts: list[str]) -> Sources:
         sources = self.encode(texts)
@@ -375,8 +375,8 @@ class Translator:
 
 def _of_sentences(generators: Sequence[torch.Generator], of_texts: list[list[str]]) -> list[torch.Generator]:
     """Return a generator for each sentence; those of one text are seeded by the text's own."""
-    found = []
+    of_sentences = []
     for generator, sentences in zip(generators, of_texts, strict=True):
         seeds = torch.randint(2**62, (len(sentences),), generator=generator, device=generator.device)
-        found += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
-    return found
+        of_sentences += [torch.Generator(generator.device).manual_seed(seed) for seed in seeds.tolist()]
+    return of_sentences

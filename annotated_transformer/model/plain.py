@@ -87,7 +87,7 @@ def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[
 
     Without `methods`, return all that are overridden on the instance itself.
     """
-    own = {
+    set_on_it = {
         name
         for name, value in vars(module).items()
         if callable(value)  # few are, and a look-up in the class is slow
@@ -96,8 +96,8 @@ def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[
     }
     return [
         name
-        for name in methods or sorted(own)
-        if name in own or getattr(type(module), name) is not getattr(kind, name)
+        for name in methods or sorted(set_on_it)
+        if name in set_on_it or getattr(type(module), name) is not getattr(kind, name)
     ]
 
 
@@ -147,10 +147,10 @@ def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
     actual, needed = _settings(module), _settings(plain)
     for name in dict.fromkeys(chain(needed, actual)):
         if not _equal(actual.get(name), needed.get(name)):
-            shown, wanted = _show(actual.get(name)), _show(needed.get(name))
-            if shown == wanted:
+            one, other = _show(actual.get(name)), _show(needed.get(name))
+            if one == other:
                 return f"has another {name}"
-            return f"has {name}={shown} and not {wanted}"
+            return f"has {name}={one} and not {other}"
     return ""
 
 
