@@ -16,6 +16,7 @@ from annotated_transformer.text import make_batches
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
 from annotated_transformer.training import label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.schedule import BETAS
 from benchmarks.record import begin, write_result
 
 WIDTHS, RATES, SEEDS = (8, 16, 32, 64, 128), (0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025), (0, 1, 2)
@@ -51,7 +52,7 @@ def train(model: Transformer, pairs: list[Pair], highest: float) -> None:
         return label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=0)
 
     with fast_modules(model):
-        fit(model, draw_loss, steps=updates, lr=rate_of, betas=(0.9, 0.98))
+        fit(model, draw_loss, steps=updates, lr=rate_of, betas=BETAS)
 
 
 def measure(width: int, updates: int, sets: list[list[Pair]], vocab_size: int) -> dict[str, object]:

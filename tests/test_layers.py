@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "registry": (),
     "config": ("registry",),
     "model.id_checks": ("model.checks",),
-    **dict.fromkeys(("model.checks", "model.plain", "model.masks", "model.uncompiled"), ()),
+    **dict.fromkeys(("model.checks", "model.plain", "model.masks", "model.loss", "model.uncompiled"), ()),
     **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
     "model.multi_head_attention": ("config", "model.attention", "model.checks", "model.masks"),
     "model.cacheable": ("model.attention", "model.multi_head_attention", "model.plain"),

@@ -1,22 +1,20 @@
-"""The weights, keys and values of a decoder, for one step at a time in few and large operations."""
+"""The weights, keys and values of decoder layers, for one step at a time in few and large operations."""
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.fast.linear import OutputProjection, biases_of, onednn_linear
+from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
-from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.plain import NotPlain, unwrap
-from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 
@@ -59,50 +57,11 @@ class KeyValueBuffer:
         return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))
 
 
-class FastDecoder:
-    """The weights of a decoder, for steps of few and large operations, without its modules.
+class FastDecoderLayer:
+    """The weights of a decoder layer, for one new token per row.
 
     A weight that is changed in place counts at once, unless it was concatenated with others.
     """
-
-    def __init__(self, model: Transformer) -> None:
-        self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
-        self.final_norm = fast_norm(model.decoder.final_norm)
-        self.embedding = model.embedding.weight
-        self.to_logits, self.output_bias = OutputProjection(model.to_logits.weight), model.output_bias
-        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
-        self.scale = math.sqrt(model.config.d_model)
-
-    def embed(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows d_model"]:
-        """Return the embedding of each token, not scaled."""
-        try:
-            return F.embedding(tokens, self.embedding)
-        except IndexError as error:
-            raise ValueError(
-                f"tokens {int(tokens.min())} to {int(tokens.max())} are not all in the vocabulary of "
-                f"{len(self.embedding)} tokens; give ids of this model's tokenizer"
-            ) from error
-
-    def step(
-        self,
-        embedded: Float[Tensor, "rows d_model"],
-        position: int,
-        buffers: Sequence[tuple[KeyValueBuffer, KeyValueBuffer]],
-        masks: tuple[Tensor, Tensor],
-    ) -> Float[Tensor, "rows vocab"]:
-        """Return the logits of the next token.
-
-        Each pair is that of the targets and of the memory: the buffers of each layer, and the masks.
-        """
-        x = self.positions[position].add(embedded, alpha=self.scale)
-        for layer, own in zip(self.layers, buffers, strict=True):
-            x = layer.step(x, position, own, masks)
-        logits = self.to_logits(self.final_norm(x))
-        return logits if self.output_bias is None else logits + self.output_bias
-
-
-class FastDecoderLayer:
-    """The weights of a decoder layer, for one new token per row."""
 
     def __init__(self, layer: DecoderLayer) -> None:
         own, cross = (one_of(x, MultiHeadAttention) for x in (layer.self_attention, layer.cross_attention))
@@ -110,9 +69,9 @@ class FastDecoderLayer:
             one_of(attention.attention, ScaledDotProductAttention, FusedAttention)
         network = one_of(layer.feed_forward, FeedForward)
         self.heads = own.num_heads
-        self.d_k, self.d_v = widths(own)
-        self.to_heads = ByHead(self.heads, own.to_query, own.to_key, own.to_value)
-        self.to_pairs = ByHead(self.heads, cross.to_key, cross.to_value)
+        self.d_k, self.d_v = (x.out_features // self.heads for x in (own.to_query, own.to_value))
+        self.to_heads = by_head(self.heads, own.to_query, own.to_key, own.to_value)
+        self.to_pairs = by_head(self.heads, cross.to_key, cross.to_value)
         self.to_output = _linear(own.to_output)
         self.to_cross_query = _linear(cross.to_query)
         self.to_cross_output = _linear(cross.to_output)
@@ -180,23 +139,15 @@ def _linear(linear: nn.Linear) -> Map:
     return onednn_linear(linear.weight, linear.bias)
 
 
-class ByHead:
-    """Several linear maps as one matrix product; each head has their results side by side."""
+def by_head(heads: int, *linears: nn.Linear) -> Map:
+    """Return several linear maps as one matrix product; each head has their results side by side."""
 
-    def __init__(self, heads: int, *linears: nn.Linear) -> None:
-        """Concatenate the weights, which may be of any number of linear maps."""
-        self.heads = heads
-        self.weight = self._by_head([linear.weight for linear in linears])
-        biases = biases_of(linears)
-        self.bias = None if biases is None else self._by_head(biases)
-        self.product = onednn_linear(self.weight, self.bias)
+    def interleave(parts: list[Tensor]) -> Tensor:
+        return torch.cat([part.unflatten(0, (heads, -1)) for part in parts], dim=1).flatten(0, 1)
 
-    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows width"]:
-        """Return the results of each row."""
-        return self.product(x)
-
-    def _by_head(self, parts: list[Tensor]) -> Tensor:
-        return torch.cat([part.unflatten(0, (self.heads, -1)) for part in parts], dim=1).flatten(0, 1)
+    weight = interleave([linear.weight for linear in linears])
+    biased = any(linear.bias is not None for linear in linears)
+    return onednn_linear(weight, interleave([linear.bias for linear in linears]) if biased else None)
 
 
 def _add_norm(add_norm: Any) -> Callable[[Tensor, Map], Tensor]:
@@ -205,9 +156,3 @@ def _add_norm(add_norm: Any) -> Callable[[Tensor, Map], Tensor]:
     if isinstance(add_norm, PreNorm):
         return lambda x, sublayer: x + sublayer(norm(x))
     return lambda x, sublayer: norm(x + sublayer(x))
-
-
-def widths(attention: MultiHeadAttention) -> tuple[int, int]:
-    """Return $d_k$ and $d_v$ of an attention."""
-    heads = attention.num_heads
-    return attention.to_query.out_features // heads, attention.to_value.out_features // heads

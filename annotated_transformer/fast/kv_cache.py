@@ -4,16 +4,21 @@ Decoding one token takes little arithmetic, so most of a step's time is the over
 operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`.
 """
 
+import math
+from typing import cast
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.fast.decoder import FastDecoder, KeyValueBuffer
+from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer, fast_norm
+from annotated_transformer.fast.linear import output_projection
 from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
 from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.model.comparison import Comparison, Results, example_ids
-from annotated_transformer.model.id_checks import check_step
+from annotated_transformer.model.decoder import decoder_layers
+from annotated_transformer.model.id_checks import check_step, refuse_outside
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.transformer import Transformer
 
@@ -30,7 +35,11 @@ class FastKeyValueCache:
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
         """Prove that the model is computed, encode the sources, and project the memory."""
         refuse_other_steps(model)
-        self.decoder = FastDecoder(model)
+        self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
+        self.final_norm = fast_norm(model.decoder.final_norm)
+        self.embedding, self.scale = model.embedding.weight, math.sqrt(model.config.d_model)
+        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
+        self.to_logits, self.output_bias = output_projection(model.to_logits.weight), model.output_bias
         self.heads = model.config.num_heads
         memory, src_mask = encode_sources(model, src)
         src_mask = src_mask[:, 0]
@@ -40,7 +49,7 @@ class FastKeyValueCache:
         mask = self._extend(mask.masked_fill(~src_mask, self.lowest), max(BLOCK - src.size(1), 0))
         self.memory_mask = mask.repeat_interleave(self.heads, dim=0)
         self.tgt_mask = self.memory_mask[:1, :, :0]
-        projected = [layer.project(memory, src_mask) for layer in self.decoder.layers]
+        projected = [layer.project(memory, src_mask) for layer in self.layers]
         buffers = [KeyValueBuffer(k.flatten(0, 1), v.flatten(0, 1)) for k, v in projected]
         self.buffers = [(each.without_keys(), each.extend(BLOCK - src.size(1))) for each in buffers]
         self.length = 0
@@ -48,16 +57,22 @@ class FastKeyValueCache:
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each target, and return the logits of the next token."""
         rows = len(self.memory_mask) // self.heads
-        check_step(tokens, rows, self.length, len(self.decoder.positions))
-        embedded = self.decoder.embed(tokens)
+        check_step(tokens, rows, self.length, len(self.positions))
+        try:
+            embedded = F.embedding(tokens, self.embedding)
+        except IndexError:
+            refuse_outside(tokens, len(self.embedding))
+            raise
         if self.length % BLOCK == 0:
             self.tgt_mask = self._extend(self.tgt_mask, BLOCK)
             self.buffers = [(past.extend(BLOCK), memory) for past, memory in self.buffers]
         self.tgt_mask[..., self.length] = 0.0
-        masks = self.tgt_mask, self.memory_mask
-        logits = self.decoder.step(embedded, self.length, self.buffers, masks)
+        x = self.positions[self.length].add(embedded, alpha=self.scale)
+        for layer, buffers in zip(self.layers, self.buffers, strict=True):
+            x = layer.step(x, self.length, buffers, (self.tgt_mask, self.memory_mask))
         self.length += 1
-        return logits
+        logits = self.to_logits(self.final_norm(x))
+        return logits if self.output_bias is None else logits + self.output_bias
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows in this order; a row may be omitted or repeated."""

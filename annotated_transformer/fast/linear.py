@@ -1,14 +1,15 @@
 """Fast matrix products on CPUs: for the fast path of training and for `FastKeyValueCache`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 LARGE = 2**22  # multiplications; from this size on, oneDNN is faster
 CACHED = 2**18  # numbers; reading a larger matrix from memory takes most of a product with few rows
+FEW = 4  # rows of a step, such as those of a beam
 
 
 def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tensor], Tensor]:
@@ -32,47 +33,16 @@ def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tenso
     return product
 
 
-def biases_of(linears: Sequence[nn.Linear]) -> list[Tensor] | None:
-    """Return the bias of each linear map, zeros for one without; or None if all are without."""
-    if all(linear.bias is None for linear in linears):
-        return None
-    return [x.weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
+def output_projection(weight: Float[Tensor, "vocab d_model"]) -> Callable[[Tensor], Tensor]:
+    """Return the function $x ↦ xW^T$ of rows that computes the logits of many steps.
 
-
-class OutputProjection:
-    """The function $x ↦ xW^T$ of rows, for a matrix that turns the hidden states of many steps into logits.
-
-    A step with few rows takes as long as reading $W$ does, and that depends on the layout of $W$. So
-    $W$ is copied once into the layout that suits the number of rows.
+    A step with few rows takes as long as reading $W$ does, which depends on its layout. So a large matrix is
+    copied once; if it changes, it needs another projection.
     """
-
-    def __init__(self, weight: Float[Tensor, "vocab d_model"]) -> None:
-        """Copy nothing yet. Once it was called, a changed weight needs another projection."""
-        self.weight, self.linear = weight, onednn_linear(weight)
-        self.copies = _onednn_is_faster(weight) and weight.numel() > CACHED
-        self.single_rows = 0
-        self.transposed: Tensor | None = None
-        self.reordered: Tensor | None = None
-
-    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows vocab"]:
-        """Return the logits of each row."""
-        if not self.copies or not x.size(0):
-            return self.linear(x)
-        return self._of_one_row(x) if x.size(0) == 1 else self._of_rows(x)
-
-    def _of_one_row(self, x: Tensor) -> Tensor:
-        """Add the scaled columns of $W$, faster than a scalar product with each of its many rows."""
-        self.single_rows += 1
-        if self.single_rows == 1:  # maybe the only one: a beam begins with one row
-            return self.linear(x)
-        if self.transposed is None:
-            self.transposed = self.weight.t().contiguous()
-        return x @ self.transposed
-
-    def _of_rows(self, x: Tensor) -> Tensor:
-        if self.reordered is None:
-            self.reordered = torch.ops.mkldnn._reorder_linear_weight(self.weight, len(x))
-        return _onednn(x, self.reordered)
+    if weight.numel() <= CACHED or not _onednn_is_faster(weight):
+        return onednn_linear(weight)
+    reordered = torch.ops.mkldnn._reorder_linear_weight(weight, FEW)
+    return lambda x: _onednn(x, reordered) if x.size(0) else F.linear(x, weight)
 
 
 def _onednn_is_faster(weight: Tensor) -> bool:

@@ -12,8 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.transformer import Transformer
 
+NO_ID = -1  # no label is padding
 ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
 
 
@@ -30,37 +32,32 @@ def loss_in_chunks(
     The forward pass also computes the gradients chunk by chunk, while it has the logits; the backward pass
     only scales them. Matrix products are computed in `dtype`. Labels must not contain padding.
     """
-    total: Tensor = _Chunks.apply(  # type: ignore[no-untyped-call, unused-ignore]
+    loss: Tensor = _Chunks.apply(  # type: ignore[no-untyped-call, unused-ignore]
         hidden, weight, labels, smoothing, dtype
     )
-    return total * (1 / len(labels))
+    return loss
 
 
 class _Chunks(torch.autograd.Function):
-    """A sum whose forward pass has saved the gradients of hidden states and weight, too."""
+    """A loss whose forward pass has saved the gradients of hidden states and weight, too."""
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
         ctx, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, dtype: torch.dtype
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
-        exact = torch.promote_types(dtype, torch.float32)
-        product, part = w.new_empty(ROWS, len(w)), torch.empty_like(w)
-        chunk, exact_part = torch.empty_like(product, dtype=exact), torch.empty_like(part, dtype=exact)
-        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
-        total = torch.zeros((), dtype=exact, device=w.device)
+        grad_hidden, grad_weight, losses = torch.empty_like(hidden), torch.zeros_like(weight), []
         for start in range(0, len(labels), ROWS):
             rows = slice(start, start + ROWS)
-            inputs = h[rows]
-            gradient = _matmul(inputs, w.T, product[: len(inputs)])
-            logits = gradient if dtype == exact else chunk[: len(inputs)].copy_(gradient)
-            total += smoothed_losses_in_place(logits, labels[rows], smoothing=smoothing)
-            gradient = logits if dtype == exact else gradient.copy_(logits)
+            logits = _matmul(h[rows], w.T).requires_grad_()
+            with torch.enable_grad():
+                mean = label_smoothed_cross_entropy(logits, labels[rows], smoothing=smoothing, pad_id=NO_ID)
+                losses.append(mean * (len(logits) / len(labels)))
+            (gradient,) = torch.autograd.grad(losses[-1], logits)
             grad_hidden[rows] = _matmul(gradient, w)
-            of_weight = _matmul(gradient.T, inputs, part)
-            grad_weight += of_weight if dtype == exact else exact_part.copy_(of_weight)
+            grad_weight += _matmul(gradient.T, h[rows])
         ctx.save_for_backward(grad_hidden, grad_weight)
-        return total
+        return torch.stack(losses).detach().sum()
 
     @staticmethod
     def backward(  # type: ignore[no-untyped-def]
@@ -70,27 +67,8 @@ class _Chunks(torch.autograd.Function):
         return grad * grad_hidden, grad * grad_weight, None, None, None
 
 
-def _matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return $AB$, in `out` unless oneDNN computes it: new pages take as long as the product."""
-    return onednn_linear(b.T)(a) if a.dtype == torch.float32 else torch.mm(a, b, out=out)
-
-
-def smoothed_losses_in_place(
-    logits: Float[Tensor, "*batch vocab"], labels: Int[Tensor, "*batch"], *, smoothing: float
-) -> Float[Tensor, ""]:
-    r"""Return the sum of the losses of `PlainLoss`, and overwrite the logits with its gradient, $p - q$.
-
-    Labels must not contain padding.
-    """
-    labels = labels.unsqueeze(-1)
-    of_label, mean = logits.gather(-1, labels), logits.mean(dim=-1, keepdim=True)
-    highest = logits.amax(dim=-1, keepdim=True)
-    torch.softmax(logits, dim=-1, out=logits)
-    log_total = highest - logits.amax(dim=-1, keepdim=True).log()  # of the sum of exponentials
-    losses = log_total - (1 - smoothing) * of_label - smoothing * mean
-    logits.sub_(smoothing / logits.size(-1))
-    logits.scatter_add_(-1, labels, torch.full_like(of_label, smoothing - 1))
-    return losses.sum()
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    return onednn_linear(b.T)(a) if a.dtype == torch.float32 else a @ b
 
 
 class FastLoss(nn.Module):

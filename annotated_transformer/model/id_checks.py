@@ -1,12 +1,9 @@
 """Checks of token ids and padding, in the form that `checks` describes.
 
 In a traced program (`torch.export`, `torch.compile`) and on the device "meta", tensors have shapes
-but no values, so checks of values are skipped. They are skipped inside `checked_ids`, too.
+but no values, so checks of values are skipped. They are skipped for what `checked_ids` returns, too.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,24 +11,20 @@ from torch import Tensor
 
 from annotated_transformer.calls import warn
 
-_THREAD = threading.local()  # `checked` is True inside `checked_ids`
 
+def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> tuple[Tensor, Tensor]:
+    """Check a batch where it is, and return its ids on the device of the model, marked as checked.
 
-@contextmanager
-def checked_ids(model: Any, src: Tensor, tgt: Tensor) -> Iterator[None]:
-    """Check the ids of a batch once, where they are, and let `model` not check them again inside.
-
-    So a batch on the CPU is checked there. On a GPU, each check of values would make the CPU wait.
+    The model does not check the values of marked ids, whatever methods a subclass overrides. On a GPU,
+    each of these checks would make the CPU wait.
     """
     unfit_batch(model, src, tgt)
     for ids in (src, tgt):
         refuse_outside(ids, model.config.vocab_size)
-    before = getattr(_THREAD, "checked", False)
-    _THREAD.checked = True
-    try:
-        yield
-    finally:
-        _THREAD.checked = before
+    device = next(model.parameters()).device
+    src, tgt = src.detach().to(device), tgt.detach().to(device)  # not the caller's
+    src.ids_are_checked = tgt.ids_are_checked = True  # type: ignore[attr-defined]
+    return src, tgt
 
 
 def check_ids(ids: Tensor, name: str = "token ids") -> None:
@@ -170,4 +163,4 @@ def _warn_unless(right: Tensor, name: str, verb: str, token: str, config: Any) -
 def _skips_values(x: Tensor) -> bool:
     if torch.compiler.is_compiling() or x.is_meta:
         return True
-    return getattr(_THREAD, "checked", False)
+    return getattr(x, "ids_are_checked", False)

@@ -1,6 +1,5 @@
 """Models of one stack: embedding, encoder layers, and logits by the same matrix."""
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -9,6 +8,7 @@ from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.initialization import initialize
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.parts import PaperParts
 from annotated_transformer.model.trainable import TrainableModel
 
@@ -64,12 +64,8 @@ class SingleStack(TrainableModel):
         smoothing: float | int = 0.0,
     ) -> Float[Tensor, ""]:
         """Return the cross-entropy in nats, the mean over all labels but padding."""
-        return F.cross_entropy(
-            logits.flatten(0, 1),
-            labels.flatten(),
-            ignore_index=self.config.pad_id,
-            label_smoothing=float(smoothing),
-        )
+        pad_id = self.config.pad_id
+        return label_smoothed_cross_entropy(logits, labels, smoothing=float(smoothing), pad_id=pad_id)
 
     def mask(self, ids: Int[Tensor, "batch tokens"]) -> Bool[Tensor, "batch 1 _queries tokens"]:
         """Return where each token may attend."""

@@ -10,7 +10,6 @@ from annotated_transformer.whole_numbers import store_whole_numbers
 
 Kept = Literal["last", "best"]
 LIMITS = ("steps", "minutes", "patience")
-LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +67,6 @@ class TrainingConfig:
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
                 raise ValueError(f"{name}={value!r} is not a positive {kind}; give one")
-            if whole and value >= LARGEST:
-                raise ValueError(f"{name}={value!r} is too large; give a number below {LARGEST:,}")
         for name in ("bf16", "fast"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
@@ -109,8 +106,8 @@ class Recipe:
         """Refuse settings that would fail only after hours of training."""
         store_whole_numbers(self)
         for name in ("pad_id", "bos_id", "eos_id"):
-            if (given := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
-                raise ValueError(f"{name}={given!r} is not that of the tokenizer, {needed}; leave it out")
+            if (id_ := getattr(self.shape, name)) != (needed := getattr(TransformerConfig, name)):
+                raise ValueError(f"{name}={id_!r} is not that of the tokenizer, {needed}; leave it out")
         if self.average < 1:
             raise ValueError(f"average={self.average!r} epochs have no mean; give 1 or more epochs")
         if self.keep not in get_args(Kept):

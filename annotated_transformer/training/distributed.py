@@ -70,12 +70,7 @@ def is_lost_connection(error: Exception) -> bool:
 
 
 class ProcessGroup:
-    """The processes of a training run; only rank 0 logs and writes files.
-
-    Attributes:
-        rank: Rank of this process.
-        world_size: Number of processes.
-    """
+    """The processes of a training run; only rank 0 logs and writes files."""
 
     def __init__(self) -> None:
         """Read rank and world size from `torch.distributed`, if it is initialized.

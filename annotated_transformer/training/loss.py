@@ -1,54 +1,18 @@
-"""The loss of a batch, in training and in validation.
-
-Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. A `TrainableModel`
-computes its own loss.
-"""
+"""The loss of a batch, in training and in validation; a `TrainableModel` computes its own."""
 
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import checked_ids
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.trainable import AnyModel, TrainableModel, is_transformer
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
-
-
-@refuses_other_kinds
-def label_smoothed_cross_entropy(
-    logits: Float[Tensor, "*batch vocab"],
-    labels: Int[Tensor, "*batch"],
-    *,
-    smoothing: float,
-    pad_id: int,
-) -> Float[Tensor, ""]:
-    r"""Return $-\sum_k q_k \log p_k$ in nats, the mean over all labels but `pad_id`.
-
-    $p$ is the softmax of the logits; $q_k$ is $1 - \epsilon + \epsilon / V$ for the
-    label and $\epsilon / V$ for each other of the $V$ classes, padding among them.
-    With $\epsilon > 0$ this loss has a floor above zero, so its exponential is no
-    perplexity. Logits of half precision are summed in float32.
-    """
-    if not 0 <= smoothing < 1:
-        raise ValueError(
-            f"smoothing={smoothing} is not a probability; give 0 ≤ smoothing < 1"
-        )  # fmt: skip
-    real = labels != pad_id
-    if not real.any():
-        raise ValueError(
-            f"all {labels.numel()} labels are padding (pad_id={pad_id}); "
-            f"give at least one other"
-        )  # fmt: skip
-    dtype = torch.promote_types(logits.dtype, torch.float32)
-    log_probs = logits.log_softmax(dim=-1, dtype=dtype)
-    of_label = log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    losses = -(1 - smoothing) * of_label - smoothing * log_probs.mean(dim=-1)
-    # selecting numbers is cheap; selecting rows of logits would copy them
-    return losses[real].mean()
 
 
 class PlainLoss(nn.Module):
@@ -62,11 +26,11 @@ class PlainLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels that are not padding, in nats."""
-        with checked_ids(self.model, batch.src, batch.decoder_input):
-            batch = batch.to(device := _device(self.model))
-            with torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
-                logits = self.model(batch.src, batch.decoder_input)
-        return label_smoothed_cross_entropy(logits, batch.labels, **self.settings)
+        src, tgt = checked_ids(self.model, batch.src, batch.decoder_input)
+        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
+            logits = self.model(src, tgt)
+        labels = batch.labels.to(src.device)
+        return label_smoothed_cross_entropy(logits, labels, **self.settings)
 
 
 class OwnLoss(nn.Module):
@@ -79,7 +43,7 @@ class OwnLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the mean over the labels of the batch, in nats."""
-        batch = batch.to(_device(self.model))
+        batch = batch.to(next(self.model.parameters()).device)
         with torch.autocast(batch.src.device.type, torch.bfloat16, enabled=self.bf16):
             return self.model.loss(batch, smoothing=self.smoothing)
 
@@ -112,7 +76,3 @@ def mean_loss(model: AnyModel, batches: list[Batch]) -> float:
     with evaluating(model):
         losses = [batch_loss(objective, batch, model).item() * batch.num_labels for batch in batches]
     return sum(losses) / sum(batch.num_labels for batch in batches)
-
-
-def _device(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from annotated_transformer.config import ModelConfig
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.trainable import AnyModel, is_transformer
 from annotated_transformer.text.batching import Pair, check_encoded, encode_pairs
@@ -38,32 +37,25 @@ def check_fit(model: AnyModel, pairs: list[Pair], *, kind: str = "pair") -> None
             )
         if not src and (is_transformer(model) or not of_tokens):
             raise ValueError(f"{name} has no source to predict its target from; give one token or more")
-        if is_transformer(model):
-            _refuse_other_ends(model.config, tgt, name)
-        _refuse_other_ids(model.config, src + tgt if of_tokens else src, name)  # a class is no id
-
-
-def _refuse_other_ends(config: ModelConfig, tgt: list[int], name: str) -> None:
-    bos_id, eos_id = config.bos_id, config.eos_id
-    if tgt[0] != bos_id or tgt[-1] != eos_id:
-        raise ValueError(
-            f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
-            f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
-        )
-
-
-def _refuse_other_ids(config: ModelConfig, ids: list[int], name: str) -> None:
-    if config.pad_id in ids:
-        raise ValueError(
-            f"{name} holds {config.pad_id}, the model's pad_id, which it would ignore; leave padding to "
-            f"make_batches"
-        )
-    lowest, highest = min(ids), max(ids)
-    if lowest < 0 or highest >= config.vocab_size:
-        raise ValueError(
-            f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
-            f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
-        )
+        bos_id, eos_id, pad_id = model.config.bos_id, model.config.eos_id, model.config.pad_id
+        if is_transformer(model) and (tgt[0] != bos_id or tgt[-1] != eos_id):
+            raise ValueError(
+                f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets "
+                f"begin with bos_id={bos_id} and end with eos_id={eos_id}; build the model with your "
+                f"tokenizer's ids"
+            )
+        ids = src + tgt if of_tokens else src  # a class is no id
+        if pad_id in ids:
+            raise ValueError(
+                f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to "
+                f"make_batches"
+            )
+        lowest, highest = min(ids), max(ids)
+        if lowest < 0 or highest >= model.config.vocab_size:
+            raise ValueError(
+                f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
+                f"vocab_size={model.config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
+            )
 
 
 def overlap_warning(training: Iterable[Hashable], validation: Sequence[Hashable]) -> str | None:
@@ -91,11 +83,11 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
             f"the model has max_length={positions!r}, and a batch has batch_tokens={batch_tokens!r}: "
             "shorten or remove these sentences, or give more of both"
         )
-        shown = [
+        lines = [
             f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
             for number, (pair, sizes) in enumerate(problems)
         ]
-        raise ValueError(list_problems(shown, way_out))
+        raise ValueError(list_problems(lines, way_out))
 
 
 def training_pairs(

@@ -58,11 +58,10 @@ def train_from_recipe(
         seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
         device: Where to train.
-        criterion: What to keep the best model by, and to be patient about, instead of the validation loss: a
-            function of the model and its tokenizer.
-        mode: Whether the lowest number is the best ("min"), or the highest ("max"), as with BLEU.
+        criterion: As in `train`, but called with the model and its tokenizer.
+        mode: As in `train`.
         save_seconds: Longest time between two saves of the state.
-        stop: See `train`.
+        stop: As in `train`.
         log: Called with the metrics of each epoch, and with messages.
 
     Raises:
@@ -117,20 +116,20 @@ def train_from_recipe(
     extreme = "highest" if mode == "max" else "lowest"
     judged = f"{'validation loss' if criterion is None else 'criterion'} was {extreme}"
     report = _Report(recipe, judged, log if run_directory.writes else lambda message: None)
-    metrics, kept = None, 0
+    metrics, kept_step = None, 0
     with run_directory, closing(updates):
         report.before(overlap_warning(corpus.splits["train"], texts or []))
         for metrics in epochs_of(updates):
             report.epoch(metrics)
             best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
-            kept = metrics.step if best else kept
+            kept_step = metrics.step if best else kept_step
             run_directory.save_model(
                 metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average, best=best
             )
         if metrics is None:
-            kept = _save_last(run_directory, model, tokenizer, recipe, judge, mode)
+            kept_step = _save_last(run_directory, model, tokenizer, recipe, judge, mode)
         report.after(run_directory.progress)
-        return kept or run_directory.progress.best_step
+        return kept_step or run_directory.progress.best_step
 
 
 class _Report:

@@ -1,6 +1,8 @@
-"""The learning rate schedule: section 5.3 of the paper, the chapter on training."""
+"""The settings of Adam and the learning rate schedule: section 5.3 of the paper, the chapter on training."""
 
 from annotated_transformer.kinds import refuses_other_kinds
+
+BETAS, EPS = (0.9, 0.98), 1e-9  # Adam's, in the paper
 
 
 @refuses_other_kinds

@@ -25,7 +25,7 @@ from annotated_transformer.training.limits import completed, is_over
 from annotated_transformer.training.loss import batch_loss, plain_loss
 from annotated_transformer.training.metrics import Criterion, EpochMetrics, epoch_metrics, refuse_mode
 from annotated_transformer.training.pairs import check_fit, overlap_warning
-from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.schedule import BETAS, EPS, learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 from annotated_transformer.training.training_state import TrainingState
 
@@ -163,10 +163,13 @@ def train_steps(
     accumulate = int(config.accumulate)  # a whole number, but perhaps a float
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
-    held_out = _validation_batches(model, validation, config)
-    if validation is not None and not callable(pairs):
-        _warn_of_overlap(pairs, validation)
-    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    held_out = None
+    if validation is not None:
+        check_fit(model, validation, kind="validation pair")
+        held_out = _batches(model, validation, config)
+        if not callable(pairs):
+            _warn_of_overlap(pairs, validation)
+    adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
     state = TrainingState(model, adam, generator)
     code = "" if run_directory is None else source_digest(model)  # now: the files may be edited meanwhile
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:
@@ -186,7 +189,10 @@ def train_steps(
         bar = tqdm(total=1.0, disable=hidden, bar_format=BAR)
         with _naming_the_saved_step(run_directory), bar:
             while not is_over(config, state.progress):
-                epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
+                epoch_pairs = first
+                if state.progress.epoch > 0 and callable(pairs):
+                    epoch_pairs = pairs(state.progress.epoch)
+                    check_fit(model, epoch_pairs)
                 batches = _batches(model, epoch_pairs, config, generator)
                 for first_batch in range(state.progress.batch, len(batches), accumulate):
                     parts = batches[first_batch : first_batch + accumulate]
@@ -246,15 +252,6 @@ def training_loss(
     return fast_loss(model, group, smoothing=config.label_smoothing, bf16=config.bf16)
 
 
-def _validation_batches(
-    model: AnyModel, pairs: list[Pair] | None, config: TrainingConfig
-) -> list[Batch] | None:
-    if pairs is None:
-        return None
-    check_fit(model, pairs, kind="validation pair")
-    return _batches(model, pairs, config)
-
-
 def _warn_of_overlap(pairs: list[Pair], validation: list[Pair]) -> None:
     known, held_out = ([(tuple(src), tuple(tgt)) for src, tgt in each] for each in (pairs, validation))
     if warning := overlap_warning(known, held_out):
@@ -268,15 +265,6 @@ def _batches(
     batches = make_batches(pairs, batch_tokens=most, generator=generator, pad_id=pad_id)
     kind = getattr(model, "batch_type", None)
     return [kind(**vars(batch)) for batch in batches] if kind else batches
-
-
-def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: AnyModel) -> list[Pair]:
-    """Return the pairs of an epoch, where `first` are those of epoch 0."""
-    if epoch == 0 or not callable(pairs):
-        return first
-    own = pairs(epoch)
-    check_fit(model, own)
-    return own
 
 
 def _stop_if_asked(
@@ -344,8 +332,8 @@ def add_gradients(
     group, loss = state.group, 0.0
     labels = sum(part.num_labels for part in parts)
     for number, part in enumerate(parts, start=1):
-        shard, own = group.shard(part)
-        weight = part.num_labels / labels * own
+        shard, share_of_labels = group.shard(part)
+        weight = part.num_labels / labels * share_of_labels
         with group.synchronized(objective, number == len(parts)):
             share = weight * batch_loss(objective, shard, state.model)  # 3. and 4.
             # DDP averages over the processes, whose shares have to be summed

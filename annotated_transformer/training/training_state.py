@@ -4,7 +4,6 @@ The chapter on training. The counters among it are in `checkpointing.training_st
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,14 +20,7 @@ class TrainingState:
     """Everything that later weights depend on, apart from the corpus.
 
     Dropout draws from torch's global generator of the model's device: its state is saved, too, and the CPU's.
-
-    Attributes:
-        model: Trained in place.
-        optimizer: Adam and its moments.
-        generator: Draws the order of the pairs.
-        group: The processes that train the model.
-        order: State of `generator` from which this epoch's order is drawn.
-        progress: How far it has come.
+    `order` is the state of `generator` from which this epoch's order of the pairs is drawn.
     """
 
     model: AnyModel
@@ -51,16 +43,24 @@ class TrainingState:
         """Count the epoch, and start the next one from the current state of the generator."""
         self.order = self.generator.get_state()
         done = self.progress
-        best: dict[str, Any] = {
-            name: getattr(done, name) for name in ("best_loss", "best_epoch", "best_step")
-        }
         if judged is not None and done.is_best(judged, mode):
-            best = {"best_loss": judged, "best_epoch": done.epoch + 1, "best_step": done.step}
-        self.progress = Progress(done.step, done.epoch + 1, seconds=done.seconds, **best)
+            done = replace(done, best_loss=judged, best_epoch=done.epoch + 1, best_step=done.step)
+        self.progress = replace(done, epoch=done.epoch + 1, batch=0, labels=0, loss_sum=0.0, norm_sum=0.0)
 
     def to_saved(self) -> SavedState:
-        """Return what a checkpoint stores; every rank has to call this."""
-        return SavedState(self.tensors(), replace(self.progress))
+        """Return what a checkpoint stores, by name; every rank has to call this."""
+        names = [plain_name(name) for name, _ in self.model.named_parameters()]
+        tensors = {f"model.{plain_name(name)}": x for name, x in self.model.state_dict().items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
+        tensors["random.order"] = self.order
+        for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
+            tensors[f"random.cpu.{rank}"] = generator
+        if (device := self.device).type == "cuda":
+            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
+                tensors[f"random.cuda.{rank}"] = generator
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+        return SavedState(tensors, replace(self.progress))
 
     def restore(self, saved: SavedState) -> None:
         """Set everything to what `to_saved` returned."""
@@ -81,17 +81,3 @@ class TrainingState:
         cuda = f"random.cuda.{self.group.rank}"
         if cuda in tensors and self.device.type == "cuda":
             torch.cuda.set_rng_state(tensors[cuda], self.device)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return weights, moments and the generators of every rank by name."""
-        names = [plain_name(name) for name, _ in self.model.named_parameters()]
-        tensors = {f"model.{plain_name(name)}": x for name, x in self.model.state_dict().items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
-        tensors["random.order"] = self.order
-        for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
-            tensors[f"random.cpu.{rank}"] = generator
-        if (device := self.device).type == "cuda":
-            for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state(device))):
-                tensors[f"random.cuda.{rank}"] = generator
-        return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}

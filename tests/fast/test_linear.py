@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.fast import linear
-from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from annotated_transformer.fast.linear import onednn_linear, output_projection
 
 ROWS, INPUTS, OUTPUTS = 5, 7, 11
 DTYPES = [torch.float32, torch.float64, torch.bfloat16]
@@ -22,21 +22,30 @@ def operands(dtype: torch.dtype, across: bool) -> list[torch.Tensor]:
     return [x.T.contiguous().T, weight.T.contiguous().T, bias] if across else [x, weight, bias]
 
 
-@pytest.mark.parametrize("large", [0, ROWS * INPUTS * OUTPUTS, ROWS * INPUTS * OUTPUTS + 1])
+PRODUCTS = {
+    "without a bias": lambda weight, bias: onednn_linear(weight),
+    "with a bias": onednn_linear,
+    "of many steps": lambda weight, bias: output_projection(weight),
+}
+SIZE = INPUTS * OUTPUTS
+
+
+@pytest.mark.parametrize("limit", [0, SIZE - 1, SIZE, ROWS * SIZE, ROWS * SIZE + 1])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("kind", PRODUCTS)
 @pytest.mark.parametrize("across", [False, True])
-def test_oracle_onednn_products_match_pytorch(monkeypatch, large, dtype, biased, across):
-    monkeypatch.setattr(linear, "LARGE", large)
+def test_oracle_products_match_pytorch_for_any_row_counts(monkeypatch, limit, dtype, kind, across):
+    for name in ("LARGE", "CACHED"):
+        monkeypatch.setattr(linear, name, limit)
     x, weight, bias = operands(dtype, across)
-    product = onednn_linear(weight, bias if biased else None)
-    expected = F.linear(x.double(), weight.double(), bias.double() if biased else None)
-    for rows in (ROWS, 2, 0):
-        found = product(x[:rows])
+    product = PRODUCTS[kind](weight, bias)
+    expected = F.linear(x.double(), weight.double(), bias.double() if kind == "with a bias" else None)
+    for rows in (1, ROWS, ROWS, 2, 1, 1, 0, ROWS, 1):
+        results = product(x[:rows])
         torch.testing.assert_close(
-            found.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
+            results.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
         )
-        assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
+        assert (results.dtype, results.shape) == (dtype, (rows, OUTPUTS))
 
 
 def test_law_a_weight_that_was_changed_in_place_counts_at_once(monkeypatch: pytest.MonkeyPatch):
@@ -44,31 +53,13 @@ def test_law_a_weight_that_was_changed_in_place_counts_at_once(monkeypatch: pyte
     x, weight, bias = operands(torch.float32, across=False)
     product = onednn_linear(weight, bias)
     before = product(x)
-    for given in (weight, bias):
-        given.neg_()
+    weight.neg_()
+    bias.neg_()
     torch.testing.assert_close(product(x), -before)
 
 
-@pytest.mark.parametrize("cached", [0, INPUTS * OUTPUTS - 1, INPUTS * OUTPUTS])
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("across", [False, True])
-def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_counts(
-    monkeypatch: pytest.MonkeyPatch, cached: int, dtype: torch.dtype, across: bool
-):
-    monkeypatch.setattr(linear, "CACHED", cached)
-    x, weight, _ = operands(dtype, across)
-    projection = OutputProjection(weight)
-    expected = F.linear(x.double(), weight.double())
-    for rows in (1, ROWS, ROWS, 2, 1, 1, 0, ROWS, 1):
-        found = projection(x[:rows])
-        torch.testing.assert_close(
-            found.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
-        )
-        assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
-
-
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])
-@pytest.mark.parametrize("make", [onednn_linear, OutputProjection])
+@pytest.mark.parametrize("make", [onednn_linear, output_projection])
 def test_law_a_pytorch_without_these_operators_computes_the_same(monkeypatch, missing, make):
     monkeypatch.setattr(linear, "LARGE", 0)
     monkeypatch.setattr(linear, "CACHED", 0)

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.fast import loss as module
-from annotated_transformer.fast.loss import loss_in_chunks, smoothed_losses_in_place
-from annotated_transformer.training.loss import label_smoothed_cross_entropy
+from annotated_transformer.fast.loss import loss_in_chunks
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 
 D_MODEL, VOCAB, PAD_ID = 7, 11, 0
 
@@ -19,19 +19,19 @@ def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(monkeypatch
     labels = torch.randint(1, VOCAB, (tokens,), generator=rng)
     sizes = []
 
-    def seen(logits: Tensor, labels: Tensor, *, smoothing: float) -> Tensor:
+    def sized(logits: Tensor, labels: Tensor, **options: float) -> Tensor:
         sizes.append(len(logits))
-        return smoothed_losses_in_place(logits, labels, smoothing=smoothing)
+        return label_smoothed_cross_entropy(logits, labels, **options)
 
     monkeypatch.setattr(module, "ROWS", 6)
-    monkeypatch.setattr(module, "smoothed_losses_in_place", seen)
+    monkeypatch.setattr(module, "label_smoothed_cross_entropy", sized)
     expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
-    found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+    loss = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
+    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=0)
     assert max(sizes) <= 6  # rows of logits at a time
     assert sum(sizes) == tokens
     for ours, theirs in zip(
-        torch.autograd.grad(3 * found, (hidden, weight)),
+        torch.autograd.grad(3 * loss, (hidden, weight)),
         torch.autograd.grad(3 * expected, (hidden, weight)),
         strict=True,
     ):

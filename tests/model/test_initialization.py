@@ -16,6 +16,7 @@ SMALL = TransformerConfig(
 )
 
 
+@pytest.mark.equation("eq-xavier")
 def test_law_every_matrix_starts_at_its_documented_scale():
     shape = {"vocab_size": 2_000, "d_model": 64, "d_ff": 96, "num_heads": 4, "num_layers": 1}
     model = Transformer(TransformerConfig(**shape, tied_output=False))

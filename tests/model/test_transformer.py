@@ -251,16 +251,19 @@ def test_message_ids_are_checked_once_where_they_are_and_not_inside(ids, monkeyp
         ((src, tgt + 99), "do not fit a vocabulary of 23"),
         ((src, tgt * 0 + torch.arange(TGT)), "has padding .* as token 1, before another"),
     ):
-        with pytest.raises(ValueError, match=sentence), checked_ids(model, *wrong):
-            pass
-    expected = model.eval()(src, tgt)
-    with checked_ids(model, src, tgt), monkeypatch.context() as patch:
+        with pytest.raises(ValueError, match=sentence):
+            checked_ids(model, *wrong)
+    expected, checked = model.eval()(src, tgt), checked_ids(model, src, tgt)
+    with monkeypatch.context() as patch:
         for reading in ("__bool__", "__int__", "item", "tolist"):
             patch.setattr(torch.Tensor, reading, None)
-        found = model(src, tgt)
+        found = model(*checked)
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
     with pytest.raises(ValueError, match="do not fit a vocabulary"):  # as before
         model(src, tgt + 99)
+    src.fill_(SMALL.vocab_size)
+    with pytest.raises(ValueError, match="do not fit a vocabulary"):
+        model(src, tgt)  # these tensors themselves are not marked
 
 
 @pytest.mark.message

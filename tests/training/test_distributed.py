@@ -1,103 +1,88 @@
 """Data-parallel training: the weights of one process with the same batches, and exact resuming."""
 
+import dataclasses
 import json
-import runpy
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
+from torch import nn
 
+from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.config import TINY
-from annotated_transformer.text.batching import Batch, ClassBatch, make_batches
-from annotated_transformer.text.corpus import load_corpus
-from annotated_transformer.text.tokenizer import PAD_ID
-from annotated_transformer.training import Recipe, RunDirectory, TrainingConfig, train, train_from_recipe
-from annotated_transformer.training import distributed as module
-from annotated_transformer.training.distributed import ProcessGroup, join_process_group
-from tests.torchrun import torchrun
-
-SCRIPT = """
-import dataclasses, json, sys
-from pathlib import Path
-import torch
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.modern.decoder_only import DecoderOnly
-from annotated_transformer.training import (
-    RunDirectory, TrainingConfig, TrainingStopped, join_process_group, train
-)
+from annotated_transformer.text.batching import Batch, ClassBatch, Pair, make_batches
+from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training import distributed as module
+from annotated_transformer.training.config import LIMITS, Recipe, TrainingConfig
+from annotated_transformer.training.distributed import ProcessGroup, join_process_group
+from annotated_transformer.training.recipe import train_from_recipe
+from annotated_transformer.training.trainer import TrainingStopped, train
+from tests.fixtures import TRAINED
+from tests.small_training import rng
+from tests.torchrun import torchrun
 
-torch.set_num_threads(1)
-config = TrainingConfig(
-    steps=11, batch_tokens=37, warmup_steps=3, max_lr=1e-2, clip_norm=1.0, fast=False
-)
-shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
-rng = torch.Generator().manual_seed(0)
-words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(23)]
-pairs = [([*ids, 2], [1, *ids, 2]) for ids in words] + [([5] * 36 + [2], [1] + [5] * 35 + [2])]
+CONFIG = TrainingConfig(batch_tokens=37, warmup_steps=3, max_lr=1e-2, clip_norm=1.0)
 
-def run(run_directory=None, steps=11, dropout=0.3, stop=lambda: False, kind=Transformer, pairs=pairs,
-        **changes):
+
+def some_pairs() -> list[Pair]:
+    """Return short pairs and a long one, which is a batch of its own, with no row for a second process."""
+    draws = rng()
+    words = [torch.randint(4, 17, (i % 7 + 1,), generator=draws).tolist() for i in range(23)]
+    return [([*ids, 2], [1, *ids, 2]) for ids in words] + [([5] * 36 + [2], [1] + [5] * 35 + [2])]
+
+
+def trained(kind: Any = Transformer, *, dropout=0.0, steps=11, fast=False, **options: Any):
+    """Return the weights after a run, and the loss and the gradient norm of each epoch."""
+    pairs = some_pairs() if kind is Transformer else [([], target) for _, target in some_pairs()]
+    config = dataclasses.replace(CONFIG, steps=steps, fast=fast)
     torch.manual_seed(0)
-    model = kind(dataclasses.replace(shape, dropout=dropout)).double()
-    rng, settings = torch.Generator().manual_seed(0), dataclasses.replace(config, steps=steps, **changes)
-    reports = train(model, pairs, settings, generator=rng, run_directory=run_directory, stop=stop)
-    return torch.cat([p.detach().flatten() for p in model.parameters()]), reports
+    model = kind(dataclasses.replace(TRAINED, dropout=dropout)).double()
+    reports = train(model, pairs, config, generator=rng(), **options)
+    numbers = [number for report in reports for number in (report.training_loss, report.gradient_norm)]
+    return nn.utils.parameters_to_vector(model.parameters()).tolist(), numbers
 
-def alone(**changes):
-    weights, reports = run(dropout=0.0, **changes)
-    return weights, [(r.training_loss, r.gradient_norm) for r in reports]
 
-def own(texts=[([], target) for _, target in pairs]):
-    return alone(kind=DecoderOnly, pairs=texts)
-
-if __name__ == "__main__":
+def train_together(folder: Path) -> None:
+    """Write what several processes compute, and assert that they resume exactly."""
+    torch.set_num_threads(1)
     with join_process_group() as group:
-        together, fast, by_own_loss = alone(fast=False), alone(fast=True), own()
-        whole, _ = run()
+        together = trained(), trained(fast=True), trained(DecoderOnly)
+        whole = trained(dropout=0.3)
         for steps in (4, 11):
-            with RunDirectory(Path(sys.argv[1]) / "kept", seconds=0.0) as run_directory:
-                resumed, _ = run(run_directory, steps)
+            with RunDirectory(folder / "kept", seconds=0.0) as directory:
+                resumed = trained(run_directory=directory, dropout=0.3, steps=steps)
         asked = iter([False] * 7 + [group.rank == 1])  # only rank 1 requests the stop
-        try:
-            with RunDirectory(Path(sys.argv[1]) / "stopped") as run_directory:
-                run(run_directory, stop=lambda: next(asked))
-        except TrainingStopped as error:
-            assert error.step == 7
-        else:
-            raise AssertionError("the run was not stopped")
-        with RunDirectory(Path(sys.argv[1]) / "stopped") as run_directory:
-            found, _ = run(run_directory)
-        assert torch.equal(found, whole), "stopped and resumed to other weights"
-        assert torch.equal(resumed, whole), "resumed to other weights"
-        others = group.all_gather(whole)
-        assert torch.equal(*others), "the processes have different weights"
+        with RunDirectory(folder / "stopped") as directory, pytest.raises(TrainingStopped, match="step 7"):
+            trained(run_directory=directory, dropout=0.3, stop=lambda: next(asked))
+        with RunDirectory(folder / "stopped") as directory:
+            continued = trained(run_directory=directory, dropout=0.3)
+        assert continued[0] == whole[0], "stopped and resumed to other weights"
+        assert resumed[0] == whole[0], "resumed to other weights"
+        one, other = group.all_gather(torch.tensor(whole[0], dtype=torch.float64))
+        assert torch.equal(one, other), "the processes have different weights"
         if group.rank == 0:
-            found = [[weights.tolist(), numbers] for weights, numbers in (together, fast, by_own_loss)]
-            Path(sys.argv[1], "together").write_text(json.dumps(found))
-"""
+            (folder / "together").write_text(json.dumps(together))
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("unchecked", "one_thread")
 def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: Path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    done = torchrun(2, str(script), str(tmp_path))
+    done = torchrun(2, "-m", __name__, str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
-    here = runpy.run_path(str(script))
-    transformer, own = here["alone"](), here["own"]()  # in one process
-    both = json.loads((tmp_path / "together").read_text())
+    plain, own = trained(), trained(DecoderOnly)  # in one process
+    together = json.loads((tmp_path / "together").read_text())
     # with the plain path and with the fast one, and a TrainableModel
-    for (weights, losses_and_norms), (expected_weights, expected) in zip(
-        both, (transformer, transformer, own), strict=True
-    ):
-        assert len(expected) > 1
-        assert weights == pytest.approx(expected_weights.tolist(), rel=1e-8, abs=1e-10)
-        for found, wanted in zip(losses_and_norms, expected, strict=True):
-            assert found == pytest.approx(wanted, rel=1e-9)
-    assert both[0] != both[1]  # the two paths differ in the last bits
+    for (weights, numbers), expected in zip(together, (plain, plain, own), strict=True):
+        assert len(numbers) > 2
+        assert weights == pytest.approx(expected[0], rel=1e-8, abs=1e-10)
+        assert numbers == pytest.approx(expected[1], rel=1e-9)
+    assert together[0] != together[1]  # the two paths differ in the last bits
 
 
 def group_of(rank: int, world_size: int) -> ProcessGroup:
@@ -190,6 +175,10 @@ def test_message_processes_that_were_started_differently(monkeypatch):
     )
     with pytest.raises(ValueError, match=message):
         group.refuse_unequal({"seed": 1, "d_model": 6})
+    compared: list[dict[str, object]] = []
+    monkeypatch.setattr(ProcessGroup, "refuse_unequal", lambda self, identity: compared.append(identity))
+    trained(steps=3)
+    assert {"pairs", "seed", "max_lr", "vocab_size", *LIMITS} <= compared[0].keys()
 
 
 def test_law_each_process_draws_its_own_dropout_masks(monkeypatch):
@@ -213,3 +202,7 @@ def test_law_rank_0_decides_for_all_processes(first: float, second: float):
     assert [groups[0].broadcast(first), groups[1].broadcast(second)] == [first, 0.0]
     groups[1].sum = lambda number: number + first
     assert groups[1].broadcast(second) == first
+
+
+if __name__ == "__main__":
+    train_together(Path(sys.argv[1]))

@@ -6,7 +6,7 @@ Each has its own files: only the first one has the state and the model of the tr
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,11 +65,8 @@ class Hosts:
     def files(self, rank: int, run: str) -> list[str]:
         return ["--data", str(self.folder / f"data{rank}"), "--out", str(self.folder / f"{run}{rank}")]
 
-    def train(self, run: str, *, killed: int = -1, second: Sequence[str] = ()) -> list[str]:
-        """Start torchrun on both, and return what each wrote to stderr, with its status at the end.
-
-        `second` are more options of the second one.
-        """
+    def train(self, run: str, *, killed: int = -1) -> list[str]:
+        """Start torchrun on both, and return what each wrote to stderr, with its status at the end."""
         script, port = self.folder / "script.py", free_port()
         script.write_text(SCRIPT)
         agents = []
@@ -79,7 +76,7 @@ class Hosts:
             command = [*self.enter[rank], sys.executable, *torchrun, str(script), str(killed), *SETTINGS]
             agents.append(
                 subprocess.Popen(
-                    [*command, *self.files(rank, run), *(second if rank else ())],
+                    [*command, *self.files(rank, run)],
                     env=environment(GLOO_SOCKET_IFNAME=self.networks[rank]),
                     stderr=subprocess.PIPE,
                     text=True,
@@ -164,9 +161,3 @@ def test_message_two_hosts_that_were_not_started_alike(hosts: Hosts):
     for log in hosts.train("other"):
         assert "error: process 1 was not started like process 0: corpus is not the same" in log
         assert "start all with the same command, on copies of the same files" in log
-    hosts.write(1, [("a b", "c d")] * 97)
-    for log in hosts.train("longer", second=["--steps", "20"]):
-        assert f"process 0: steps is {STEPS} in process 0 and 20 in process 1; start all with the sa" in log
-    start = hosts.train("started", second=["--start", "nowhere"])
-    assert "nowhere" in start[1]
-    assert "error: process 0 of 2 has lost the connection" in start[0]

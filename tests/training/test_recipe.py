@@ -3,10 +3,9 @@
 import argparse
 import contextlib
 import dataclasses
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -23,7 +22,8 @@ from annotated_transformer.training import trainer
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.training_state import TrainingState
-from tests.tiny_run import lines
+from tests.run_reports import REPORTS
+from tests.tiny_run import lines, same
 from tests.toy_recipe import RECIPE, SHAPE, corpus, for_steps, own_tokenizer, weights
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -34,46 +34,32 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def seen(monkeypatch) -> list[argparse.Namespace]:
+def not_training(monkeypatch) -> Mock:
     """Record the arguments of `train_steps`, and stop before training."""
-    seen = []
-
-    def look(model: Transformer, pairs: object, config: object, **options: object) -> NoReturn:
-        seen.append(argparse.Namespace(model=model, pairs=pairs, **options))
-        raise Killed
-
-    monkeypatch.setattr(module, "train_steps", look)
-    return seen
+    monkeypatch.setattr(module, "train_steps", mock := Mock(side_effect=Killed))
+    return mock
 
 
-@pytest.fixture
-def killed_at(monkeypatch) -> Callable[[int], AbstractContextManager]:
-    """Return a context manager in which a training run is killed before the update after step `last`."""
+@contextlib.contextmanager
+def killed_at(step: int) -> Iterator[None]:
+    """Kill a training run before the update after this step."""
     update = trainer.update
 
-    @contextlib.contextmanager
-    def killed_at(last: int):
-        def stop(state: TrainingState, *args: object) -> trainer.Update:
-            if state.progress.step == last:
-                raise Killed
-            return update(state, *args)
+    def stop(state: TrainingState, *args: object) -> trainer.Update:
+        if state.progress.step == step:
+            raise Killed
+        return update(state, *args)
 
-        with monkeypatch.context() as patch, contextlib.suppress(Killed):
-            patch.setattr(trainer, "update", stop)
-            yield
-
-    return killed_at
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(trainer, "update", stop)
+        yield
 
 
-def look_at(*arguments: object, **options: object) -> None:
+def arguments_of(not_training: Mock, *arguments: object, **options: object) -> argparse.Namespace:
     with pytest.raises(Killed):
         train_from_recipe(*arguments, **options)
-
-
-def assert_same_weights(found: Path | Transformer, expected: Path | dict[str, torch.Tensor]) -> None:
-    ours = weights(found) if isinstance(found, Path) else found.state_dict()
-    theirs = weights(expected) if isinstance(expected, Path) else expected
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    model, pairs, _ = not_training.call_args.args
+    return argparse.Namespace(model=model, pairs=pairs, **not_training.call_args.kwargs)
 
 
 def with_training(recipe: Recipe = RECIPE, **changes: object) -> Recipe:
@@ -84,26 +70,29 @@ AGAIN = "train again with more than warmup_steps=3, or with a lower max_lr"
 MEANING = "so translations hardly depend on the source, even if loss and BLEU look plausible"
 
 
-def test_law_the_seed_also_determines_the_order_and_the_segmentations(tmp_path: Path, seen):
-    for number, seed in enumerate((3, 4, 3)):
-        look_at(RECIPE, corpus(), tmp_path / str(number), seed=seed)
-    first, other, again = ((torch.randperm(97, generator=x.generator).tolist(), x.pairs(0)) for x in seen)
+def test_law_the_seed_also_determines_the_order_and_the_segmentations(tmp_path: Path, not_training):
+    runs = [arguments_of(not_training, RECIPE, corpus(), tmp_path, seed=seed) for seed in (3, 4, 3)]
+    first, other, again = ((torch.randperm(97, generator=x.generator).tolist(), x.pairs(0)) for x in runs)
     assert first == again
     assert all(ours != theirs for ours, theirs in zip(first, other, strict=True))
 
 
 @pytest.mark.parametrize("limit", ["batch_tokens", "max_length"])
-def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(tmp_path: Path, seen, limit: str):
+def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
+    tmp_path: Path, not_training, limit: str
+):
     def longest(pairs: list) -> int:
         return max(len(ids) for pair in pairs for ids in pair)
 
     most = longest(encode_pairs(own_tokenizer(), corpus().splits["train"]))
     limits = {"batch_tokens": 499, "max_length": 256}
-    for number, changed in enumerate((limits, limits | {limit: most})):
+    lengths = []
+    for changed in (limits, limits | {limit: most}):
         shape = dataclasses.replace(SHAPE, max_length=changed["max_length"])
         recipe = dataclasses.replace(with_training(batch_tokens=changed["batch_tokens"]), shape=shape)
-        look_at(dataclasses.replace(recipe, bpe_dropout=0.9), corpus(), tmp_path / str(number), seed=0)
-    free, held = (longest(one.pairs(0)) for one in seen)
+        recipe = dataclasses.replace(recipe, bpe_dropout=0.9)
+        lengths.append(longest(arguments_of(not_training, recipe, corpus(), tmp_path, seed=0).pairs(0)))
+    free, held = lengths
     assert held <= most < free
 
 
@@ -112,17 +101,18 @@ def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_p
 
     def look(report: EpochMetrics) -> None:  # called before the epoch that it reports is written
         if seen:
-            assert_same_weights(tmp_path, mean(epoch_checkpoints(tmp_path)))
+            assert same(weights(tmp_path), mean(epoch_checkpoints(tmp_path)))
         seen.append(report.encoder_collapsed)
 
     train_from_recipe(RECIPE, corpus(), tmp_path, seed=3, log=look)
     assert len(seen) >= 3
     assert not any(seen)
     assert len(epoch_checkpoints(tmp_path)) == 2
-    assert_same_weights(tmp_path, mean(epoch_checkpoints(tmp_path)))
-    train_from_recipe(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left
+    assert same(weights(tmp_path), mean(epoch_checkpoints(tmp_path)))
+    once = dataclasses.replace(RECIPE, average=1)  # nothing is left to train
+    assert train_from_recipe(once, corpus(), tmp_path, seed=3) == RECIPE.training.steps
     assert len(epoch_checkpoints(tmp_path)) == 2
-    assert_same_weights(tmp_path, epoch_checkpoints(tmp_path)[-1])
+    assert same(weights(tmp_path), weights(epoch_checkpoints(tmp_path)[-1]))
 
 
 def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
@@ -139,28 +129,35 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, killed_at, options: dict[str, object]):
+def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, options: dict[str, object]):
     recipe = dataclasses.replace(RECIPE, **options)
-    kept = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
+    best_step = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
     for last in (14, 24):  # after the second epoch, and within the one after the best
         with killed_at(last):
             train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=1e9)
     for _ in range(2):  # the second time, nothing is left to do
-        assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == kept
-        assert_same_weights(tmp_path / "killed", tmp_path / "whole")
+        assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == best_step
+        assert same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
         assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("average", [1, 2])
-def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path: Path, average):
-    recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
-    kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
+def test_law_the_epoch_with_the_lowest_validation_loss_is_the_best_and_patience_counts_from_it(
+    tmp_path: Path, average: int
+):
+    recipe = dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average)
+    logged: list[object] = []
+    options = {"seed": 3, "log": logged.append}
+    best_step = train_from_recipe(with_training(recipe, patience=1), corpus(), tmp_path / "best", **options)
+    assert logged[-1] == "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
-    assert kept == min(losses, key=losses.get)
-    assert list(losses).index(kept) == 2  # neither the first nor the last
-    until = for_steps(kept, dataclasses.replace(recipe, keep="last"))
-    assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == kept
-    assert_same_weights(tmp_path / "best", tmp_path / "until")
+    assert best_step == min(losses, key=losses.get)
+    assert list(losses).index(best_step) == 2 == len(losses) - 2
+    until = for_steps(best_step, dataclasses.replace(recipe, keep="last"))
+    assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == best_step
+    assert same(weights(tmp_path / "best"), weights(tmp_path / "until"))
+    train_from_recipe(with_training(recipe, patience=2), corpus(), tmp_path / "best", **options)
+    assert lines(tmp_path / "best")[-1]["step"] == TOO_FAST.steps  # resumed, with more patience
 
 
 @pytest.mark.parametrize(("mode", "sign", "extreme"), [("min", 1, "lowest"), ("max", -1, "highest")])
@@ -177,44 +174,25 @@ def test_law_a_criterion_decides_what_is_best_and_when_to_stop(tmp_path: Path, m
     recipe = dataclasses.replace(RECIPE, training=training, keep="best")
     only = corpus(splits={"train": corpus().splits["train"]})
     settings = {"seed": 3, "criterion": criterion, "mode": mode, "log": logged.append}
-    kept = train_from_recipe(recipe, only, tmp_path, **settings)
+    best_step = train_from_recipe(recipe, only, tmp_path, **settings)
     assert seen == [1, 0, 1, 2]
-    assert kept == [line["step"] for line in lines(tmp_path)][1]
+    assert best_step == [line["step"] for line in lines(tmp_path)][1]
     assert logged[-1] == f"stopped early (patience=2): the criterion was {extreme} at the end of epoch 2"
-
-
-def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
-    logged = {}
-    for patience, last in ((1, 30), (2, 37)):
-        recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=patience))
-        log = logged.setdefault(patience, []).append
-        assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=log) == last
-    assert str(logged[2][0]) == "resuming at step 30"  # with more patience
-    sentence = "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
-    assert logged[1][-1] == sentence
 
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("setting", "name"),
+    ("changes", "seed", "message"),
     [
-        ({"keep": "best"}, "keep='best'"),
-        ({"training": dataclasses.replace(TOO_FAST, patience=2)}, "patience=2"),
+        ({"keep": "best"}, 3, "^keep='best' compares validation losses, and there are no valid"),
+        ({"training": dataclasses.replace(TOO_FAST, patience=2)}, 3, "^patience=2 compares valid"),
+        ({}, 2**32 + 3, f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"),
     ],
 )
-def test_message_options_that_need_a_validation_split(tmp_path: Path, setting: dict[str, object], name: str):
+def test_message_what_is_refused_before_the_folder_is_made(tmp_path: Path, changes, seed, message: str):
     train_only = corpus(splits={"train": corpus().splits["train"]})
-    recipe = dataclasses.replace(RECIPE, **setting)
-    message = f"^{name} compares validation losses, and there are no validation pairs; leave it out, or add"
     with pytest.raises(ValueError, match=message):
-        train_from_recipe(recipe, train_only, tmp_path / "out", seed=3)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.message
-def test_message_a_seed_of_more_than_32_bits_is_refused_before_the_folder_is_made(tmp_path: Path):
-    with pytest.raises(ValueError, match=f"^seed={2**32 + 3}, of which .* the last 32 bits, 3; give 0 to"):
-        train_from_recipe(RECIPE, corpus(), tmp_path / "out", seed=2**32 + 3)
+        train_from_recipe(dataclasses.replace(RECIPE, **changes), train_only, tmp_path / "out", seed=seed)
     assert not (tmp_path / "out").exists()
 
 
@@ -236,8 +214,8 @@ def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
 def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Path):
     for cleaned in (True, False):
         train_from_recipe(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
-    said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
-    assert said == ['"Ja"', "„Ja“"]
+    normalized = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
+    assert normalized == ['"Ja"', "„Ja“"]
 
 
 @pytest.mark.message
@@ -258,28 +236,31 @@ def test_message_another_training_run(tmp_path: Path, begun, changes, texts, sen
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
-def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(tmp_path, seen, bpe_dropout: float):
+def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
+    tmp_path, not_training, bpe_dropout: float
+):
     recipe = dataclasses.replace(RECIPE, bidirectional=2, bpe_dropout=bpe_dropout)
-    look_at(recipe, corpus(), tmp_path, seed=0)
+    pairs_of = arguments_of(not_training, recipe, corpus(), tmp_path, seed=0).pairs
     texts = corpus().splits["train"]
     both, tokenizer = texts + [(target, source) for source, target in texts], own_tokenizer()
     for epoch, expected in enumerate([both, both, texts, texts]):
-        pairs = seen[0].pairs(epoch)
-        found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
-        assert list(zip(*found, strict=True)) == expected
+        sides = [tokenizer.decode([pair[side] for pair in pairs_of(epoch)]) for side in (0, 1)]
+        assert list(zip(*sides, strict=True)) == expected
 
 
 def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(tmp_path, request):
     train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
-    seen = request.getfixturevalue("seen")
+    not_training = request.getfixturevalue("not_training")
     fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer would differ
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
-    for name, start in (("anew", None), ("on", tmp_path / "first")):
-        look_at(recipe, fewer, tmp_path / name, seed=4, start=start)
-    of_fewer, tokenizer = (one.run_directory.identity["tokenizer"] for one in seen)
+    anew, further = (
+        arguments_of(not_training, recipe, fewer, tmp_path / "next", seed=4, start=start)
+        for start in (None, tmp_path / "first")
+    )
+    of_fewer, tokenizer = (one.run_directory.identity["tokenizer"] for one in (anew, further))
     assert tokenizer == fingerprint(checkpoint.load(tmp_path / "first")[1].to_json()) != of_fewer
-    assert_same_weights(seen[1].model, tmp_path / "first")
-    assert seen[1].model.config.dropout == 0.17
+    assert same(further.model.state_dict(), weights(tmp_path / "first"))
+    assert further.model.config.dropout == 0.17
 
 
 def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_path: Path):
@@ -290,7 +271,7 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
     train_from_recipe(for_steps(9, once), corpus(), tmp_path / "whole", **start)
     for steps in (4, 9):
         train_from_recipe(for_steps(steps, once), corpus(), tmp_path / "resumed", **start)
-    assert_same_weights(tmp_path / "whole", tmp_path / "resumed")
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "resumed"))
     changes = {tmp_path / "start4": "is not the same", None: "was given and is not given"}
     for other, change in changes.items():
         with pytest.raises(ValueError, match=f"another training run: start {change};"):
@@ -342,8 +323,8 @@ def test_message_a_collapsed_encoder_is_warned_of_once(tmp_path, warmup_steps, n
     assert warning.startswith(f"warning: at step {settled[0].step}, the encoder has collapsed")
     assert warning.endswith(f"(mean cosine 1.000), {MEANING}; {way_out}")
     assert len(settled) > 1 or warmup_steps > 17
-    found = [line["encoder_collapsed"] for line in lines(tmp_path / "out")]
-    assert found == [None] * (len(reports) - len(settled)) + [True] * len(settled)
+    collapsed_epochs = [line["encoder_collapsed"] for line in lines(tmp_path / "out")]
+    assert collapsed_epochs == [None] * (len(reports) - len(settled)) + [True] * len(settled)
 
 
 @pytest.mark.message
@@ -362,25 +343,23 @@ def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[s
         dataclasses.replace(RECIPE, **setting)
 
 
-def test_law_a_loss_without_a_finite_perplexity_is_reported():
-    numbers = {"step": 1, "epoch": 1, "lr": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
-    report = EpochMetrics(training_loss=1e5, validation_loss=1e4, **numbers)
-    assert str(report).endswith("validation loss 10000.000 (perplexity inf)")
-    report = dataclasses.replace(report, validation_loss=600.0)
-    assert str(report).endswith("validation loss 600.000 (perplexity 3.77e+260)")
+@pytest.mark.parametrize(("loss", "perplexity"), [(1e4, "inf"), (600.0, "3.77e+260")])
+def test_law_a_loss_of_any_size_is_reported(loss: float, perplexity: str):
+    report = dataclasses.replace(REPORTS[0], validation_loss=loss)
+    assert str(report).endswith(f"validation loss {loss:.3f} (perplexity {perplexity})")
 
 
 @pytest.mark.message
 @pytest.mark.parametrize(("limits", "shape"), [({"batch_tokens": 30}, {}), ({}, {"max_length": 30})])
 def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path: Path, limits, shape):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
-    for split, own in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
+    for split, texts in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
         for ending in ("en", "de"):
-            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
+            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in texts))
     recipe = dataclasses.replace(with_training(**limits), shape=dataclasses.replace(SHAPE, **shape))
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
     places = ("train", 3), ("train", 5), ("valid", 3)  # test pairs are not trained on
-    for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
-        assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
+    for (split, line), problem in zip(places, str(refused.value).splitlines(), strict=True):
+        assert problem.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()

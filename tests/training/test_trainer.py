@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state_file import read_progress
@@ -20,6 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.trainer import TrainingStopped, train, train_steps
+from tests.own_models import Classifier, LanguageModel, Stack, classes, make, sequences
 from tests.small_training import BRIEF, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 
@@ -30,44 +32,51 @@ def test_law_a_small_model_learns_to_copy(copy_pairs):
     config = TrainingConfig(steps=300, batch_tokens=509, warmup_steps=50, max_lr=5e-3)
     train(trained, copy_pairs(2003, seed=0), config, generator=rng())
     unseen = copy_pairs(211, seed=1)
-    found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
-    right = sum(out[: len(src)] == src for out, (src, _) in zip(found, unseen, strict=True))
+    outputs = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
+    right = sum(out[: len(src)] == src for out, (src, _) in zip(outputs, unseen, strict=True))
     assert right / len(unseen) > 0.85  # 0.91 to 0.98 with seeds 0 to 5, so also on other processors
 
 
-def two_updates_by_pytorch(pairs: list[Pair], clip_norm: float = math.inf) -> dict[str, torch.Tensor]:
-    """Return the weights after two updates by PyTorch's Adam with the paper's settings."""
-    theirs = model().double()
+def loss_by_pytorch(net: nn.Module, pairs: list[Pair], smoothing: float) -> Tensor:
+    """Return the mean over the labels, one pair at a time, so without padding."""
+    losses: list[Tensor] = []
+    for src, tgt in pairs:
+        inputs, labels = [src] if src else [], torch.tensor(tgt)
+        if not isinstance(net, Classifier):
+            inputs, labels = [*inputs, tgt[:-1]], labels[1:]
+        logits = net(*(torch.tensor([ids]) for ids in inputs)).flatten(0, -2)
+        losses += F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
+    return torch.stack(losses).mean()
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.05])
+@pytest.mark.parametrize(
+    ("kind", "fast"), [(Transformer, False), (Transformer, True), (LanguageModel, False), (Classifier, False)]
+)
+@pytest.mark.usefixtures("unchecked")
+def test_oracle_updates_and_losses_are_those_of_pytorch_with_the_papers_adam(
+    copy_pairs, kind, fast, clip_norm
+):
+    draw = {Transformer: copy_pairs, LanguageModel: sequences, Classifier: classes}[kind]
+    pairs, held_out = draw(3, seed=0), draw(2, seed=5)
+    ours, theirs = ((model() if kind is Transformer else make(kind)).double() for _ in range(2))
+    config = dataclasses.replace(BRIEF, steps=2, clip_norm=clip_norm, fast=fast)
     adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    (batch,) = make_batches(pairs, batch_tokens=53)
-    for step in (1, 2):
-        logits = theirs(batch.src, batch.tgt[:, :-1]).flatten(0, 1)
-        loss = F.cross_entropy(logits, batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1)
+    for step, metrics in enumerate(train(ours, pairs, config, generator=rng(), validation=held_out), start=1):
+        loss = loss_by_pytorch(theirs, pairs, 0.1)
         adam.param_groups[0]["lr"] = 1e-2 * step / 3
         adam.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(theirs.parameters(), clip_norm)
+        norm = nn.utils.clip_grad_norm_(theirs.parameters(), clip_norm or math.inf)
+        assert norm > 0.05
         adam.step()
-    return theirs.state_dict()
-
-
-def test_oracle_an_update_matches_pytorchs_adam_with_the_papers_settings(copy_pairs):
-    ours, pairs = model().double(), copy_pairs(3, seed=0)
-    train(ours, pairs, dataclasses.replace(BRIEF, steps=2), generator=rng())
-    torch.testing.assert_close(ours.state_dict(), two_updates_by_pytorch(pairs), rtol=1e-8, atol=1e-10)
-    assert not torch.equal(ours.embedding.weight, model().double().embedding.weight)
-
-
-@pytest.mark.parametrize("fast", [False, True])
-def test_oracle_a_gradient_longer_than_clip_norm_is_scaled_as_by_pytorch(copy_pairs, fast: bool):
-    first, ours, unclipped, pairs = *(model().double() for _ in range(3)), copy_pairs(3, seed=0)
-    config = dataclasses.replace(BRIEF, steps=2, clip_norm=0.05, fast=fast)
-    (report,) = train(first, pairs, dataclasses.replace(config, steps=1), generator=rng())
-    assert report.gradient_norm > 0.05  # the norm before clipping is reported
-    train(ours, pairs, config, generator=rng())
-    torch.testing.assert_close(ours.state_dict(), two_updates_by_pytorch(pairs, 0.05), rtol=1e-6, atol=1e-8)
-    train(unclipped, pairs, dataclasses.replace(config, clip_norm=None), generator=rng())
-    assert not torch.allclose(unclipped.embedding.weight, ours.embedding.weight, rtol=1e-6, atol=1e-8)
+        assert metrics.training_loss == pytest.approx(loss.item(), rel=1e-8)
+        assert metrics.gradient_norm == pytest.approx(norm.item(), rel=1e-6)  # before clipping
+        assert metrics.validation_loss == pytest.approx(loss_by_pytorch(theirs, held_out, 0).item(), rel=1e-6)
+        health = metrics.encoder_cosine, metrics.encoder_collapsed, metrics.cross_attention_entropy
+        assert (health == (None,) * 3) == (kind is not Transformer)
+    assert step == 2
+    torch.testing.assert_close(ours.state_dict(), theirs.state_dict(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -82,13 +91,6 @@ def test_oracle_small_batches_accumulate_to_the_update_of_a_large_one(copy_pairs
     torch.testing.assert_close(small.state_dict(), large.state_dict(), rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.message
-def test_message_patience_without_validation_pairs(copy_pairs):
-    config = dataclasses.replace(BRIEF, patience=2)
-    with pytest.raises(ValueError, match=r"^patience=2 compares validation losses, and there are no"):
-        train(model(), copy_pairs(3), config, generator=rng())
-
-
 def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
     monkeypatch.setattr(stopwatch.time, "monotonic", lambda: next(seconds))
@@ -99,7 +101,7 @@ def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
 
 def test_law_all_processes_stop_at_the_same_step(monkeypatch, copy_pairs):
     clock_of_rank_0 = iter([1.0, 2.0, 7.0])
-    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, own: next(clock_of_rank_0, own))
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, number: next(clock_of_rank_0, number))
     config = dataclasses.replace(BRIEF, minutes=0.1)  # this process's own clock leaves time for all steps
     reports = train(model(), copy_pairs(23, seed=0), config, generator=rng())
     assert [report.step for report in reports] == [3]
@@ -130,11 +132,11 @@ def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast:
     with torch.no_grad():
         other.embedding.weight[new_id] = one.embedding.weight
     config = dataclasses.replace(BRIEF, fast=fast)
-    expected, found = (
+    expected, renamed_reports = (
         train(net, data, config, generator=rng(), validation=data[:7])
         for net, data in ((one, pairs), (other, renamed))
     )
-    for before, after in zip(expected, found, strict=True):
+    for before, after in zip(expected, renamed_reports, strict=True):
         assert after.training_loss == pytest.approx(before.training_loss, rel=1e-4)
         assert after.validation_loss == pytest.approx(before.validation_loss, rel=1e-4)
     torch.testing.assert_close(other.embedding.weight[new_id], one.embedding.weight, rtol=1e-3, atol=1e-4)
@@ -148,12 +150,13 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
         folder, step = tmp_path / f"stopped at {first}", 0
         for updates in (first, 1):
             asked, step = iter([False] * updates + [True]), step + updates
-            message = f"the training run was asked to stop, and did after step {step}$"
-            with RunDirectory(folder, seconds=1e9) as kept, pytest.raises(TrainingStopped, match=message):
-                run(kept, validation=validation, stop=lambda asked=asked: next(asked))
-            assert read_progress(folder).step == kept.progress.step == step
-        found, reports = run.into(folder, validation=validation, seconds=1e9)
-        assert same(found, expected)
+            message = f"^the training run was asked to stop, and did after step {step}$"
+            stopped = pytest.raises(TrainingStopped, match=message)
+            with RunDirectory(folder, seconds=1e9) as directory, stopped:
+                run(directory, validation=validation, stop=lambda asked=asked: next(asked))
+            assert read_progress(folder).step == directory.progress.step == step
+        resumed, reports = run.into(folder, validation=validation, seconds=1e9)
+        assert same(resumed, expected)
         assert reports[-1].step == STEPS
         assert lines(folder) == lines(tmp_path / "whole")
 
@@ -229,36 +232,49 @@ def test_law_a_criterion_chooses_the_best_epoch_and_the_last_one(copy_pairs, val
 
 
 @pytest.mark.message
-def test_message_what_leaves_nothing_to_train_or_to_validate(copy_pairs):
-    pairs = copy_pairs(7)
-    for options, message in (
-        ({"pairs": []}, "^there are no pairs; give one or more"),
-        ({"pairs": pairs, "validation": []}, "^there are no validation pairs; give one or more"),
-        ({"pairs": [*pairs, ([5, 2], [])]}, "^pair 8 has no target"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            train(model(), config=BRIEF, **options)
-    with pytest.raises(ValueError, match="all weights of the model are frozen; give one or more req"):
-        train(model().requires_grad_(False), pairs, BRIEF)
-
-
-@pytest.mark.message
-def test_message_a_criterion_that_is_no_number(copy_pairs):
-    message = "^the criterion returned nan for the model; return a finite number$"
-    with pytest.raises(ValueError, match=message):
-        train(model(), copy_pairs(3), BRIEF, criterion=lambda net: math.nan)
-    with pytest.raises(ValueError, match="the criterion returned 'Transformer"):
-        train(model(), copy_pairs(3), BRIEF, criterion=repr)
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
-    ("mode", "message"),
+    ("options", "message"),
     [
-        ("highest", """^mode='highest' is neither "min" nor "max"; give one of them$"""),
-        ("max", '^mode="max" would prefer the highest validation loss; give a criterion, or leave it out$'),
+        ({"pairs": []}, "^there are no pairs; give one or more"),
+        ({"validation": []}, "^there are no validation pairs; give one or more"),
+        ({"pairs": [([5, 2], [1, 5, 2]), ([5, 2], [])]}, "^pair 2 has no target"),
+        (
+            {"model": model().requires_grad_(False)},
+            "^all weights of the model are frozen; give one or more req",
+        ),
+        (
+            {"criterion": lambda net: math.nan},
+            "^the criterion returned nan for the model; return a finite num",
+        ),
+        ({"criterion": repr}, "^the criterion returned 'Transformer"),
+        ({"mode": "highest"}, """^mode='highest' is neither "min" nor "max"; give one of them$"""),
+        ({"mode": "max"}, '^mode="max" would prefer the highest validation loss; give a criterion, or leave'),
+        (
+            {"model": make(LanguageModel), "config": dataclasses.replace(BRIEF, fast=True)},
+            "^fast=True, and LanguageModel computes its own loss; the fast one is that of a Transformer",
+        ),
+        (
+            {"config": dataclasses.replace(BRIEF, patience=2)},
+            "^patience=2 compares validation losses, and there are no validation pairs; leave it out, or add",
+        ),
     ],
 )
-def test_message_a_mode_that_does_not_exist_or_has_no_criterion(copy_pairs, mode: str, message: str):
+def test_message_what_is_refused_before_the_first_update(copy_pairs, options, message: str):
     with pytest.raises(ValueError, match=message):
-        train(model(), copy_pairs(3), BRIEF, mode=mode)
+        train(**{"model": model(), "pairs": copy_pairs(7), "config": BRIEF, **options})
+
+
+@pytest.mark.message
+def test_message_a_run_of_another_class_is_not_resumed(tmp_path: Path):
+    class Renamed(LanguageModel):
+        pass
+
+    def session(kind: type[Stack], steps: int) -> None:
+        config = dataclasses.replace(BRIEF, steps=steps)
+        with RunDirectory(tmp_path) as directory:
+            train(make(kind), sequences(23), config, generator=rng(), run_directory=directory)
+
+    session(LanguageModel, 2)
+    session(LanguageModel, 3)
+    with pytest.raises(ValueError, match=r"model was LanguageModel and is .*Renamed; resume with"):
+        session(Renamed, 4)

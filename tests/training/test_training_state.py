@@ -25,14 +25,14 @@ def test_law_each_process_resumes_with_the_generator_of_its_own_device(make_mode
     monkeypatch.setattr(TrainingState, "device", own)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device=None: of[device])
     restored = []
-    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *given: restored.append(given))
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *arguments: restored.append(arguments))
     model = make_model()
     state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
     saved = state.to_saved()
     assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
     state.restore(saved)
-    ((found, device),) = restored
-    assert (found.tolist(), device) == ([7 + rank] * 5, own)
+    ((random_state, device),) = restored
+    assert (random_state.tolist(), device) == ([7 + rank] * 5, own)
 
 
 def test_law_layers_that_share_weights_are_saved_and_restored(make_model, tmp_path: Path):

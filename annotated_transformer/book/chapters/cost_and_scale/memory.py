@@ -2,10 +2,10 @@
 
 from annotated_transformer.book.chapters.cost_and_scale.counting import kept_bytes
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.loss import label_smoothed_cross_entropy
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
-from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
 FLOAT = 4  # bytes of a number
 

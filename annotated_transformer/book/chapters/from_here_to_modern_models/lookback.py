@@ -20,6 +20,7 @@ from annotated_transformer.modern.modern_parts import NoPositions
 from annotated_transformer.modern.relative_bias import RelativeBias
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
 from annotated_transformer.modern.single_stack import SingleStack
+from annotated_transformer.training.schedule import BETAS
 
 FIRST_SYMBOL, SYMBOLS, BACK = 3, 12, 3  # in the second task, the last third of the symbols are capitals
 CAPITAL = FIRST_SYMBOL + 2 * SYMBOLS // 3  # the first of them
@@ -100,7 +101,7 @@ def fit_task(
         return nn.functional.cross_entropy(model(drawn.ids)[drawn.asked], drawn.wanted[drawn.asked])
 
     lr = partial(rise_and_fall, updates=updates, max_lr=max_lr)
-    fit(model, draw_loss, steps=updates, lr=lr, betas=(0.9, 0.98))
+    fit(model, draw_loss, steps=updates, lr=lr, betas=BETAS)
     return model.eval().requires_grad_(False)
 
 

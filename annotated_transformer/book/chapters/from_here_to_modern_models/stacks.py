@@ -25,6 +25,7 @@ from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.toy.grammar import ToyPair
 from annotated_transformer.text.toy.pairs import WordVocabulary, toy_pairs
+from annotated_transformer.training.schedule import BETAS
 
 KV_HEADS = 2
 HELD_OUT = 500
@@ -188,7 +189,7 @@ def fit_translation(
     def lr(update: int) -> float:
         return max_lr * min((update + 1) / (0.1 * updates), (1 - update / updates) / 0.9)
 
-    losses = fit(model, draw_loss, steps=updates, lr=lr, betas=(0.9, 0.98))
+    losses = fit(model, draw_loss, steps=updates, lr=lr, betas=BETAS)
     model.eval().requires_grad_(False)
     return losses
 

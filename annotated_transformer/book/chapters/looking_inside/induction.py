@@ -15,6 +15,7 @@ from annotated_transformer.model.masks import causal_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PreNorm
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
+from annotated_transformer.training.schedule import BETAS
 
 SYMBOLS = "ABCDEFGHIJKLMNOP"
 TOKENS = 16
@@ -82,7 +83,7 @@ def fit_repetitions(
         lambda: continuation_loss(model, repetitions(32, periods, rng)),
         steps=updates,
         lr=lambda step: 0.01 * rise_stay_fall(step, updates),
-        betas=(0.9, 0.98),
+        betas=BETAS,
     )
     return model.eval().requires_grad_(False)
 

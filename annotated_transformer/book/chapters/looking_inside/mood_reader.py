@@ -12,6 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.training.schedule import BETAS
 
 MOODS = ("happy", "sad", "angry", "calm")
 OTHERS = tuple(
@@ -87,6 +88,6 @@ def fit_moods(*, num_layers: int, through_period: bool, seed: int, updates: int 
         draw_loss,
         steps=updates,
         lr=lambda step: 5e-3 * rise_stay_fall(step, updates),
-        betas=(0.9, 0.98),
+        betas=BETAS,
     )
     return reader.eval().requires_grad_(False)

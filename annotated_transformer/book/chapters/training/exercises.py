@@ -19,7 +19,7 @@ from annotated_transformer.book.exercises.verdict import (
     judge,
     plural,
 )
-from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.schedule import BETAS, EPS, learning_rate
 
 Step = Callable[..., tuple[Tensor, Tensor, Tensor]]
 Update = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Tensor], Tensor]
@@ -105,7 +105,7 @@ def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
 def check_adam(answer: Step) -> str:
     """Judge `answer(w, g, m, v, step, lr, betas, eps)`, exercise ex-adam, by PyTorch's optimizer."""
     rng = torch.Generator().manual_seed(0)
-    for betas, eps in (((0.9, 0.98), 1e-9), ((0.5, 0.9), 0.1)):
+    for betas, eps in ((BETAS, EPS), ((0.5, 0.9), 0.1)):
         w = torch.randn(5, generator=rng, dtype=torch.float64)
         theirs = w.clone().requires_grad_()
         optimizer = torch.optim.Adam([theirs], lr=0.1, betas=betas, eps=eps)
