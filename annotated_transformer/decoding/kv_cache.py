@@ -6,6 +6,7 @@ earlier tokens, which do not change, because no token attends to a later one.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -15,7 +16,7 @@ from annotated_transformer.calls import warn
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.cacheable import refuse_uncacheable, with_cache
 from annotated_transformer.model.checks import refuse_distances
-from annotated_transformer.model.comparison import Comparison, Results, example_ids
+from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
 from annotated_transformer.model.id_checks import check_step
 from annotated_transformer.model.inference import encode_sources
 from annotated_transformer.model.masks import decoder_mask
@@ -117,8 +118,7 @@ def _refuse_distances(model: Transformer) -> None:
 def _results(model: Transformer) -> Results:
     src, tgt = (ids.to(model.embedding.weight.device) for ids in example_ids(model.config))
     with torch.inference_mode():
-        cache = KeyValueCache(model, src)
-        return [(model(src, tgt), torch.stack([*map(cache.step, tgt.unbind(1))], dim=1))]
+        return step_results(partial(KeyValueCache, model), src, tgt, model(src, tgt))
 
 
 WAY_OUT = "decode with NoCache, which calls the model as a whole"

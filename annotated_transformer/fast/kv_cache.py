@@ -5,6 +5,7 @@ operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`
 """
 
 import math
+from functools import partial
 from typing import cast
 
 import torch
@@ -16,7 +17,7 @@ from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer,
 from annotated_transformer.fast.linear import output_projection
 from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
 from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
-from annotated_transformer.model.comparison import Comparison, Results, example_ids
+from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.id_checks import check_step, refuse_outside
 from annotated_transformer.model.inference import encode_sources
@@ -89,8 +90,7 @@ class FastKeyValueCache:
 def _results(model: Transformer) -> Results:
     src, tgt = example_ids(model.config)
     with torch.inference_mode():
-        cache = FastKeyValueCache(model, src)
-        return [(model(src, tgt), torch.stack([*map(cache.step, tgt.unbind(1))], dim=1))]
+        return step_results(partial(FastKeyValueCache, model), src, tgt, model(src, tgt))
 
 
 refuse_other_steps = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=copies)

@@ -1,10 +1,10 @@
 """A stack whose attentions remember keys and values, so that it is called with the newest tokens alone."""
 
-import copy
 from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import TypeIs
 
 from annotated_transformer.model.attention import (
     AdditiveAttention,
@@ -19,12 +19,18 @@ from annotated_transformer.model.plain import (
     any_hook,
     hooks_of,
     plain_name,
+    shallow_copy,
     unwrap,
 )
 
 KINDS = ScaledDotProductAttention, FusedAttention, AdditiveAttention
 MARKS = "cacheable", "same_in_evaluation"  # of attentions of other kinds
 T = TypeVar("T", bound=nn.Module)
+
+
+def is_attention(module: nn.Module) -> TypeIs[MultiHeadAttention]:
+    """Return whether it is one by its method: a notebook may have reloaded the class."""
+    return hasattr(type(module), "project_memory")
 
 
 class AttentionCache:
@@ -43,7 +49,7 @@ class AttentionCache:
         self.project, self.memory = attention.project_memory, memory
 
     def __call__(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the keys and values of the memory, or of all tokens so far, with the newest last."""
+        """Return the keys and values of the memory, or of all tokens so far."""
         if self.cross is None:
             self.cross, self.memory = key is self.memory, None
             self.pairs = self.project(key, value)
@@ -75,8 +81,8 @@ def with_cache(
 
     def copied(module: nn.Module) -> nn.Module:
         module = cast(nn.Module, module._modules.get(WRAPPED, module))
-        if isinstance(module, MultiHeadAttention):
-            attention = copy.copy(module)
+        if is_attention(module):
+            attention = shallow_copy(module)
             attention.project_memory = AttentionCache(module, memory)  # type: ignore[method-assign]
             caches.append(attention.project_memory)
             return attention
@@ -86,8 +92,8 @@ def with_cache(
                 parts[name] = copied(part)
         if parts == module._modules:
             return module
-        module = copy.copy(module)
-        module.__dict__["_modules"] = parts  # or the model itself would change
+        module = shallow_copy(module)
+        module._modules.update(parts)
         return module
 
     return cast(T, copied(stack)), caches
@@ -104,12 +110,13 @@ def refuse_uncacheable(root: str, stack: nn.Module, cache: str, way_out: str) ->
         )
     for path, module in stack.named_modules():
         name, module = plain_name(f"{root}.{path}".rstrip(".")), unwrap(module)
-        attends = any(isinstance(part, MultiHeadAttention) for part in module.modules())
+        attends = any(map(is_attention, module.modules()))
         if attends and any_hook(*hooks_of(module)):
             raise NotPlain(
-                f"{name} has hooks, which {cache} would not call; remove them, or {way_out}"
+                f"{name} has hooks, which {cache} would call with one token at a time; "
+                f"remove them, or {way_out}"
             )
-        if isinstance(module, MultiHeadAttention):
+        if is_attention(module):
             refuse_several_queries(name, module, cache, way_out)
 
 
@@ -120,7 +127,7 @@ def refuse_several_queries(
     part: nn.Module | None = attention
     while part is not None:  # an attention may pass its queries on to another one
         part = unwrap(part)
-        known = isinstance(part, MultiHeadAttention) or type(part) in KINDS
+        known = is_attention(part) or type(part) in KINDS
         if not (known or any(getattr(part, mark, False) for mark in MARKS)):
             kind = type(part).__name__
             raise NotPlain(

@@ -6,17 +6,18 @@ from operator import is_
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.model.plain import GLOBAL_HOOKS, hooks_of
 
-CONSTANTS = FunctionType, bool, int, float, str
+TORCHS = vars(nn.Module()).keys()  # the attributes that all modules have
 
 
 class Computation:
     """The code and the settings of a model, by which a change is noticed; weights do not count.
 
-    The code is that of its modules' classes, and the functions and constants that they name.
+    The code is that of its modules' classes, and the functions and other values that they name. Of lists and
+    dictionaries, the entries count, and of these not the entries.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -31,12 +32,14 @@ class Computation:
             (table, name)
             for table in self.tables
             for name, value in table.items()
-            if isinstance(value, (*CONSTANTS, property)) and name != "training"
+            if name not in TORCHS and not isinstance(value, Tensor)
         ]
         self.functions: dict[FunctionType, CodeType] = {}
         for kind in kinds:
             for member in vars(kind).values():
-                self._follow(member.fget if isinstance(member, property) else member)
+                self._follow(member)
+        values = [table[name] for table, name in self.places]
+        self.lists = [value for value in values if type(value) in (list, dict)]
         self.then = self._now()
 
     def changed(self, model: nn.Module) -> bool:
@@ -45,26 +48,35 @@ class Computation:
         same = type(model) is self.kind and len(now) == len(self.then)
         return not (same and all(map(is_, now, self.then)))
 
-    def _follow(self, function: object) -> None:
+    def _follow(self, code: object) -> None:
         """Note what a function of ours or of a user names, and what the functions among that name."""
-        if not isinstance(function, FunctionType) or _is_torchs(function):
+        for name in (
+            "fget",
+            "__func__",
+            "func",
+            "__wrapped__",
+        ):  # of a property, a partial
+            if (inner := getattr(code, name, None)) is not None:
+                self._follow(inner)
+        if not isinstance(code, FunctionType) or _is_torchs(code):
             return
-        if function in self.functions:
+        if code in self.functions:
             return
-        self.functions[function] = function.__code__
-        names, spaces = set(_names(function.__code__)), [function.__globals__]
+        self.functions[code] = code.__code__
+        names, spaces = set(_names(code.__code__)), [code.__globals__]
         values = [spaces[0].get(name) for name in names]
         spaces += [vars(value) for value in values if isinstance(value, ModuleType)]
-        self._follow(getattr(function, "__wrapped__", None))
         for space, name in product(spaces, names):
-            if isinstance(value := space.get(name), CONSTANTS):
+            if name in space and not isinstance(space[name], Tensor):
                 self.places.append((space, name))
-                self._follow(value)
+                self._follow(space[name])
 
     def _now(self) -> list[object]:
         parts = [part for children in self.children for part in children.values()]
         codes = [function.__code__ for function in self.functions]
         values = [table.get(name) for table, name in self.places]
+        for each in self.lists:
+            values += each.values() if isinstance(each, dict) else each
         return [*parts, *map(type, parts), *codes, *values, *map(len, self.tables)]
 
 

@@ -67,6 +67,22 @@ def unwrap(module: T) -> T:
     return inner
 
 
+def shallow_copy(module: T) -> T:
+    """Return a module with the same parts, of which some may then be exchanged."""
+    copied = module.__class__.__new__(module.__class__)
+    copied.__dict__.update(vars(module))
+    copied.__dict__.pop(
+        "_compiled_call_impl", None
+    )  # of `compile`: it calls the original
+    for table in (
+        "_parameters",
+        "_buffers",
+        "_modules",
+    ):  # or the module itself would change
+        copied.__dict__[table] = vars(module)[table].copy()
+    return copied
+
+
 def plain_name(name: str) -> str:
     """Return the name that a module or parameter has in a model without compiled modules."""
     return ".".join(part for part in name.split(".") if part != WRAPPED)

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.model.cacheable import refuse_uncacheable, with_cache
-from annotated_transformer.model.comparison import Comparison, Results, example_ids
+from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.plain import NotPlain, any_hook, hooks_of
 from annotated_transformer.modern.single_stack import SingleStack
@@ -55,12 +55,16 @@ def _refuse(model: SingleStack) -> None:
 
 
 def _results(model: SingleStack) -> Results:
-    """Compare texts of which the first tokens are read at once, as a prompt is."""
+    """Compare texts whose first tokens are read at once, as a prompt is, and then one by one."""
     ids, prompt = example_ids(model.config)[1].to(model.embedding.weight.device), 5
+
+    def begin(ids: Tensor) -> DecoderOnlyCache:
+        texts = DecoderOnlyCache(model, len(ids))
+        texts.read(ids[:, :prompt])
+        return texts
+
     with torch.inference_mode():
-        cache = DecoderOnlyCache(model, len(ids))
-        steps = [cache.read(ids[:, :prompt]), *(cache.step(tokens) for tokens in ids[:, prompt:].unbind(1))]
-        return [(model(ids)[:, -len(steps) :], torch.stack(steps, dim=1))]
+        return step_results(begin, ids, ids[:, prompt:], model(ids)[:, prompt:])
 
 
 NAME, WAY_OUT = "DecoderOnlyCache", "decode with DecodeAgain, as sample does"

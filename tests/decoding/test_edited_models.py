@@ -1,17 +1,26 @@
 """Whoever edits a formula decodes with it: by the cache where it can follow, else by the whole model."""
 
+import dataclasses
+import functools
+import gc
 import inspect
 import textwrap
 import warnings
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
+from annotated_transformer.decoding import kv_cache
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache, cached_or_not
 from annotated_transformer.model import masks
-from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.computation import Computation
+from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
+from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.trainable import DecodeAgain
@@ -168,3 +177,111 @@ def test_law_sampling_computes_an_edited_modern_model(monkeypatch, name: str):
     whole = torch.stack([model(ids[:, : i + 1])[:, -1] for i in range(ids.size(1))], dim=1)
     torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
     assert (logits - before).abs().max() > 1e-3
+
+
+def zero_gate(model: Transformer) -> None:
+    """Add a mean of the tokens so far, whose weight is 0 as long as nobody has trained it."""
+    for layer in decoder_layers(model.decoder):
+        layer.feed_forward.__class__ = Gated
+        layer.feed_forward.gate = nn.Parameter(torch.zeros(12, dtype=torch.float64))
+
+
+class Gated(FeedForward):
+    def forward(self, x):
+        counts = torch.arange(1, x.size(1) + 1)[:, None]
+        return super().forward(x) + self.gate * x.cumsum(dim=1) / counts
+
+
+class Banning(Transformer):
+    """Tokens that are never generated have a logit that makes all others look small."""
+
+    def logits(self, hidden):
+        logits = super().logits(2 * hidden.cumsum(dim=1))
+        return logits.index_fill(2, torch.tensor([0, 1]), torch.finfo(logits.dtype).min)
+
+
+class Remembering(Transformer):
+    """Encoding leaves a trace on the model, which is that of the search begun last."""
+
+    def encode(self, src, src_mask=None):
+        self.trace = super().encode(src, src_mask)
+        return self.trace
+
+    def logits(self, hidden):
+        return super().logits(hidden + self.trace.mean(dim=1, keepdim=True))
+
+
+UNSEEN: dict[str, Callable[[Transformer], object]] = {
+    "a gate of 0": zero_gate,
+    "huge logits": lambda model: setattr(model, "__class__", Banning),
+    "a state": lambda model: setattr(model, "__class__", Remembering),
+    "hooks that ban": lambda model: model.decoder.register_forward_pre_hook(lambda _, given: None),
+}
+
+
+@pytest.mark.parametrize("change", UNSEEN.values(), ids=UNSEEN)
+def test_law_what_the_comparison_could_miss_is_refused(stirred, change: Callable[[Transformer], object]):
+    model, src = stirred(), torch.tensor([[4, 5, 2], [6, 2, 0]])
+    with evaluating(model):
+        assert type(cached_or_not(model, src)) is KeyValueCache
+        change(model)
+        with pytest.warns(UserWarning, match="^decoding without a cache"):
+            assert type(cached_or_not(model, src)) is NoCache
+
+
+OPTIONS = {"scale": 1.0}
+SWITCHES: dict[str, Callable[[pytest.MonkeyPatch, Transformer], None]] = {
+    "an entry of a dictionary": lambda patch, model: patch.setitem(OPTIONS, "scale", 2.0),
+    "an attribute": lambda patch, model: setattr(model.decoder, "option", 1),
+    "a static method": lambda patch, model: patch.setattr(Switched, "helper", staticmethod(lambda x: 2 * x)),
+    "a partial function": lambda patch, model: patch.setattr(Switched, "part", functools.partial(max, 2)),
+    "the config": lambda patch, model: setattr(model, "config", dataclasses.replace(model.config)),
+    "a global": lambda patch, model: patch.setitem(globals(), "GLOBAL", (1,)),
+}
+GLOBAL = None
+
+
+class Switched(Decoder):
+    option = None
+    part = functools.partial(max, 1)
+
+    @staticmethod
+    def helper(x):
+        return x
+
+    def forward(self, x, *rest):
+        assert GLOBAL is None or self.part
+        return self.helper(super().forward(OPTIONS["scale"] * x, *rest))
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_law_a_changed_computation_is_noticed_and_a_changed_weight_is_not(monkeypatch, stirred, name: str):
+    model = stirred()
+    model.decoder.__class__ = Switched
+    model.decoder.option = None
+    computation = Computation(model)
+    model.embedding.weight.data += 1
+    assert not computation.changed(model)
+    SWITCHES[name](monkeypatch, model)
+    assert computation.changed(model)
+
+
+def test_law_a_comparison_changes_nothing_and_is_made_once(monkeypatch, stirred):
+    calls: list[torch.Tensor] = []
+    model, src = stirred().train(), torch.tensor([[4, 5, 2]])
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    monkeypatch.setattr(
+        kv_cache.refuse_other_steps, "results", lambda model: calls.append(torch.rand(1)) or []
+    )
+    random_state = torch.get_rng_state()
+    with evaluating(model):
+        for _ in range(3):
+            KeyValueCache(model, src)
+    assert len(calls) == 1
+    assert torch.equal(torch.get_rng_state(), random_state)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert all(module.training for module in model.modules())
+    reference = weakref.ref(model)
+    del model
+    gc.collect()
+    assert reference() is None

@@ -23,9 +23,7 @@ def test_message_hooks_that_would_see_one_token_at_a_time_are_refused_and_not_ca
         name, handle = "all modules have", nn.modules.module.register_module_forward_hook(calls.append)
     else:
         name, handle = f"{path or 'model'} has", model.get_submodule(path).register_forward_hook(calls.append)
-    with pytest.raises(
-        NotPlain, match=f"^{name} hooks, which KeyValueCache would not call; remove them, or d"
-    ):
+    with pytest.raises(NotPlain, match=f"^{name} hooks, which KeyValueCache would .*; remove them, or d"):
         KeyValueCache(model, src)
     handle.remove()
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), model(src, tgt), rtol=0, atol=1e-10)
