@@ -80,7 +80,7 @@ class ModelConfig:
             if field.type is bool and not isinstance(value, bool):
                 raise ValueError(f"{field.name}={value!r}; choose True or False")
             choices = list(get_args(field.type)) if is_literal else part_names(field.name)
-            if choices and value not in choices:
+            if choices and (type(value), value) not in [(type(one), one) for one in choices]:
                 is_attention = field.name == "attention"
                 or_register = ", or give your own that name by register_attention" * is_attention
                 raise ValueError(f"{field.name}={value!r}; choose from {choices}{or_register}")

@@ -70,8 +70,8 @@ class FastDecoderLayer:
         network = one_of(layer.feed_forward, FeedForward)
         self.heads = own.num_heads
         self.d_k, self.d_v = (x.out_features // self.heads for x in (own.to_query, own.to_value))
-        self.to_heads = by_head(self.heads, own.to_query, own.to_key, own.to_value)
-        self.to_pairs = by_head(self.heads, cross.to_key, cross.to_value)
+        self.to_heads = linear_by_head(self.heads, own.to_query, own.to_key, own.to_value)
+        self.to_pairs = linear_by_head(self.heads, cross.to_key, cross.to_value)
         self.to_output = _linear(own.to_output)
         self.to_cross_query = _linear(cross.to_query)
         self.to_cross_output = _linear(cross.to_output)
@@ -139,7 +139,7 @@ def _linear(linear: nn.Linear) -> Map:
     return onednn_linear(linear.weight, linear.bias)
 
 
-def by_head(heads: int, *linears: nn.Linear) -> Map:
+def linear_by_head(heads: int, *linears: nn.Linear) -> Map:
     """Return several linear maps as one matrix product; each head has their results side by side."""
 
     def interleave(parts: list[Tensor]) -> Tensor:

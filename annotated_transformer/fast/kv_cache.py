@@ -15,7 +15,7 @@ from torch import Tensor
 
 from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer, fast_norm
 from annotated_transformer.fast.linear import output_projection
-from annotated_transformer.fast.proof import WAY_OUT, copies, refuse_parts
+from annotated_transformer.fast.proof import WAY_OUT, refuse_parts, stirred_copies
 from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
 from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
 from annotated_transformer.model.decoder import decoder_layers
@@ -35,6 +35,7 @@ class FastKeyValueCache:
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
         """Prove that the model is computed, encode the sources, and project the memory."""
+        refuse_other_devices(model)
         refuse_other_steps(model)
         self.layers = [FastDecoderLayer(layer) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
@@ -93,4 +94,6 @@ def _results(model: Transformer) -> Results:
         return step_results(partial(FastKeyValueCache, model), src, tgt, model(src, tgt))
 
 
-refuse_other_steps = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=copies)
+refuse_other_steps = Comparison(
+    "fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=stirred_copies
+)

@@ -29,7 +29,7 @@ def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> No
     """Refuse to train a model whose loss or gradients `FastLoss` would not compute."""
 
     def compute(kind: type[PlainLoss | FastLoss], model: Transformer, batch: Batch) -> list[Tensor]:
-        torch.manual_seed(0)  # a part of the model may draw
+        torch.manual_seed(0)
         half = bf16 and not _is_double(model)
         value, weights = kind(model, smoothing=smoothing, bf16=half)(batch), [*model.parameters()]
         gradients = torch.autograd.grad(value, weights, allow_unused=True, materialize_grads=True)
@@ -39,14 +39,15 @@ def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> No
     def results(model: Transformer) -> Results:
         pairs: list[tuple[Tensor, Tensor]] = []
         model.train().requires_grad_(True)
-        with torch.enable_grad():
+        # A part of the model may draw: the same for both, and nothing from the global generator.
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
             for batch in _batches(model)[: 2 if _is_double(model) else 1]:
                 expected = compute(PlainLoss, model, batch)
                 with fast_modules(model):
                     pairs += zip(expected, compute(FastLoss, model, batch), strict=True)
         return pairs
 
-    compare = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=results, copies=copies)
+    compare = Comparison("fast=True", WAY_OUT, refuse=refuse_parts, results=results, copies=stirred_copies)
     compare(model)
 
 
@@ -62,7 +63,7 @@ def refuse_parts(model: Transformer) -> None:
     refuse_hooks(model, "which fast=True would not call; remove them, or run without it")
 
 
-def copies(model: Transformer) -> Iterator[Transformer]:
+def stirred_copies(model: Transformer) -> Iterator[Transformer]:
     """Yield a copy in float64 and, if it has another type, in its own: with random vectors, no dropout."""
     for dtype in (torch.float64, None)[: 1 if _is_double(model) else 2]:
         copied = copy.deepcopy(model).to(dtype)

@@ -64,38 +64,45 @@ def refuse_unfit_pairs(
 
     PyTorch's fused kernel reads beyond the end of values that are fewer.
     """
-    _refuse_missing_values(key, value)
+    if key.size(-2) != value.size(-2):
+        raise missing_values(key, value)
     if mask is not None:
         scores = query.new_empty(1).expand(*query.shape[:-1], key.size(-2))
         refuse_unfit_mask(scores, mask)
 
 
-def _refuse_missing_values(key: Tensor, value: Tensor) -> None:
-    if key.size(-2) != value.size(-2):
-        raise ValueError(
-            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
-        )
+def missing_values(key: Tensor, value: Tensor) -> ValueError:
+    """Return the error that there are not as many values as keys."""
+    return ValueError(
+        f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
+    )
 
 
 def refuse_unequal(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Raise ValueError if one sentence of queries or keys would be broadcast, or a key has no value."""
+    """Raise ValueError if one sentence would be broadcast, or a key has no value."""
     # `len` would fix the size in an exported program.
     if query.shape[0] != key.shape[0]:
         raise ValueError(
             f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
         )
-    if key.size(-2) != value.size(-2):
-        _refuse_missing_values(key, value)
-
-
-def refuse_unfit_tokens(x: Tensor, d_model: int) -> None:
-    """Raise ValueError if these are not batches of vectors of this width."""
-    if x.ndim != 3 or x.size(-1) != d_model:
-        one = "; one sentence is x[None]" if x.ndim == 2 else ""
+    if key.shape[0] != value.shape[0]:
         raise ValueError(
-            f"tokens of shape {tuple(x.shape)} do not fit attention with d_model={d_model}; "
-            f"give (batch, tokens, {d_model}){one}"
+            f"key holds {len(key)} sentences and value {len(value)}; give equal batches"
         )
+    if key.size(-2) != value.size(-2):
+        raise missing_values(key, value)
+
+
+def explain_tokens(x: Tensor, projection: nn.Module, error: Exception) -> Exception:
+    """Return an error that names the shape needed if that is what PyTorch refused; else its own."""
+    d_model = getattr(projection, "in_features", x.shape[-1])
+    if x.ndim == 3 and x.size(-1) == d_model:
+        return error
+    one = "; one sentence is x[None]" if x.ndim == 2 else ""
+    return ValueError(
+        f"tokens of shape {tuple(x.shape)} do not fit attention with d_model={d_model}; "
+        f"give (batch, tokens, {d_model}){one}"
+    )
 
 
 def refuse_distances(cross_attention: nn.Module) -> None:

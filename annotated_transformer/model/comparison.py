@@ -15,6 +15,7 @@ from annotated_transformer.model.plain import HOOKS, NotPlain, shallow_copy, unw
 
 T = TypeVar("T", bound=nn.Module)
 Results = list[tuple[Tensor, Tensor]]
+COLLECTIONS = list, dict, set
 SRC_TOKENS, SHORTER, TGT_TOKENS = 40, 4, 40
 
 
@@ -22,7 +23,7 @@ class Comparison:
     """A way of computing that refuses a model which it computes differently.
 
     The two are compared at the first use, and again when the code or a part of the model has changed. That
-    calls no hooks, and leaves the global random generator as it was.
+    calls no hooks.
     """
 
     def __init__(
@@ -43,39 +44,57 @@ class Comparison:
         self.name, self.way_out = name, way_out
         self.refuse, self.results = refuse, results
         self.copies = copies or (lambda model: [copy_to_compare(model)])
-        self.answers = WeakKeyDictionary[nn.Module, tuple[Computation, str]]()
 
     def __call__(self, model: nn.Module) -> None:
         """Raise NotPlain if the model is refused, or computed differently."""
-        computation, answer = self.answers.get(model, (None, ""))
+        refusals = vars(model).setdefault("_refusals", Refusals()).by_comparison
+        computation, refusal = refusals.get(self, (None, ""))
         if computation is None or computation.changed(model):
             self.refuse(model)
-            computation, answer = Computation(model), self._compare(model)
-            self.answers[model] = computation, answer
+            refusal, is_final = self._compare(model)
+            if is_final:
+                refusals[self] = Computation(model), refusal
         elif any(computation.hooks):
             self.refuse(model)
-        if answer:
-            raise NotPlain(answer)
+        if refusal:
+            raise NotPlain(refusal)
 
-    def _compare(self, model: nn.Module) -> str:
-        """Return a sentence on the difference, or nothing if there is none."""
-        random_state = torch.get_rng_state()
+    def _compare(self, model: nn.Module) -> tuple[str, bool]:
+        """Return how the two differ, if they do, and whether that holds for other weights, too."""
         try:
-            for copied in self.copies(model):
-                # The other way asks, too, while it is tried here.
-                self.answers[copied] = Computation(copied), ""
-                with evaluating(copied):
-                    gaps = filter(None, starmap(difference, self.results(copied)))
+            for tried in self.copies(model):
+                # Without a refusal of its own, the copy would be compared with a copy, and so on.
+                known = vars(tried).setdefault("_refusals", Refusals()).by_comparison
+                known[self] = Computation(tried), ""
+                with evaluating(tried):
+                    gaps = filter(None, starmap(difference, self.results(tried)))
                     gap = next(gaps, "")
-                damaged = any(weight.isnan().any() for weight in copied.parameters())
-                if gap and not damaged:  # NaN is reported where it is used
-                    return f"{self.name} and your model differ {gap}; {self.way_out}"
+                if gap and any(weight.isnan().any() for weight in tried.parameters()):
+                    return "", False  # NaN is reported where it is used
+                if gap:
+                    sentence = (
+                        f"{self.name} and your model differ {gap}; {self.way_out}"
+                    )
+                    return sentence, True
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
         except Exception as error:
             reason = str(error) if isinstance(error, NotPlain) else repr(error)
-            return f"{self.name} cannot compute your model ({reason}); {self.way_out}"
-        finally:
-            torch.set_rng_state(random_state)
-        return ""
+            sentence = (
+                f"{self.name} cannot compute your model ({reason}); {self.way_out}"
+            )
+            return sentence, True
+        return "", True
+
+
+class Refusals:
+    """Why a model was refused, kept on the model itself, and by no copy of it."""
+
+    def __init__(self) -> None:
+        self.by_comparison = WeakKeyDictionary[Comparison, tuple[Computation, str]]()
+
+    def __reduce__(self) -> tuple[type["Refusals"], tuple[()]]:
+        return Refusals, ()
 
 
 def difference(expected: Tensor, actual: Tensor) -> str:
@@ -127,16 +146,12 @@ def copy_to_compare(model: T) -> T:
         module = unwrap(module)
         new = shallow_copy(module)
         for name, value in vars(module).items():
-            if type(value) in (
-                list,
-                dict,
-                set,
-            ):  # to which the module may add something
+            if type(value) in COLLECTIONS:  # to which the module may add something
                 new.__dict__[name] = value.copy()
+        new.__dict__.pop("_refusals", None)
         new.__dict__.update({name: {} for name in HOOKS})
-        new._parameters.update(
-            {name: stir(w) for name, w in module._parameters.items()}
-        )
+        for name, weight in module._parameters.items():
+            new.__dict__["_parameters"][name] = stir(weight)
         for name, table in module._buffers.items():
             new._buffers[name] = table if table is None else table.clone()
         for name, part in module._modules.items():

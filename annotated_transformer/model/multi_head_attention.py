@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import refuse_uneven_heads
 from annotated_transformer.model.attention import ScaledDotProductAttention
-from annotated_transformer.model.checks import refuse_unequal, refuse_unfit_tokens
+from annotated_transformer.model.checks import explain_tokens, refuse_unequal
 from annotated_transformer.model.masks import Mask
 
 
@@ -91,7 +91,6 @@ class MultiHeadAttention(nn.Module):
         try:
             batch, tokens, _ = x.shape
             heads = projection(x).view(batch, tokens, num_heads, width)
-        except (ValueError, RuntimeError):
-            refuse_unfit_tokens(x, projection.in_features)
-            raise
+        except (ValueError, RuntimeError) as error:
+            raise explain_tokens(x, projection, error) from None
         return heads.transpose(1, 2)

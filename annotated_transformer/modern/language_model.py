@@ -10,6 +10,8 @@ from annotated_transformer.config import refuse_sizes
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.id_checks import warn_without_bos
 from annotated_transformer.model.inference import evaluating, grow_targets, refuse_nan
+from annotated_transformer.model.trainable import DecodeAgain
+from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.decoder_only import DecoderOnly
 
 
@@ -64,7 +66,10 @@ def continue_text(
     limit = torch.full(prompt.shape[:1], int(extra_tokens), device=prompt.device)
     with evaluating(model):
         texts, prompt = model.start(prompt)
-        if prompt.size(1) > 1:
+        if prompt.size(1) > 1 and isinstance(texts, DecoderOnlyCache | DecodeAgain):
             texts.read(prompt[:, :-1])
+        elif prompt.size(1) > 1:  # a subclass decodes in a way of its own
+            for tokens in prompt[:, :-1].unbind(1):
+                texts.step(tokens)
         added = grow_targets(texts, prompt[:, -1:], limit, choose, config)
     return torch.cat([prompt, added], dim=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.book.exercises.needs import names_of
-from builder.chapters import parsed
+from builder.source import parsed
 
 SOURCES = Path(__file__).parents[2] / "chapters" / "src"
 HELPERS = "annotated_transformer.book"

@@ -1,10 +1,12 @@
 """Whoever edits a formula decodes with it: by the cache where it can follow, else by the whole model."""
 
+import copy
 import dataclasses
 import functools
 import gc
 import inspect
 import textwrap
+import types
 import warnings
 import weakref
 from collections.abc import Callable
@@ -158,6 +160,17 @@ def test_law_default_decoding_computes_an_edited_model(monkeypatch, stirred, sou
     assert (logits - before).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("name", sorted(NOT_FOLLOWED))
+def test_law_an_edit_after_the_first_use_is_noticed(monkeypatch, stirred, sources, name: str):
+    model, src, tgt = stirred().eval(), pad(sources), some_targets(len(sources))
+    decode(KeyValueCache, model, src, tgt[:, :2])
+    make_edits(monkeypatch, (ATTENTION | LAYERS)[name])
+    with pytest.warns(UserWarning, match="^decoding without a cache"):
+        logits = decode(cached_or_not, model, src, tgt)
+    whole = torch.stack([model(src, tgt[:, : i + 1])[:, -1] for i in range(tgt.size(1))], dim=1)
+    torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ATTENTION | STACK)
 def test_law_sampling_computes_an_edited_modern_model(monkeypatch, name: str):
     def make() -> ModernModel:
@@ -267,21 +280,47 @@ def test_law_a_changed_computation_is_noticed_and_a_changed_weight_is_not(monkey
 
 
 def test_law_a_comparison_changes_nothing_and_is_made_once(monkeypatch, stirred):
-    calls: list[torch.Tensor] = []
+    calls: list[int] = []
     model, src = stirred().train(), torch.tensor([[4, 5, 2]])
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    monkeypatch.setattr(
-        kv_cache.refuse_other_steps, "results", lambda model: calls.append(torch.rand(1)) or []
-    )
+    monkeypatch.setattr(kv_cache.refuse_other_steps, "results", lambda model: calls.append(1) or [])
     random_state = torch.get_rng_state()
     with evaluating(model):
         for _ in range(3):
             KeyValueCache(model, src)
-    assert len(calls) == 1
+    assert calls == [1]
     assert torch.equal(torch.get_rng_state(), random_state)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert all(module.training for module in model.modules())
+    model.logits = types.MethodType(Transformer.logits, model)
+    KeyValueCache(model.eval(), src)
+    assert calls == [1, 1]
+    assert not copy.deepcopy(model)._refusals.by_comparison
     reference = weakref.ref(model)
     del model
     gc.collect()
     assert reference() is None
+
+
+@pytest.mark.parametrize("failure", [MemoryError, torch.OutOfMemoryError])
+def test_law_a_lack_of_memory_is_no_refusal(monkeypatch, stirred, failure: type[Exception]):
+    def fail(config: object) -> None:
+        raise failure
+
+    model, src = stirred().eval(), torch.tensor([[4, 5, 2]])
+    with monkeypatch.context() as patch:
+        patch.setattr(kv_cache, "example_ids", fail)
+        with pytest.raises(failure):
+            KeyValueCache(model, src)
+    assert type(cached_or_not(model, src)) is KeyValueCache
+
+
+def test_law_a_model_with_nan_is_compared_when_its_weights_are_others(stirred):
+    model, src = stirred().eval(), torch.tensor([[4, 5, 2]])
+    model.__class__ = Banning
+    weights = copy.deepcopy(model.state_dict())
+    model.embedding.weight.data.fill_(torch.nan)
+    assert type(cached_or_not(model, src)) is KeyValueCache  # the search then reports it
+    model.load_state_dict(weights)
+    with pytest.warns(UserWarning, match="^decoding without a cache"):
+        assert type(cached_or_not(model, src)) is NoCache

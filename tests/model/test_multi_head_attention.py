@@ -110,6 +110,10 @@ def test_message_layers_and_stacks_name_the_shape_that_they_need(parts, path: st
         ([(5, 12)] * 3, r"tokens of shape \(5, 12\) do not fit attention with d_model=12; give \(batch, tok"),
         ([(2, 5, 12), (2, 3, 12), (2, 4, 12)], "3 keys but 4 values; give each key its value"),
         ([(2, 5, 12), (1, 3, 12), (1, 3, 12)], "query holds 2 sentences and key 1; give equal batches"),
+        (
+            [(2, 5, 12), (2, 3, 12), (1, 3, 12)],
+            "key holds 2 sentences and value 1; give equal batches",
+        ),
     ],
 )
 def test_message_attention_names_what_does_not_fit(parts, shapes, sentence: str):
