@@ -72,7 +72,7 @@ class Computation:
 
     def _state(self) -> list[object]:
         parts = [part for children in self.children for part in children.values()]
-        state = [*parts, *map(type, parts)]
+        state: list[object] = [*parts, *map(type, parts)]
         state += [table.get(name) for table, name in self.places]
         for function in self.functions:
             state += [function.__code__, function.__defaults__, function.__kwdefaults__]

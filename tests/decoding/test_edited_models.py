@@ -263,8 +263,8 @@ class Switched(Decoder):
         return x
 
     def forward(self, x, *rest):
-        assert GLOBAL is None or self.part
-        return self.helper(super().forward(OPTIONS["scale"] * x, *rest))
+        scale = OPTIONS["scale"] * self.part(0) * (1 if GLOBAL is None else 2)
+        return self.helper(super().forward(scale * x, *rest))
 
 
 @pytest.mark.parametrize("name", SWITCHES)
