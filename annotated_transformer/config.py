@@ -34,8 +34,8 @@ def refuse_odd_width(d_model: int) -> None:
     """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
     if d_model % 2 != 0:
         raise ValueError(
-            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even, or choose "
-            f"positions='learned'"
+            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even, or choose learned "
+            f"positions"
         )
 
 

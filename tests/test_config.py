@@ -68,7 +68,7 @@ WRONG_IDS = [
     {"pad_id": False},
 ]  # fmt: skip
 SPLIT = r"num_heads=7 equal heads; choose num_heads from \[1, 2, 4, .*\], or give both d_k and d_v"
-ODD = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
+ODD = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose learned positions"
 CHOICES = {
     "norm": "'post', 'pre'",
     "activation": "'relu', 'gelu', 'swish'",
