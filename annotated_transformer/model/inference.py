@@ -138,7 +138,7 @@ def grow_targets(
     limit: Int[Tensor, " batch"],
     choose: Callable[[Tensor], Tensor],
     config: ModelConfig,
-) -> Int[Tensor, "batch tgt_tokens"]:
+) -> Int[Tensor, "batch _tgt_tokens"]:
     """Return what follows the first token of each prompt, until EOS or `limit`, and then padding.
 
     The other tokens of a prompt are forced; `choose` chooses those after it from their logits.
