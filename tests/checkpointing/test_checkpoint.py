@@ -62,7 +62,7 @@ def test_law_the_languages_of_a_model_are_stored_with_it(folder: Path, tmp_path:
     checkpoint.save(tmp_path / "en-fr", make_model(), make_tokenizer(), languages=("pt-BR", "zh"))
     assert checkpoint.read_languages(tmp_path / "en-fr") == ("pt-BR", "zh")
     assert checkpoint.read_languages(tmp_path / "en-fr").source == "pt-BR"
-    edit(tmp_path / "en-fr" / "model.safetensors", replacing(b'"source"', b'"sourcE"'))
+    edit(tmp_path / "en-fr" / "model.safetensors", replacing(b'"source"', b'"origin"'))
     assert checkpoint.read_languages(tmp_path / "en-fr") is None
     monkeypatch.setattr(checkpoint, "PRETRAINED", tmp_path)  # models of the package are named after theirs
     assert checkpoint.read_languages(tmp_path / "en-fr") == ("en", "fr")
