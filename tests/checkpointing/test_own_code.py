@@ -152,7 +152,7 @@ SMALL = {"vocab_size": VOCAB, "d_model": 12, "num_heads": 3, "d_ff": 14}
     ("model", "error", "words"),
     [
         (Parted(TransformerConfig(**SMALL), None), TypeError, r"loading calls Parted\(config\), which"),
-        (Renamed(ClassifierConfig(**SMALL)), TypeError, "Renamed.config is a ClassifierConfig, and loadin"),
+        (Renamed(ClassifierConfig(**SMALL)), TypeError, "Renamed.config is a ClassifierConfig, and load"),
         (WithList(Listed(**SMALL)), ValueError, r"WithList.config has sizes=\(2, 3\), and a model folder "),
     ],
 )
