@@ -4,7 +4,7 @@ Both compute the same input on a copy of the model: in float64, where rounding h
 once in the model's own type, where only a wrong conversion shows. The copy has random gains and biases, which
 are all alike in a new model, and no dropout, whose masks differ.
 
-An input as small as this shows neither what dropout does nor what happens beyond its 24 tokens.
+An input as small as this shows neither what dropout does nor what happens beyond its 40 tokens.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Checks of token ids and padding, in the form that `checks` describes.
+"""Checks of token ids and padding, for the decorator `refuses` of `checks`.
 
 In a traced program (`torch.export`, `torch.compile`) and on the device "meta", tensors have shapes
 but no values, so checks of values are skipped. They are skipped for what `checked_ids` returns, too.

@@ -228,7 +228,7 @@ UNSEEN: dict[str, Callable[[Transformer], object]] = {
     "a gate of 0": zero_gate,
     "huge logits": lambda model: setattr(model, "__class__", Banning),
     "a state": lambda model: setattr(model, "__class__", Remembering),
-    "hooks that ban": lambda model: model.decoder.register_forward_pre_hook(lambda _, given: None),
+    "a hook": lambda model: model.decoder.register_forward_pre_hook(lambda _, given: None),
 }
 
 
