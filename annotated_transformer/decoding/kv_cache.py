@@ -115,11 +115,14 @@ def _refuse_distances(model: Transformer) -> None:
             refuse_distances(part)
 
 
-def _results(model: Transformer) -> Results:
+def decoder_results(make: MakeDecoder, model: Transformer) -> Results:
+    """Return what the model and the steps of a decoder compute, for a `Comparison`."""
     src, tgt = (ids.to(model.embedding.weight.device) for ids in example_ids(model.config))
     with torch.inference_mode():
-        return step_results(partial(KeyValueCache, model), src, tgt, model(src, tgt))
+        return step_results(partial(make, model), src, tgt, model(src, tgt))
 
 
 WAY_OUT = "decode with NoCache, which calls the model as a whole"
-refuse_other_steps = Comparison("KeyValueCache", WAY_OUT, refuse=_refuse, results=_results)
+refuse_other_steps = Comparison(
+    "KeyValueCache", WAY_OUT, refuse=_refuse, results=partial(decoder_results, KeyValueCache)
+)

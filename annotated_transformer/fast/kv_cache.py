@@ -13,11 +13,12 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.decoding.kv_cache import decoder_results
 from annotated_transformer.fast.decoder import FastDecoderLayer, KeyValueBuffer, fast_norm
 from annotated_transformer.fast.linear import output_projection
 from annotated_transformer.fast.proof import WAY_OUT, refuse_parts, stirred_copies
 from annotated_transformer.fast.proof import refuse_other_devices as refuse_other_devices
-from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
+from annotated_transformer.model.comparison import Comparison
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.id_checks import check_step, refuse_outside
 from annotated_transformer.model.inference import encode_sources
@@ -88,12 +89,10 @@ class FastKeyValueCache:
         return F.pad(mask, (0, keys), value=self.lowest)
 
 
-def _results(model: Transformer) -> Results:
-    src, tgt = example_ids(model.config)
-    with torch.inference_mode():
-        return step_results(partial(FastKeyValueCache, model), src, tgt, model(src, tgt))
-
-
 refuse_other_steps = Comparison(
-    "fast=True", WAY_OUT, refuse=refuse_parts, results=_results, copies=stirred_copies
+    "fast=True",
+    WAY_OUT,
+    refuse=refuse_parts,
+    results=partial(decoder_results, FastKeyValueCache),
+    copies=stirred_copies,
 )
