@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.checks import refuse_unfit_pairs
 from annotated_transformer.model.normalization import LayerNorm
-from annotated_transformer.model.plain import changes
+from annotated_transformer.model.plain import any_hook, hooks_of, overridden
 
 SHORT = 16  # keys; PyTorch's softmax is slow over fewer
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
@@ -37,9 +37,10 @@ def fast_modules(model: nn.Module) -> Iterator[None]:
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             fast = REPLACEMENTS.get(type(child))
-            if fast is not None and not changes(child, type(child)):
-                setattr(parent, name, fast(child))
-                swapped.append((parent, name, child))
+            if fast is None or overridden(child) or any_hook(*hooks_of(child)):
+                continue
+            setattr(parent, name, fast(child))
+            swapped.append((parent, name, child))
     try:
         yield
     finally:

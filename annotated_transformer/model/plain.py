@@ -70,16 +70,13 @@ def unwrap(module: T) -> T:
 def shallow_copy(module: T) -> T:
     """Return a module with the same parts, of which some may then be exchanged."""
     copied = module.__class__.__new__(module.__class__)
-    copied.__dict__.update(vars(module))
-    copied.__dict__.pop(
-        "_compiled_call_impl", None
-    )  # of `compile`: it calls the original
-    for table in (
-        "_parameters",
-        "_buffers",
-        "_modules",
-    ):  # or the module itself would change
-        copied.__dict__[table] = vars(module)[table].copy()
+    attributes = dict(vars(module))
+    attributes.pop("_compiled_call_impl", None)  # which calls the original
+    for table in ("_parameters", "_buffers", "_modules"):
+        attributes[table] = attributes[
+            table
+        ].copy()  # or the module itself would change
+    copied.__dict__.update(attributes)
     return copied
 
 
@@ -88,33 +85,15 @@ def plain_name(name: str) -> str:
     return ".".join(part for part in name.split(".") if part != WRAPPED)
 
 
-def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Describe what would be lost if a plain `kind` did the work of `module`.
-
-    Only overrides of `methods` count or, without `methods`, those on the instance itself.
-    """
-    module = unwrap(module)
-    lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
-    return lost + ["has hooks"] * any_hook(*hooks_of(module))
-
-
-def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Return the names of the methods of `kind` that a subclass or the instance `module` overrides.
-
-    Without `methods`, return all that are overridden on the instance itself.
-    """
-    set_on_it = {
+def overridden(module: nn.Module) -> list[str]:
+    """Return the names of the methods that are overridden on the module itself, not by its class."""
+    return sorted(
         name
         for name, value in vars(module).items()
         if callable(value)  # few are, and a look-up in the class is slow
-        and callable(getattr(kind, name, None))
+        and callable(getattr(type(module), name, None))
         and not getattr(value, "same_in_evaluation", False)
-    }
-    return [
-        name
-        for name in methods or sorted(set_on_it)
-        if name in set_on_it or getattr(type(module), name) is not getattr(kind, name)
-    ]
+    )
 
 
 def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]:
@@ -158,7 +137,7 @@ def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
         return ""
     if type(module) is not type(plain):
         return f"is {_kind(module)}" + (f" and not {_kind(plain)}" if plain else "")
-    for method in overridden(module, type(module)):
+    for method in overridden(module):
         return f"overrides {method}"
     actual, needed = _settings(module), _settings(plain)
     for name in dict.fromkeys(chain(needed, actual)):
