@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules
-from annotated_transformer.model.comparison import Comparison, Results, example_ids
+from annotated_transformer.model.comparison import Comparison, Results, copy_to_compare, example_ids
 from annotated_transformer.model.plain import NotPlain, refuse_hooks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -34,7 +34,7 @@ def refuse_other_loss(model: Transformer, *, smoothing: float, bf16: bool) -> No
         value, weights = kind(model, smoothing=smoothing, bf16=half)(batch), [*model.parameters()]
         gradients = torch.autograd.grad(value, weights, allow_unused=True, materialize_grads=True)
         numbers = [value.detach(), torch.cat([gradient.flatten() for gradient in gradients])]
-        return [each.bfloat16() for each in numbers] if half else numbers
+        return [each.to(torch.bfloat16 if half else numbers[1].dtype) for each in numbers]
 
     def results(model: Transformer) -> Results:
         pairs: list[tuple[Tensor, Tensor]] = []
@@ -66,12 +66,8 @@ def refuse_parts(model: Transformer) -> None:
 def stirred_copies(model: Transformer) -> Iterator[Transformer]:
     """Yield a copy in float64 and, if it has another type, in its own: with random vectors, no dropout."""
     for dtype in (torch.float64, None)[: 1 if _is_double(model) else 2]:
-        copied = copy.deepcopy(model).to(dtype)
-        generator = torch.Generator().manual_seed(1)
-        with torch.no_grad():
-            for vector in copied.parameters():
-                if vector.ndim == 1:
-                    vector.add_(torch.randn(vector.shape, generator=generator).to(vector), alpha=0.3)
+        # Copied twice, because the first copy shares its large weights with the model.
+        copied = copy.deepcopy(copy_to_compare(model)).to(dtype)
         for module in copied.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0
