@@ -66,7 +66,7 @@ class KeyValueCache:
 
         Raises:
             NotPlain: If the cache would not compute what `model(src, tgt)` does, which it tries at the first
-                use, and again when the code or a part of the model has changed.
+                use, and again when the code, a part, or a weight of the model has changed.
         """
         refuse_other_steps(model)
         self.model = model
@@ -119,7 +119,7 @@ def decoder_results(make: MakeDecoder, model: Transformer) -> Results:
     """Return what the model and the steps of a decoder compute, for a `Comparison`."""
     src, tgt = (ids.to(model.embedding.weight.device) for ids in example_ids(model.config))
     with torch.inference_mode():
-        return step_results(partial(make, model), src, tgt, model(src, tgt))
+        return step_results(partial(make, model), partial(model, src), src, tgt)
 
 
 WAY_OUT = "decode with NoCache, which calls the model as a whole"

@@ -78,9 +78,15 @@ def with_cache(
     `project_memory`. So an edited `forward`, an attribute, a parameter, or a further sub-layer counts.
     """
     caches: list[AttentionCache] = []
+    copies: dict[nn.Module, nn.Module] = {}  # a part may be in several places
 
     def copied(module: nn.Module) -> nn.Module:
         module = cast(nn.Module, module._modules.get(WRAPPED, module))
+        if module not in copies:
+            copies[module] = new_copy(module)
+        return copies[module]
+
+    def new_copy(module: nn.Module) -> nn.Module:
         if is_attention(module):
             attention = shallow_copy(module)
             attention.project_memory = AttentionCache(module, memory)  # type: ignore[method-assign]

@@ -17,13 +17,14 @@ T = TypeVar("T", bound=nn.Module)
 Results = list[tuple[Tensor, Tensor]]
 COLLECTIONS = list, dict, set
 SRC_TOKENS, SHORTER, TGT_TOKENS = 40, 4, 40
+BEGINNINGS = 1, 2, 3, 7, 20  # of the targets, in tokens
 
 
 class Comparison:
     """A way of computing that refuses a model which it computes differently.
 
-    The two are compared at the first use, and again when the code or a part of the model has changed. That
-    calls no hooks.
+    The two are compared at the first use, and again when the code, a part, or a weight of the model has
+    changed. That calls no hooks.
     """
 
     def __init__(
@@ -47,28 +48,36 @@ class Comparison:
 
     def __call__(self, model: nn.Module) -> None:
         """Raise NotPlain if the model is refused, or computed differently."""
-        refusals = vars(model).setdefault("_refusals", Refusals()).by_comparison
+        known: Refusals = vars(model).setdefault("_refusals", Refusals())
+        if known.of_a_copy:
+            return
+        refusals = known.by_comparison
         computation, refusal = refusals.get(self, (None, ""))
         if computation is None or computation.changed(model):
             self.refuse(model)
-            refusal, is_final = self._compare(model)
+            written: set[str] = set()
+            refusal, is_final = self._compare(model, written)
             if is_final:
-                refusals[self] = Computation(model), refusal
+                refusals[self] = Computation(model, written), refusal
         elif any(computation.hooks):
             self.refuse(model)
         if refusal:
             raise NotPlain(refusal)
 
-    def _compare(self, model: nn.Module) -> tuple[str, bool]:
-        """Return how the two differ, if they do, and whether that holds for other weights, too."""
+    def _compare(self, model: nn.Module, written: set[str]) -> tuple[str, bool]:
+        """Return how the two differ, if they do, and whether that holds from now on.
+
+        Add the names of attributes to which computing writes: that these change is no change of the model.
+        """
         try:
             for tried in self.copies(model):
-                # Without a refusal of its own, the copy would be compared with a copy, and so on.
-                known = vars(tried).setdefault("_refusals", Refusals()).by_comparison
-                known[self] = Computation(tried), ""
+                vars(tried)["_refusals"] = refusals = Refusals()
+                refusals.of_a_copy = True
+                before = Computation(tried)
                 with evaluating(tried):
                     gaps = filter(None, starmap(difference, self.results(tried)))
                     gap = next(gaps, "")
+                written |= before.written()
                 if gap and any(weight.isnan().any() for weight in tried.parameters()):
                     return "", False  # NaN is reported where it is used
                 if gap:
@@ -88,7 +97,12 @@ class Comparison:
 
 
 class Refusals:
-    """Why a model was refused, kept on the model itself, and by no copy of it."""
+    """Why a model was refused, kept on the model itself, and by no copy of it.
+
+    A copy that is compared with a model is not compared with a copy in turn.
+    """
+
+    of_a_copy = False
 
     def __init__(self) -> None:
         self.by_comparison = WeakKeyDictionary[Comparison, tuple[Computation, str]]()
@@ -126,7 +140,8 @@ def _gap(expected: Tensor, actual: Tensor) -> float:
 def copy_to_compare(model: T) -> T:
     """Return a copy without hooks and compiled code, which shares what the comparison does not change.
 
-    Vectors and tiny matrices get random numbers, because a part whose gate is 0 would not show.
+    Vectors, tiny matrices, and those with many zeros get random numbers: a part whose gate is 0, or whose
+    kernel is an identity so far, would not show.
     """
     generator = torch.Generator().manual_seed(1)
     stirred: dict[int, Tensor] = {}  # by identity: modules may share a weight
@@ -136,7 +151,8 @@ def copy_to_compare(model: T) -> T:
             return weight
         if id(weight) not in stirred:
             scale = 0.3 if weight.ndim < 2 else weight.size(-1) ** -0.5
-            if weight.ndim < 2 or weight.square().mean().sqrt() < scale / 10:
+            tiny = weight.square().mean().sqrt() < scale / 10
+            if weight.ndim < 2 or tiny or (weight == 0).double().mean() > 0.25:
                 noise = torch.randn(weight.shape, generator=generator)
                 changed = weight.detach() + scale * noise.to(weight)
                 stirred[id(weight)] = nn.Parameter(changed, requires_grad=False)
@@ -144,9 +160,13 @@ def copy_to_compare(model: T) -> T:
                 stirred[id(weight)] = weight
         return stirred[id(weight)]
 
+    copies: dict[nn.Module, nn.Module] = {}  # a part may be in several places
+
     def copied(module: nn.Module) -> nn.Module:
         module = unwrap(module)
-        new = shallow_copy(module)
+        if module in copies:
+            return copies[module]
+        new = copies[module] = shallow_copy(module)
         for name, value in vars(module).items():
             if type(value) in COLLECTIONS:  # to which the module may add something
                 new.__dict__[name] = value.copy()
@@ -160,15 +180,29 @@ def copy_to_compare(model: T) -> T:
             new._modules[name] = part if part is None else copied(part)
         return new
 
-    return cast(T, copied(model))
+    def exchanged(value: Any) -> Any:
+        return (
+            copies.get(unwrap(value), value) if isinstance(value, nn.Module) else value
+        )
+
+    root = copied(model)
+    for new in copies.values():  # parts that a list of the model's own holds
+        for name, value in vars(new).items():
+            if type(value) in (list, tuple):
+                new.__dict__[name] = type(value)(map(exchanged, value))
+    return cast(T, root)
 
 
 def step_results(
-    begin: Callable[[Tensor], Any], src: Tensor, tgt: Tensor, expected: Tensor
+    begin: Callable[[Tensor], Any],
+    whole: Callable[[Tensor], Tensor],
+    src: Tensor,
+    tgt: Tensor,
 ) -> Results:
-    """Return the logits of `tgt` as expected, and step by step; halfway, the rows change their order.
+    """Return the logits of `tgt` by `whole`, and step by step; halfway, the rows change their order.
 
-    `begin` starts targets for sources. Another search of the same model begins meanwhile.
+    `begin` starts targets for sources. Another search of the same model begins meanwhile. Some beginnings of
+    `tgt` are computed as well: a model may treat a short target otherwise.
     """
     half = tgt.size(1) // 2
     swapped = torch.arange(len(tgt), device=tgt.device).flip(0)
@@ -178,13 +212,16 @@ def step_results(
     decoder.select(swapped)
     for tokens in tgt[swapped, half:].unbind(1):
         logits.append(decoder.step(tokens)[swapped])
-    return [(expected, torch.stack(logits, dim=1))]
+    stepped = torch.stack(logits, dim=1)
+    begun = [n for n in BEGINNINGS if n < tgt.size(1)]
+    results = [(whole(tgt[:, :n])[:, -1], stepped[:, n - 1]) for n in begun]
+    return [(whole(tgt), stepped), *results]
 
 
 def example_ids(
     config: Any, rows: int = 2
 ) -> tuple[Int[Tensor, "{rows} src_tokens"], Int[Tensor, "{rows} tgt_tokens"]]:
-    """Return sources, the second of which has padding, and targets, all of random tokens."""
+    """Return sources, the second of which has padding, and targets: random tokens, some of them twice."""
     generator = torch.Generator().manual_seed(0)
     special = {config.pad_id, config.bos_id, config.eos_id}
     words = sorted({*range(min(config.vocab_size, 10_000))} - special)
@@ -192,6 +229,8 @@ def example_ids(
     def random_ids(tokens: int) -> Tensor:
         size = rows, min(tokens, config.max_length)
         drawn = torch.randint(len(words) or 1, size, generator=generator)
+        again = size[1] // 4
+        drawn[:, size[1] - again :] = drawn[:, 1 : 1 + again]
         return torch.tensor(words or [config.eos_id])[drawn]
 
     src, tgt = random_ids(SRC_TOKENS), random_ids(TGT_TOKENS)

@@ -63,8 +63,12 @@ def _results(model: SingleStack) -> Results:
         texts.read(ids[:, :prompt])
         return texts
 
+    def whole(rest: Tensor) -> Tensor:
+        logits: Tensor = model(torch.cat([ids[:, :prompt], rest], dim=1))
+        return logits[:, prompt:]
+
     with torch.inference_mode():
-        return step_results(begin, ids, ids[:, prompt:], model(ids)[:, prompt:])
+        return step_results(begin, whole, ids, ids[:, prompt:])
 
 
 NAME, WAY_OUT = "DecoderOnlyCache", "decode with DecodeAgain, as sample does"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-from torch.optim import Adam
 from tqdm import tqdm
 
 from annotated_transformer.calls import warn
@@ -18,6 +17,7 @@ from annotated_transformer.checkpointing.training_state_file import Mode, Progre
 from annotated_transformer.kinds import refuses_other_kinds
 from annotated_transformer.model.trainable import AnyModel
 from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.training.adam import fused_adam
 from annotated_transformer.training.config import LIMITS, TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.identity import source_digest, training_identity
@@ -169,7 +169,7 @@ def train_steps(
         held_out = _batches(model, validation, config)
         if not callable(pairs):
             _warn_of_overlap(pairs, validation)
-    adam = Adam(model.parameters(), betas=BETAS, eps=EPS, fused=True)
+    adam = fused_adam(model, betas=BETAS, eps=EPS)
     state = TrainingState(model, adam, generator)
     code = "" if run_directory is None else source_digest(model)  # now: the files may be edited meanwhile
     with _in_training_mode(model), training_loss(model, config, state.group) as loss:

@@ -31,6 +31,7 @@ from annotated_transformer.modern.cache import DecoderOnlyCache
 from annotated_transformer.modern.modern_model import ModernConfig, ModernModel
 from annotated_transformer.modern.single_stack import SingleStack
 from annotated_transformer.text.batching import pad
+from annotated_transformer.training.adam import fused_adam
 from tests.decoder_steps import decode, some_targets
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -224,8 +225,42 @@ class Remembering(Transformer):
         return super().logits(hidden + self.trace.mean(dim=1, keepdim=True))
 
 
+class Shifted(FeedForward):
+    """A mean of the past, through a matrix that is an identity for the token itself so far."""
+
+    def forward(self, x):
+        past = x.cumsum(dim=1) / torch.arange(1, x.size(1) + 1)[:, None]
+        return super().forward(torch.cat([x, past], dim=-1) @ self.mix)
+
+
+def identity_kernel(model: Transformer) -> None:
+    for layer in decoder_layers(model.decoder):
+        layer.feed_forward.__class__ = Shifted
+        layer.feed_forward.mix = nn.Parameter(torch.eye(24, 12, dtype=torch.float64))
+
+
+class Hurrying(Transformer):
+    """A short target does not end."""
+
+    def forward(self, src, tgt):
+        logits = super().forward(src, tgt)
+        return logits.index_fill(2, torch.tensor([2]), -9.0) if tgt.size(1) < 12 else logits
+
+
+class Forgetful(Transformer):
+    """A token that comes again later is not read."""
+
+    def hidden(self, src, tgt):
+        again = (tgt[:, :, None] == tgt[:, None, :]).tril(-1).any(dim=1)
+        hidden = super().hidden(src, tgt)
+        return torch.where(again[..., None], 2 * hidden, hidden)
+
+
 UNSEEN: dict[str, Callable[[Transformer], object]] = {
     "a gate of 0": zero_gate,
+    "an identity": identity_kernel,
+    "short targets": lambda model: setattr(model, "__class__", Hurrying),
+    "tokens that come again": lambda model: setattr(model, "__class__", Forgetful),
     "huge logits": lambda model: setattr(model, "__class__", Banning),
     "a state": lambda model: setattr(model, "__class__", Remembering),
     "a hook": lambda model: model.decoder.register_forward_pre_hook(lambda _, given: None),
@@ -242,7 +277,41 @@ def test_law_what_the_comparison_could_miss_is_refused(stirred, change: Callable
             assert type(cached_or_not(model, src)) is NoCache
 
 
-OPTIONS = {"scale": 1.0}
+class Linked(DecoderLayer):
+    """A layer adds what the one below has read from the source."""
+
+    below: list[DecoderLayer]
+
+    def forward(self, x, memory, tgt_mask=None, memory_mask=None):
+        def read(x):
+            self.read = self.cross_attention(x, memory, memory, memory_mask)
+            self.calls = getattr(self, "calls", 0) + 1
+            return self.read + sum(layer.read for layer in self.below)
+
+        x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, tgt_mask))
+        return self.add_norm_3(self.add_norm_2(x, read), self.feed_forward)
+
+
+@pytest.mark.parametrize("in_a_list", [False, True])
+def test_law_layers_that_know_each_other_decode_as_the_model(monkeypatch, stirred, sources, in_a_list: bool):
+    model, src, tgt = stirred(num_layers=2).eval(), pad(sources), some_targets(len(sources))
+    first, second = decoder_layers(model.decoder)
+    first.__class__ = second.__class__ = Linked
+    first.below, second.below = [], [first] if in_a_list else nn.ModuleList([first])
+    with warnings.catch_warnings(record=True) as seen, evaluating(model):
+        warnings.simplefilter("always")
+        kind = type(cached_or_not(model, src))
+        compared = []
+        monkeypatch.setattr(kv_cache.refuse_other_steps, "results", lambda model: compared.append(1) or [])
+        logits = decode(cached_or_not, model, src, tgt)
+    assert kind is (NoCache if in_a_list else KeyValueCache)  # the copies of a cache are in no list
+    assert bool(seen) == in_a_list
+    assert not compared  # what computing writes is no change
+    whole = torch.stack([model(src, tgt[:, : i + 1])[:, -1] for i in range(tgt.size(1))], dim=1)
+    torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
+
+
+OPTIONS, OBJECT = {"scale": 1.0}, types.SimpleNamespace(scale=1.0)
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch, Transformer], None]] = {
     "an entry of a dictionary": lambda patch, model: patch.setitem(OPTIONS, "scale", 2.0),
     "an attribute": lambda patch, model: setattr(model.decoder, "option", 1),
@@ -250,8 +319,21 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch, Transformer], None]] = {
     "a partial function": lambda patch, model: patch.setattr(Switched, "part", functools.partial(max, 2)),
     "the config": lambda patch, model: setattr(model, "config", dataclasses.replace(model.config)),
     "a global": lambda patch, model: patch.setitem(globals(), "GLOBAL", (1,)),
+    "an object": lambda patch, model: patch.setattr(OBJECT, "scale", 2.0),
+    "a default": lambda patch, model: patch.setattr(DEFAULT, "scale", 2.0),
+    "a weight": lambda patch, model: model.embedding.weight.mul_(2),
+    "another weight": lambda patch, model: setattr(model.embedding, "weight", nn.Parameter(torch.eye(2))),
+    "a buffer": lambda patch, model: model.positions.table.mul_(2),
+    "a tensor": lambda patch, model: setattr(model.decoder, "option", torch.zeros(1)),
+    "training": lambda patch, model: trained(model),
 }
-GLOBAL = None
+GLOBAL, DEFAULT = None, types.SimpleNamespace(scale=1.0)
+
+
+def trained(model: Transformer) -> None:
+    with torch.enable_grad():
+        model(torch.tensor([[4]]), torch.tensor([[1]])).sum().backward()
+    fused_adam(model).step()
 
 
 class Switched(Decoder):
@@ -262,18 +344,19 @@ class Switched(Decoder):
     def helper(x):
         return x
 
-    def forward(self, x, *rest):
-        scale = OPTIONS["scale"] * self.part(0) * (1 if GLOBAL is None else 2)
+    def forward(self, x, *rest, default=DEFAULT):
+        scale = OPTIONS["scale"] * OBJECT.scale * default.scale * self.part(0) * (1 if GLOBAL is None else 2)
         return self.helper(super().forward(scale * x, *rest))
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_law_a_changed_computation_is_noticed_and_a_changed_weight_is_not(monkeypatch, stirred, name: str):
+@torch.no_grad()
+def test_law_a_changed_computation_is_noticed(monkeypatch, stirred, name: str):
     model = stirred()
     model.decoder.__class__ = Switched
     model.decoder.option = None
     computation = Computation(model)
-    model.embedding.weight.data += 1
+    model(torch.tensor([[4]]), torch.tensor([[1]]))
     assert not computation.changed(model)
     SWITCHES[name](monkeypatch, model)
     assert computation.changed(model)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
+
+from annotated_transformer.training.adam import fused_adam
 
 
 def rise_stay_fall(step: int, updates: int) -> float:
@@ -29,7 +30,7 @@ def fit(
     rate of each step, counted from 0. `after_step` is called after each update, with the number of updates
     so far.
     """
-    optimizer = torch.optim.Adam(model.parameters(), betas=betas, fused=True)
+    optimizer = fused_adam(model, betas=betas)
     losses = []
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = lr(step) if callable(lr) else lr
