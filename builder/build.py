@@ -13,25 +13,41 @@ import os
 import re
 import sys
 import tempfile
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
 
 from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.lint import claims, numbers, skeleton
-from builder.lint.cells import lint_notebook
+from builder.lint.cells import IN_SIGHT, lint_notebook
 from builder.source import read
 from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
-WATCH = (
-    "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
-    "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
-)
+STEP = "a step of an optimizer, in cell "
+WATCH = """
+import sys
+log = open({log!r}, "a", encoding="utf-8", buffering=1)
+def note_files(event, args, log=log):
+    if event == "open" and isinstance(args[0], str):
+        print(args[0], file=log)
+hooks, steps = [], []
+def note_steps(result, log=log, hooks=hooks, steps=steps):
+    optimizer = sys.modules.get("torch.optim.optimizer")
+    if optimizer and not hooks:  # in the first cell that imports PyTorch
+        hooks.append(optimizer.register_optimizer_step_post_hook(lambda *step: steps.append(1)))
+    if steps:
+        print({step!r}, result.execution_count, sep="", file=log)
+        steps.clear()
+sys.addaudithook(note_files)
+get_ipython().events.register("post_run_cell", note_steps)
+"""  # for the kernel: it notes which files a notebook opens, and which cells train
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -45,20 +61,24 @@ def execute(source: Path, book: Book) -> str:
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
     os.environ[STRICT] = "1"  # a claim or check that does not hold raises an error
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "opened")
+        log = Path(folder, "log")
+        watch = WATCH.format(log=str(log), step=STEP)
         client = NotebookClient(
             notebook,
             timeout=600,
             record_timing=False,
             coalesce_streams=True,  # a loaded machine may send one text in two pieces
-            extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
+            extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={watch}"],
             resources={"metadata": {"path": str(CHAPTERS)}},
         )
         try:
             client.execute()
         except CellExecutionError as error:
             sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
-        metadata["made_of"] = made_of(source.stem, log.read_text("utf-8").splitlines())
+        lines = log.read_text("utf-8").splitlines()
+    metadata["made_of"] = made_of(source.stem, lines)
+    if read(source).number in IN_SIGHT:
+        refuse_hidden_training(source.name, notebook.cells, lines)
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in notebook.cells:
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
@@ -71,6 +91,15 @@ def execute(source: Path, book: Book) -> str:
                 reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
     return text_of(notebook)
+
+
+def refuse_hidden_training(name: str, cells: list[NotebookNode], lines: list[str]) -> None:
+    """End the program if, before the exercises, an optimizer stepped in a folded cell."""
+    trained = {int(line.removeprefix(STEP)) for line in lines if line.startswith(STEP)}
+    for cell in takewhile(lambda cell: not cell.source.startswith("## Exercises"), cells):
+        is_folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        if is_folded and cell.get("execution_count") in trained:
+            sys.exit(f"{name}: a folded cell trains; a reader must see how. The cell:\n{cell.source}")
 
 
 def write(path: Path, text: str) -> None:

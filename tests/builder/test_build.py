@@ -50,6 +50,26 @@ def pretender(builder, monkeypatch, capsys):
     return build
 
 
+TRAIN = "torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()"
+
+
+def test_message_an_optimizer_in_a_folded_cell_before_the_exercises(copy, builder):
+    def execute(first: str, last: str):
+        cells = (
+            "import torch",
+            f"{first}{TRAIN}",
+            "0\n```\n\n## Exercises\n\n```{code-cell} ipython3\n1",
+            last,
+        )
+        chapter(copy, *cells, name="12_one")
+        builder.execute(copy / "chapters/src/12_one.md", builder.Book(copy))
+
+    folded = ":tags: [hide-input]\n\n"
+    execute("", f"{folded}{TRAIN}")
+    with pytest.raises(SystemExit, match="a folded cell trains; a reader must see how"):
+        execute(folded, "2")
+
+
 def test_law_two_builds_give_the_same_bytes_and_keep_what_nbval_compares(copy, builder, capsys):
     notebook = chapter(
         copy,
