@@ -7,17 +7,27 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxRole
 
 from builder.handbook import FOLDER
 from builder.site.rendering.folds import fold, fold_line
 from builder.source import ENTRIES, entry_id
 
 ASKED = "at-asked"  # the class of a question with its answer
+WHENCE = "at-whence"  # of the words behind its title that say whence the answer is
 LONG = 60  # entries, whose titles alone fill several screens
 FIELD = (
     '<p class="at-filter" hidden><label>{asks} <input type="search" placeholder="{example}" '
     'autocomplete="off"></label> <output aria-live="polite"></output></p>'
 )
+
+
+class Whence(SphinxRole):
+    """{whence}`run here`: what an entry rests on."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the words, to be shown smaller than others."""
+        return [nodes.inline("", self.text, classes=[WHENCE])], []
 
 
 class FoldQuestions(SphinxPostTransform):
@@ -57,12 +67,15 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
     for block in blocks:
         words = [node for node in block.children if node.astext()]  # the first one from MyST is empty
         if isinstance(block, nodes.paragraph) and words and isinstance(words[0], nodes.strong):
-            title, *answer = words
+            title, name = words[0], entry_id(words[0].astext())
+            whence = [word for word in words if isinstance(word, nodes.inline) and WHENCE in word["classes"]]
+            answer = [word for word in words[1:] if word not in whence]
             if answer and isinstance(answer[0], nodes.Text):
                 answer[0] = nodes.Text(answer[0].lstrip())
-            line = fold_line("", "", *title.children)
-            text, name = nodes.paragraph("", "", *answer), entry_id(title.astext())
-            result.append(fold("", line, text, ids=[name], classes=[ASKED]))
+            line = fold_line("", "", *title.children, *whence)
+            result.append(fold("", line, ids=[name], classes=[ASKED]))
+            if any(word.astext().strip() for word in answer):
+                result[-1] += nodes.paragraph("", "", *answer)
         elif result and is_question(result[-1]) and not isinstance(block, fold):
             result[-1] += block
         else:
