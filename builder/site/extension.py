@@ -100,7 +100,7 @@ LAST = (
     icons.cut_icons,  # when all that shows icons is written
 )
 STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
-SCRIPTS = ("book.js", "exercises.js")
+SCRIPTS = ("book.js", "exercises.js", "entries.js")
 
 
 def start(app: Sphinx) -> None:

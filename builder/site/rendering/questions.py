@@ -1,6 +1,6 @@
-"""Fold the entries of a handbook: they are looked up, not read from beginning to end.
+"""Fold the entries of a handbook below their titles: they are looked up, not read from beginning to end.
 
-A field above those of a handbook filters them as one types. Of a long one, the groups are closed as well.
+A field above those of a handbook filters them as one types (entries.js).
 """
 
 from typing import Any
@@ -15,7 +15,6 @@ from builder.source import ENTRIES, entry_id
 
 ASKED = "at-asked"  # the class of a question with its answer
 WHENCE = "at-whence"  # of the words behind its title that say whence the answer is
-LONG = 60  # entries, whose titles alone fill several screens
 FIELD = (
     '<p class="at-filter" hidden><label>{asks} <input type="search" placeholder="{example}" '
     'autocomplete="off"></label> <output aria-live="polite"></output></p>'
@@ -38,27 +37,15 @@ class FoldQuestions(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Fold the questions of one page."""
-        groups = []
+        entries = 0
         for section in self.document.findall(nodes.section):
             named = [section, *([section.parent] if isinstance(section.parent, nodes.section) else [])]
             if any(each[0].astext().startswith(ENTRIES) for each in named):
                 section[:] = folded(list(section))
-                groups.append([block for block in section if is_question(block)])
+                entries += sum(map(is_question, section))
         if self.env.docname.startswith(f"{FOLDER}/"):
-            entries = sum(map(len, groups))
             field = FIELD.format(asks="What do you look for?", example=f"words, among {entries} entries")
             self.document[0].insert(1, nodes.raw("", field, format="html"))
-            for group in filter(None, groups if entries > LONG else []):
-                close(group)
-
-
-def close(group: list[nodes.Element]) -> None:
-    """Put the questions of a section into a fold whose line counts them."""
-    section, line = group[0].parent, fold_line("", f"{len(group)} entr{'ies' if len(group) > 1 else 'y'}")
-    section.insert(section.index(group[0]), closed := fold("", line, classes=["at-group"]))
-    for question in group:
-        section.remove(question)
-        closed += question
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
