@@ -61,7 +61,7 @@ declare const SEARCH: {
       extra?: (place: number) => number;
     },
   ): Ranking;
-  show(result: Entry, worth: Ranking["worth"]): HTMLElement;
+  show(result: Entry, worth: Ranking["worth"], root?: string): HTMLElement;
 };
 type Entry = { address: string; anchor: string; title: string; text: string; weight: number };
 type Ranking = { results: Entry[]; worth: (stems: string[]) => number };

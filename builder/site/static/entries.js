@@ -174,7 +174,7 @@
     const found = new Set(results.map(({ anchor }) => anchor));
     for (const fold of folds) fold.toggleAttribute("hidden", found.size > 0 && !found.has(fold.id));
     list.replaceChildren(
-      ...(folds.length ? [] : results.slice(0, MOST)).map((one) => SEARCH.show(one, worth)),
+      ...(folds.length ? [] : results.slice(0, MOST)).map((one) => SEARCH.show(one, worth, root)),
     );
     for (const part of parts)
       part.toggleAttribute("hidden", found.size > 0 && !part.querySelector(".at-asked:not([hidden])"));

@@ -196,8 +196,8 @@ const SEARCH = (() => {
   const paragraph = (className, text) =>
     Object.assign(document.createElement("p"), { className, textContent: text });
 
-  /** @type {(result: Result, worth: (stems: string[]) => number) => HTMLElement} */
-  const show = ({ address, anchor, where, title, text, head, body }, worth) => {
+  /** @type {(result: Result, worth: (stems: string[]) => number, root?: string) => HTMLElement} */
+  const show = ({ address, anchor, where, title, text, head, body }, worth, root = "") => {
     const item = document.createElement("li");
     const link = document.createElement("a");
     write(link, title, head);
@@ -212,7 +212,7 @@ const SEARCH = (() => {
     ];
     const marked = new Set(words.map((word) => word.toLowerCase()).filter((word) => /\p{L}/u.test(word)));
     const marks = new URLSearchParams({ highlight: Array.from(marked).join("|") }); // book.js marks them there
-    link.href = `${document.documentElement.dataset.content_root ?? ""}${address}${marked.size > 0 ? `?${marks}` : ""}#${anchor}`;
+    link.href = `${root}${address}${marked.size > 0 ? `?${marks}` : ""}#${anchor}`;
     return item;
   };
 
