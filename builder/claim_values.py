@@ -71,8 +71,8 @@ def calls(code: str, *names: str) -> list[ast.Call]:
 
 
 def checks_in(code: str) -> list[str]:
-    """Return the calls of `check` and `check_close` in a cell."""
-    return [ast.unparse(call) for call in calls(code, "check", "check_close")]
+    """Return the calls of `check`, `check_close`, and `run_messages` in a cell."""
+    return [ast.unparse(call) for call in calls(code, "check", "check_close", "run_messages")]
 
 
 def parse_cell(cell: str) -> ast.Module:

@@ -47,6 +47,24 @@ declare const INDEX: {
   pages: [address: string, title: string, terms: string][];
   sections: [page: number, anchor: string, title: string, text: string, weight: number][];
 };
+declare const SEARCH: {
+  STOP: Set<string>;
+  readSections(): Entry[];
+  wordsOf(text: string): { stem: string; start: number; end: number }[];
+  rank(
+    query: string,
+    sections: Entry[],
+    options?: {
+      same?: Map<string, string[]>;
+      guesses?: boolean;
+      share?: number;
+      extra?: (place: number) => number;
+    },
+  ): Ranking;
+  show(result: Entry, worth: Ranking["worth"], root?: string): HTMLElement;
+};
+type Entry = { address: string; anchor: string; title: string; text: string; weight: number };
+type Ranking = { results: Entry[]; worth: (stems: string[]) => number };
 declare const Stemmer: new () => { stemWord(word: string): string };
 
 /** MathJax, whose scripts are loaded before ours while the book is built. It publishes no types. */

@@ -38,6 +38,7 @@ WHAT_CALLS_DO = {
     "explore(": "Draw the figure for other values",
     "run_command(": "Run the command",
     "messages = {": "The error messages of the handbook, provoked",
+    "run_messages(": "The wrong lines of the handbook, run for their messages",
 }
 REMEMBER = """
 
@@ -246,6 +247,8 @@ def plain_part(part: re.Match[str], book: Book, page: str) -> str:
     """Return what stands for a part of a line in the notebook."""
     if part["comment"]:
         return ""
+    if part["role"] == "whence":
+        return f"<small>{part['content']}</small>"
     if part["role"] and part["role"] != "claim":  # which is filled in when the notebook has its outputs
         return book.resolve(part["role"], part["content"], page)
     if part["target"]:

@@ -17,7 +17,8 @@ $$ a = b $$ (eq-name)                     an equation
 # Handbook: masks                         the end of a chapter, on the site a page of its own
 ## Symptoms
 ### A number
-**The loss is NaN from one batch on**     an entry: a paragraph that begins in bold, with the texts below it
+**The loss is NaN** {whence}`run here`    an entry: a paragraph that begins in bold, with the texts below it,
+                                          whose first line ends with whence it is
 """
 
 import ast
@@ -64,10 +65,13 @@ INLINE = re.compile(
     re.DOTALL,
 )
 READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
-ENTRY = re.compile(r"\*\*(?P<title>.+?)\*\*(?P<text>.*)", re.DOTALL)
+ENTRY = re.compile(
+    r"\*\*(?P<title>.+?)\*\*(?P<line>[^\n]*?)(?: *\{whence\}`(?P<whence>[^`]*)`)?(?P<text>\n.*)?\Z", re.DOTALL
+)
 HANDBOOK = "# Handbook: "
 SYMPTOMS = "Symptoms"
 ENTRIES = (SYMPTOMS, "Why not", "Questions")  # the beginnings of the sections whose paragraphs are entries
+WHENCES = ("run here", "read in its code", "documented", "from a paper", "derived", "experience")
 SEEN = ("A message", "A shape", "A number", "A curve", "A text")  # the subsections of symptoms
 KINDS = ("predict", "implement", "debug", "derive", "extend")
 STARS = 3
@@ -217,12 +221,16 @@ class Exercise:
 
 @dataclass
 class Entry:
-    """An entry of a handbook: its section and subsection, its title, and its text, as Markdown."""
+    """An entry of a handbook: its section and subsection, its title, its text, as Markdown, and whence it is.
+
+    What was read may follow the kind, one of `WHENCES`: "read in its code: torch 2.13".
+    """
 
     section: str
     kind: str
     title: str
     text: str
+    whence: str = ""
 
     @property
     def anchor(self) -> str:
@@ -288,7 +296,8 @@ class Source:
                 if begins := ENTRY.match(block.text.strip()):
                     subsection = self.sections[-1].title if self.sections[-1].level > 2 else ""
                     title = " ".join(begins["title"].split())
-                    self._entry = Entry(part.section, subsection, title, begins["text"].strip())
+                    text = f"{begins['line']}{begins['text'] or ''}".strip()
+                    self._entry = Entry(part.section, subsection, title, text, begins["whence"] or "")
                     self.entries.append(self._entry)
                 elif self._entry:
                     self._entry.text += f"\n{block.text}"

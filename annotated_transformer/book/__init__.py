@@ -7,6 +7,7 @@ with extra("notebooks", "the code of the chapters", "IPython", "matplotlib"):
     from annotated_transformer.book.cells.claim import claim
     from annotated_transformer.book.cells.drag import DragQuery, DragScores, show_drag
     from annotated_transformer.book.cells.explore import explore
+    from annotated_transformer.book.cells.messages import run_messages
     from annotated_transformer.book.cells.slider import show_slider
     from annotated_transformer.book.cells.source import show_source
     from annotated_transformer.book.cells.table import show_table
@@ -22,6 +23,7 @@ __all__ = [
     "claim",
     "explore",
     "fit",
+    "run_messages",
     "say",
     "show_drag",
     "show_figure",

@@ -100,7 +100,7 @@ LAST = (
     icons.cut_icons,  # when all that shows icons is written
 )
 STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
-SCRIPTS = ("book.js", "exercises.js")
+SCRIPTS = ("book.js", "exercises.js", "entries.js")
 
 
 def start(app: Sphinx) -> None:
@@ -128,6 +128,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_autodocumenter(docstrings.CheckDocumenter)
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
+    app.add_role("whence", questions.Whence())
     for node, functions in NODES.items():
         app.add_node(node, override=node in markup.NODES, html=functions)
     for transform in POST_TRANSFORMS:

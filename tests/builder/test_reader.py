@@ -65,7 +65,7 @@ answer = 2
 
 ## What we showed
 
-All.
+All. {whence}`run here`
 """
 
 
@@ -132,7 +132,7 @@ def test_law_a_source_becomes_plain_markdown(cells):
     assert heading.metadata == {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
     assert (solution.source, solution.metadata) == ("Like this.", {"tags": ["solution"]})
     assert answer.metadata["jupyter"] == {"source_hidden": True}
-    assert end.source == "## What we showed\n\nAll."
+    assert end.source == "## What we showed\n\nAll. <small>run here</small>"
     last = cells(SOURCE.replace("import math", "check(True, 'all is well')"))[-1]
     assert (last.source.splitlines()[-1], last.metadata["tags"]) == ("tally()", [SETUP])  # not on the page
 
@@ -162,7 +162,7 @@ def test_law_a_notebook_elsewhere_installs_what_it_needs_from_the_address_in_the
     ("old", "new", "sentence"),
     [
         ("{eq}`eq-mine`", "{eq}`eq-none`", r"01_mine: {eq}`eq-none` refers to nothing in the book"),
-        ("## What we showed\n\n", "", r"01_mine: a heading must end a solution, not 'All\.'"),
+        ("## What we showed\n\n", "", r"01_mine: a heading must end a solution, not 'All"),
     ],
 )
 def test_message_a_reference_without_a_target_and_a_solution_without_an_end(cells, old, new, sentence):

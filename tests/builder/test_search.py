@@ -40,7 +40,7 @@ PAGE = f"""<nav>Menu</nav><article>
 <p>A <b>b</b>old{set_formula("d_k", False)}.</p><p>Next</p><div class="at-set at-on-phone">again</div>
 <section id="part"><span id="old"></span><h2>Part</h2><script>no</script>
 <div class="cell_input">code</div>Text
-<details class="at-asked" id="asked"><summary>Why?</summary><p>So.</p></details>
+<details class="at-asked" id="asked"><summary>Why?<i class="at-whence">run</i></summary><p>So.</p></details>
 <div class="exercise admonition" id="ex"><p class="title">Exercise</p><p>Do.</p>
 <details class="at-hint"><summary>Hint</summary>no</details></div>
 <div class="solution admonition" id="no"><p>Solution</p></div> End</section>

@@ -62,6 +62,9 @@ FAULTS = [
     (" ({ref}`ex-square`)", "", "'The loss is too good' has no link to the section that teaches it"),
     ("**The loss is NaN**", "**The loss is [NaN](#x)**", "a title has no link"),
     ("## Symptoms", "Word. " * 7500 + "\n\n## Symptoms", "words in the handbook, more than 7500"),
+    (" {whence}`run here`", "", "'The loss is NaN': its first line does not end with one {whence}"),
+    ("{whence}`experience`", "{whence}`hearsay`", "'The loss is too good': its first line does not"),
+    ("| documented |", "| |", "a row of a table ends with '', not with one of run here"),
     ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without a URL: - PyTorch"),
     ("A triangle of booleans that hides what comes later.", "A triangle", "causal mask is not explained"),
 ]  # fmt: skip

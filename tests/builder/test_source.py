@@ -41,6 +41,10 @@ def test_law_a_source_has_what_it_defines(small):
         *(("A number", "asked-the-loss-is-nan"), ("A number", "asked-the-loss-is-too-good")),
         *(("", "asked-a-loop"), ("", "asked-does-an-encoder-need-one")),
     ]
+    assert [entry.whence for entry in source.entries[1:]] == [
+        *("experience", "read in its code: torch 2.13", "derived"),
+    ]
+    assert source.entries[3].text.endswith("triangle.\nAll of it may be read.")
     assert "- *Test.* Look at the first row.\n" in source.entries[1].text
     assert source.in_handbook >= {"symptoms", "a-number", "asked-a-loop"}
     assert not source.in_handbook & {"the-sum", "twice", "figure-1-1", "claim-nearly-half"}

@@ -19,6 +19,7 @@ NEEDS = {
     "togglebutton.js": "dropdown",
     "design-tabs.js": "sd-tab-set",
     "exercises.js": "at-judged",
+    "entries.js": "at-filter",
 }
 DEFERRED = {*NEEDS, "doctools.js", "sphinx-book-theme.js"}
 TAG = re.compile(r"<[^>]+>")

@@ -1,23 +1,32 @@
-"""Fold the entries of a handbook: they are looked up, not read from beginning to end.
+"""Fold the entries of a handbook below their titles: they are looked up, not read from beginning to end.
 
-A field above those of a handbook filters them as one types. Of a long one, the groups are closed as well.
+A field above those of a handbook filters them as one types (entries.js).
 """
 
 from typing import Any
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxRole
 
 from builder.handbook import FOLDER
 from builder.site.rendering.folds import fold, fold_line
 from builder.source import ENTRIES, entry_id
 
 ASKED = "at-asked"  # the class of a question with its answer
-LONG = 60  # entries, whose titles alone fill several screens
+WHENCE = "at-whence"  # of the words behind its title that say whence the answer is
 FIELD = (
     '<p class="at-filter" hidden><label>{asks} <input type="search" placeholder="{example}" '
     'autocomplete="off"></label> <output aria-live="polite"></output></p>'
 )
+
+
+class Whence(SphinxRole):
+    """{whence}`run here`: what an entry rests on."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the words, to be shown smaller than others."""
+        return [nodes.inline("", self.text, classes=[WHENCE])], []
 
 
 class FoldQuestions(SphinxPostTransform):
@@ -28,27 +37,15 @@ class FoldQuestions(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Fold the questions of one page."""
-        groups = []
+        entries = 0
         for section in self.document.findall(nodes.section):
             named = [section, *([section.parent] if isinstance(section.parent, nodes.section) else [])]
             if any(each[0].astext().startswith(ENTRIES) for each in named):
                 section[:] = folded(list(section))
-                groups.append([block for block in section if is_question(block)])
+                entries += sum(map(is_question, section))
         if self.env.docname.startswith(f"{FOLDER}/"):
-            entries = sum(map(len, groups))
             field = FIELD.format(asks="What do you look for?", example=f"words, among {entries} entries")
             self.document[0].insert(1, nodes.raw("", field, format="html"))
-            for group in filter(None, groups if entries > LONG else []):
-                close(group)
-
-
-def close(group: list[nodes.Element]) -> None:
-    """Put the questions of a section into a fold whose line counts them."""
-    section, line = group[0].parent, fold_line("", f"{len(group)} entr{'ies' if len(group) > 1 else 'y'}")
-    section.insert(section.index(group[0]), closed := fold("", line, classes=["at-group"]))
-    for question in group:
-        section.remove(question)
-        closed += question
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
@@ -57,12 +54,15 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
     for block in blocks:
         words = [node for node in block.children if node.astext()]  # the first one from MyST is empty
         if isinstance(block, nodes.paragraph) and words and isinstance(words[0], nodes.strong):
-            title, *answer = words
+            title, name = words[0], entry_id(words[0].astext())
+            whence = [word for word in words if isinstance(word, nodes.inline) and WHENCE in word["classes"]]
+            answer = [word for word in words[1:] if word not in whence]
             if answer and isinstance(answer[0], nodes.Text):
                 answer[0] = nodes.Text(answer[0].lstrip())
-            line = fold_line("", "", *title.children)
-            text, name = nodes.paragraph("", "", *answer), entry_id(title.astext())
-            result.append(fold("", line, text, ids=[name], classes=[ASKED]))
+            line = fold_line("", "", *title.children, *whence)
+            result.append(fold("", line, ids=[name], classes=[ASKED]))
+            if any(word.astext().strip() for word in answer):
+                result[-1] += nodes.paragraph("", "", *answer)
         elif result and is_question(result[-1]) and not isinstance(block, fold):
             result[-1] += block
         else:

@@ -19,7 +19,7 @@ from builder.site.rendering.plain_math import formula_text
 NO_TEXT = {"script", "style", "svg", "button", "nav", "mjx-math"}
 LEFT_OUT = set(
     "headerlink eqno cell_input stream text_plain traceback highlight-python at-on-phone at-evidence "
-    "at-page-code at-source at-hint at-of-figure solution toctree-wrapper".split()
+    "at-page-code at-source at-hint at-of-figure at-whence solution toctree-wrapper".split()
 )
 BLOCKS = "br dd details div dl dt figcaption figure h1 h2 h3 h4 li p pre section summary td th".split()
 HEADS = {"section": ("h1", "h2", "h3"), "details": ("summary",), "div": ("p",)}

@@ -1,4 +1,4 @@
-/* Seven small improvements; the page can be read without them. */
+/* Six small improvements; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -72,11 +72,11 @@
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
   // 5. Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
-  const FOLDS = "details:is(.at-asked, .at-group, .at-evidence, .at-page-code)";
+  const FOLDS = "details:is(.at-asked, .at-evidence, .at-page-code)";
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:is(.at-asked, .at-group):not([open])"));
+    opened = Array.from(document.querySelectorAll("details.at-asked:not([open])"));
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
@@ -116,69 +116,6 @@
     );
   };
 
-  // 7. Filter the entries of a handbook, or all symptoms: by words, or by a message, whose numbers and names may differ.
-  const filterEntries = () => {
-    const bar = document.querySelector(".at-filter");
-    const [field, count] = [bar?.querySelector("input"), bar?.querySelector("output")];
-    if (!(bar instanceof HTMLElement) || !field || !count) return;
-    /** @type {(text: string | null) => string} */
-    const simple = (text) =>
-      (text ?? "")
-        .toLowerCase()
-        .replace(/\d+/g, "0")
-        .replace(/[^\p{L}\p{N}…]+/gu, " ")
-        .trim();
-    /** @type {(text: string) => string} */
-    const bare = (text) => text.replace(/^(?:\S+ )*?\S*(?:error|warning|exception) /, "");
-    /** @type {(some: string[], others: string[]) => number} */
-    const shared = (some, others) => {
-      const differs = some.findIndex((word, i) => word !== others[i]);
-      return differs < 0 ? some.length : differs;
-    };
-    const WORDS = 3; // that a message begins with
-    const entry = document.querySelector(".at-asked") ? ".at-asked" : "article section section > ul > li";
-    const rows = Array.from(document.querySelectorAll(entry), (row) => ({
-      row: /** @type {HTMLElement} */ (row),
-      text: simple(row.textContent),
-      messages: Array.from(row.querySelectorAll(":is(a, summary) code"), (code) =>
-        bare(simple(code.textContent)).split("…"),
-      ),
-    }));
-    const filter = () => {
-      const asked = simple(field.value);
-      /** @type {(pieces: string[]) => boolean} */
-      const isMessage = (pieces) =>
-        pieces[0].split(" ").length > 2 &&
-        (pieces[0].startsWith(bare(asked)) || pieces.every((piece) => asked.includes(piece.trim())));
-      const words = bare(asked).split(" ");
-      /** @type {(messages: string[][]) => number} */
-      const begins = (messages) => Math.max(0, ...messages.map(([start]) => shared(start.split(" "), words)));
-      const most = Math.max(...rows.map(({ messages }) => begins(messages)));
-      const isFound = rows.map(
-        ({ text, messages }) =>
-          asked.split(" ").every((word) => text.includes(word)) || messages.some(isMessage),
-      );
-      const none = !isFound.includes(true) && most >= WORDS; // another release words its end differently
-      rows.forEach(({ row, messages }, i) => {
-        row.hidden = none ? begins(messages) < most : !isFound[i];
-      });
-      const left = rows.filter(({ row }) => !row.hidden).length;
-      count.textContent =
-        asked && (left ? `${left} of ${rows.length}` : "none: try fewer words, or the search");
-      for (const group of document.querySelectorAll("details.at-group"))
-        group.toggleAttribute("open", asked !== "");
-      for (const part of document.querySelectorAll("article section section"))
-        part.toggleAttribute("hidden", asked !== "" && !part.querySelector(`:is(${entry}):not([hidden])`));
-    };
-    bar.hidden = false;
-    field.value = history.state?.asked ?? ""; // by Back, one sees again what was found
-    field.addEventListener("input", () => {
-      history.replaceState({ ...history.state, asked: field.value }, "");
-      filter();
-    });
-    filter();
-  };
-
   /** @type {() => HTMLImageElement[]} */
   const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
   const images = drawings();
@@ -186,7 +123,6 @@
   near.forEach(inline);
   idle(() => inlineAll(images.filter((image) => !near.includes(image))));
   window.addEventListener("beforeprint", () => drawings().forEach(inline));
-  filterEntries();
   reveal();
   markFound();
   window.addEventListener("hashchange", reveal);

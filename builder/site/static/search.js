@@ -1,11 +1,13 @@
-/* Search: ranks the book's sections by BM25, and quotes each where it has most of the words that were asked for. */
-(() => {
+/* Search: ranks the book's sections by BM25, and quotes each where it has most of the words that were asked for.
+   Of other pages, entries.js uses the ranking. */
+const SEARCH = (() => {
   "use strict";
   const MOST = 40; // results
   const LEAST = 0.2; // of the best score
   const QUOTED = 240; // characters
   const TITLE = 4; // a word of a title counts like so many of a text
   const [PAIR, TITLE_PAIR] = [0.6, 0.9]; // what two words gain side by side
+  const OTHER = 0.6; // what a word counts that means the same
   const INTRODUCES = 1.5; // of the beginning of the chapter that introduces what is asked for
   const NAMED = 1.6; // the weight of a section of exactly this name
   const [K, LONG, LONG_TITLE] = [1.2, 0.6, 0.4]; // BM25's k, and its b for texts and for titles
@@ -17,7 +19,7 @@
     ).split(" "),
   );
 
-  /** @typedef {{ stem: string, start: number, end: number, place: number }} Word */
+  /** @typedef {{ stem: string, start: number, end: number, place: number, other?: boolean }} Word; an `other` one means the same */
   const stemmer = new Stemmer();
   const stems = new Map(["√", "sqrt", "square root", "square roots"].map((root) => [root, "√"]));
   /** @type {(text: string) => Word[]} */
@@ -48,23 +50,53 @@
       return { address, anchor, where, title, text, weight, introduced, head, body: wordsOf(text) };
     });
 
-  /** Returns a function that finds the words of a query among others.
-   * @type {(asked: string[], known: Set<string>) => (words: Word[]) => Word[]} */
-  const finder = (asked, known) => {
+  /** How alike two words are: the share of the pairs of letters that both have.
+   * @type {(one: string, other: string) => number} */
+  const likeness = (one, other) => {
+    const [pairs, others] = [one, other].map((word) =>
+      Array.from(`${word} `, (letter, i) => (word[i - 1] ?? " ") + letter),
+    );
+    return (2 * pairs.filter((pair) => others.includes(pair)).length) / (pairs.length + others.length);
+  };
+
+  /** Returns a function that finds the words of a query among others, also by forms that mean the same, and, if `guesses`,
+   * for a word that no text has, the most similar one.
+   * @type {(asked: string[], known: Set<string>, same: Map<string, string[]>, guesses: boolean) => (words: Word[]) => Word[]} */
+  const finder = (asked, known, same, guesses) => {
     /** @type {Map<string, string[]>} */
     const spelled = new Map(); // what a text may write for which words
+    const others = new Set();
     asked.slice(1).forEach((stem, i) => spelled.set(asked[i] + stem, [asked[i], stem])); // LayerNorm
     asked.forEach((stem) => {
       const begun = known.has(stem) ? [] : Array.from(known).filter((other) => other.startsWith(stem));
       [stem, ...begun].forEach((form) => spelled.set(form, [stem]));
+      const alike = same.get(stem) ?? [];
+      if (guesses && !known.has(stem) && !begun.length && !alike.length) {
+        const nearest = Array.from(known).reduce(
+          (a, b) => (likeness(stem, b) > likeness(stem, a) ? b : a),
+          "",
+        );
+        if (asked.length === 1 || likeness(stem, nearest) > 0.6) alike.push(nearest);
+      }
+      for (const form of alike.filter((form) => !spelled.has(form) && !asked.includes(form))) {
+        spelled.set(form, [stem]);
+        others.add(form);
+      }
     });
     return (words) =>
       words.flatMap((word, i) => {
         const { stem, place } = word;
         const next = words[i + 1] ?? { stem: "", end: word.end };
         const [joined, more] = spelled.get(stem + next.stem) ?? [];
-        if (joined && !more && !spelled.has(stem)) return { ...word, stem: joined, end: next.end }; // warm-up
-        return (spelled.get(stem) ?? []).map((form, part) => ({ ...word, stem: form, place: place + part }));
+        if (joined && !more && !spelled.has(stem))
+          return { ...word, stem: joined, end: next.end, other: others.has(stem + next.stem) }; // warm-up
+        const other = others.has(stem);
+        return (spelled.get(stem) ?? []).map((form, part) => ({
+          ...word,
+          stem: form,
+          place: place + part,
+          other,
+        }));
       });
   };
 
@@ -76,35 +108,38 @@
     });
 
   /** @typedef {ReturnType<typeof readSections>[number] & { score: number }} Result */
-  /** @type {(query: string) => { results: Result[], worth: (stems: string[]) => number }} */
-  const rank = (query) => {
-    const sections = readSections();
+  /** Ranks sections; `same` has other forms for stems, `guesses` stands in for words that no text has, `share` is what a text counts
+   * of what it counts in a search, and `extra` adds to a section's score.
+   * @type {(query: string, sections: ReturnType<typeof readSections>, options?: { same?: Map<string, string[]>, guesses?: boolean, share?: number, extra?: (place: number) => number }) => { results: Result[], worth: (stems: string[]) => number }} */
+  const rank = (query, sections, { same = new Map(), guesses = false, share = 1, extra = () => 0 } = {}) => {
     const meanTitle = total(sections.map(({ title }) => title.length)) / sections.length;
     const meanText = total(sections.map(({ text }) => text.length)) / sections.length;
-    const known = new Set(stems.values());
+    const known = new Set(sections.flatMap(({ head, body }) => [...head, ...body].map(({ stem }) => stem)));
     const words = wordsOf(query);
     const asked = words.map(({ stem }) => stem);
-    const named = words.filter(({ start, end }) => !STOP.has(query.slice(start, end).toLowerCase()));
-    const terms = Array.from(new Set((named.length > 0 ? named : words).map(({ stem }) => stem)));
-    const find = finder(asked, known);
+    const telling = words.filter(({ start, end }) => !STOP.has(query.slice(start, end).toLowerCase()));
+    const terms = Array.from(new Set((telling.length > 0 ? telling : words).map(({ stem }) => stem)));
+    const find = finder(asked, known, same, guesses);
     const matched = sections.map((part) => ({ ...part, head: find(part.head), body: find(part.body) }));
     const rarity = new Map(
       asked.map((stem) => {
-        const having = matched.filter(({ head, body }) =>
-          [...head, ...body].some((hit) => hit.stem === stem),
-        );
-        return [stem, Math.log(1 + (matched.length - having.length + 0.5) / (having.length + 0.5))];
+        const having = (/** @type {boolean} */ other) =>
+          matched.filter((part) =>
+            [...part.head, ...part.body].some((hit) => hit.stem === stem && !!hit.other === other),
+          ).length;
+        const count = having(false) || having(true);
+        return [stem, Math.log(1 + (matched.length - count + 0.5) / (count + 0.5))];
       }),
     );
     /** @type {(stems: string[]) => number} */
     const worth = (stems) => total(stems.map((stem) => rarity.get(stem) ?? 0));
-    const results = matched.map(({ head, body, ...section }) => {
+    const results = matched.map(({ head, body, ...section }, place) => {
       const { title, text, introduced } = section;
       const often = Object.fromEntries(terms.map((stem) => [stem, 0]));
       const inTitle = TITLE / (1 - LONG_TITLE + (LONG_TITLE * title.length) / meanTitle);
-      const inText = 1 / (1 - LONG + (LONG * text.length) / meanText);
-      head.forEach(({ stem }) => (often[stem] += inTitle));
-      body.forEach(({ stem }) => (often[stem] += inText));
+      const inText = share / (1 - LONG + (LONG * text.length) / meanText);
+      head.forEach(({ stem, other }) => (often[stem] += other ? OTHER * inTitle : inTitle));
+      body.forEach(({ stem, other }) => (often[stem] += other ? OTHER * inText : inText));
       const has = terms.filter((stem) => often[stem] > 0);
       const single = total(has.map((stem) => (worth([stem]) * often[stem] * (K + 1)) / (often[stem] + K)));
       const pairs = asked.slice(1).map((stem, i) => {
@@ -115,12 +150,15 @@
       const introduces = introduced.includes(terms.join(" ")) ? INTRODUCES : 1;
       const exact = title.toLowerCase() === query.toLowerCase();
       const weight = exact ? NAMED : introduces * section.weight;
-      const score = (weight * (single + total(pairs)) * worth(has)) / worth(terms);
+      const named = terms.filter((stem) => head.some((hit) => hit.stem === stem));
+      const covered = (share * worth(has) + (1 - share) * worth(named)) / worth(terms);
+      const score = weight * (single + total(pairs)) * covered;
       const marked = (/** @type {Word[]} */ hits) => hits.filter(({ stem }) => terms.includes(stem));
-      return { ...section, head: marked(head), body: marked(body), score: has.length > 0 ? score : 0 };
+      const sum = (has.length > 0 ? score : 0) + extra(place);
+      return { ...section, head: marked(head), body: marked(body), score: sum };
     });
     results.sort((one, other) => other.score - one.score);
-    const least = LEAST * results[0].score;
+    const least = LEAST * (results[0]?.score ?? 0);
     return { results: results.filter(({ score }) => score > 0 && score >= least), worth };
   };
 
@@ -158,8 +196,8 @@
   const paragraph = (className, text) =>
     Object.assign(document.createElement("p"), { className, textContent: text });
 
-  /** @type {(result: Result, worth: (stems: string[]) => number) => HTMLElement} */
-  const show = ({ address, anchor, where, title, text, head, body }, worth) => {
+  /** @type {(result: Result, worth: (stems: string[]) => number, root?: string) => HTMLElement} */
+  const show = ({ address, anchor, where, title, text, head, body }, worth, root = "") => {
     const item = document.createElement("li");
     const link = document.createElement("a");
     write(link, title, head);
@@ -174,27 +212,29 @@
     ];
     const marked = new Set(words.map((word) => word.toLowerCase()).filter((word) => /\p{L}/u.test(word)));
     const marks = new URLSearchParams({ highlight: Array.from(marked).join("|") }); // book.js marks them there
-    link.href = `${address}${marked.size > 0 ? `?${marks}` : ""}#${anchor}`;
+    link.href = `${root}${address}${marked.size > 0 ? `?${marks}` : ""}#${anchor}`;
     return item;
   };
 
-  const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
-  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[name="q"]'));
-  fields.forEach((field) => (field.value = query));
   const page = document.getElementById("search-results");
-  if (!query || !page) return;
-  const status = paragraph("search-summary", "Searching …");
-  status.role = "status"; // a screen reader says how many there are
-  page.append(status);
-  setTimeout(() => {
-    const { results, worth } = rank(query);
-    const list = Object.assign(document.createElement("ul"), { className: "search" });
-    list.append(...results.slice(0, MOST).map((result) => show(result, worth)));
-    page.append(list);
-    const count = results.length === 1 ? "1 section" : `${results.length} sections`;
-    const summary =
-      results.length > MOST ? `The ${MOST} best of ${count}.` : `Found ${count}, the best one first.`;
-    status.textContent =
-      results.length > 0 ? summary : "No section has these words. Check their spelling, or try others.";
-  }, 0);
+  const query = page ? (new URLSearchParams(location.search).get("q")?.trim() ?? "") : "";
+  if (page && query) {
+    const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[name="q"]'));
+    fields.forEach((field) => (field.value = query));
+    const status = paragraph("search-summary", "Searching …");
+    status.role = "status"; // a screen reader says how many there are
+    page.append(status);
+    setTimeout(() => {
+      const { results, worth } = rank(query, readSections());
+      const list = Object.assign(document.createElement("ul"), { className: "search" });
+      list.append(...results.slice(0, MOST).map((result) => show(result, worth)));
+      page.append(list);
+      const count = results.length === 1 ? "1 section" : `${results.length} sections`;
+      const summary =
+        results.length > MOST ? `The ${MOST} best of ${count}.` : `Found ${count}, the best one first.`;
+      status.textContent =
+        results.length > 0 ? summary : "No section has these words. Check their spelling, or try others.";
+    }, 0);
+  }
+  return { STOP, readSections, wordsOf, rank, show };
 })();
