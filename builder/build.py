@@ -24,6 +24,7 @@ from nbformat import NotebookNode
 from annotated_transformer.book.output import STRICT
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
+from builder.explorer import still
 from builder.lint import claims, numbers, skeleton
 from builder.lint.cells import IN_SIGHT, lint_notebook
 from builder.source import read
@@ -80,6 +81,8 @@ def execute(source: Path, book: Book) -> str:
     if read(source).number in IN_SIGHT:
         refuse_hidden_training(source.name, notebook.cells, lines)
     notebook.metadata = nbformat.from_dict(metadata)
+    for number in still.refresh(notebook.cells, redraw=True):
+        print(f"figure {number} is out of date, and there is no browser to draw it", file=sys.stderr)
     for cell in notebook.cells:
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             cell.outputs = []  # a widget: its ids are random
@@ -135,11 +138,11 @@ def build(names: list[str]) -> None:
     idle, refused = True, False
     for name in names or sources:
         done, notebook = "", CHAPTERS / f"{name}.ipynb"
-        now = Status("named") if names else status(name, book)
+        now = Status("named") if names else status(name, book, redraw=True)
         if now.reason and not (now.rewritten or now.refused):
             done = f"built {notebook.name}"
             write(notebook, execute(sources[name], book))
-            now = status(name, book)
+            now = status(name, book, redraw=True)
         if now.reason and now.rewritten:
             done = done or f"rewrote {notebook.name}, since {now.reason.partition(': ')[2]}"
             write(notebook, text_of(now.rewritten))

@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable
+from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from annotated_transformer import __version__
+from annotated_transformer.book.explorer.figure import DRAWN
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
+from builder.explorer import still
 from builder.reader import complete, read_cells
 from builder.source import notebook_of, read
 
@@ -59,14 +62,17 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
     if [cell.id for cell in cells] != [cell.id for cell in before]:  # digests of their code
         return None
     for cell, old in zip(cells, before, strict=True):
-        cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
+        cell.outputs, cell.execution_count = deepcopy(old.get("outputs", [])), old.get("execution_count")
     complete(new.cells)
     new.metadata.made_of = built.metadata.get("made_of", {})
     return new
 
 
-def status(name: str, book: Book) -> Status:
-    """Return whether a notebook is out of date, and why, or whether words of its source are refused."""
+def status(name: str, book: Book, *, redraw: bool = False) -> Status:
+    """Return whether a notebook is out of date, and why, or whether words of its source are refused.
+
+    To `redraw` is to draw what the explorer's scripts now draw otherwise.
+    """
     source, notebook = CHAPTERS / "src" / f"{name}.md", CHAPTERS / f"{name}.ipynb"
     if not (source.exists() and notebook.exists()):
         return Status(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
@@ -81,6 +87,8 @@ def status(name: str, book: Book) -> Status:
         new = rewritten(built, unexecuted(source, book))
     except ValueError as error:
         return Status("\n".join(f"{name}: {line}" for line in str(error).splitlines()), refused=True)
+    if stale := list(still.refresh(new.cells, redraw=redraw)) if new else []:
+        return Status(f"{name}: figure {', '.join(stale)} was drawn by other scripts or styles", new)
     if new == built:
         return Status("", new)
     return Status(f"{name}: the cells differ from the source{difference(built, new) if new else ''}", new)
@@ -123,7 +131,7 @@ def made_of(name: str, opened: Iterable[str]) -> dict[str, str]:
     weights = [near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()]
     paths |= {path for path in weights if path.suffix != ".md"}
     ours = [path for path in paths if path.is_relative_to(ROOT) and not path.is_relative_to(sys.prefix)]
-    data = [path for path in ours if path.is_file() and path.suffix not in CODE]
+    data = [path for path in ours if path.is_file() and path.suffix not in CODE and path.parent != DRAWN]
     code = [path for path in room.glob("*") if path.suffix in CODE]
     hidden = (".", "_")
     return {

@@ -79,22 +79,24 @@ def numbered(
     kind: str = "",
     mark: str = "",
     script: str = "",
+    kept: Mapping[str, object] | None = None,
 ) -> CellOutput:
     """Return a picture below its number, with room for its words.
 
     `frames` has a label and the values for each picture of a slider, and one pair for other figures.
+    What is `kept` goes into the output's metadata.
     """
-    kept = [
+    worded = [
         {"label": label, "values": {name: _as_json(value) for name, value in values.items()}}
         for label, values in frames
     ]
-    figure = {"number": number, "start": start, "frames": kept}
+    figure = {"number": number, "start": start, "frames": worded}
     link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
     html = (
         f'<figure class="at-figure{kind}" id="{anchor(number)}"{mark}><p class="at-figure-title">{link}</p>'
         f"{picture}{EMPTY}{script}</figure>"
     )
-    return CellOutput(f"Figure {number}", follow(html, figure), {"figure": figure})
+    return CellOutput(f"Figure {number}", follow(html, figure), {"figure": figure, **(kept or {})})
 
 
 def _as_json(value: Any) -> str | int | float:

@@ -47,7 +47,7 @@ function beginFigure(figure, options) {
       const result = /** @type {Translation} */ (
         await session.translate({ direction, text, prefix: [], ablated: [] })
       );
-      figure.querySelectorAll(":scope > :is(svg, img, .at-figure-tools)").forEach((still) => still.remove());
+      figure.querySelectorAll(":scope > :is(.at-drawn, .at-figure-tools)").forEach((still) => still.remove());
       const live = h("div", { class: "at-x" });
       host.replaceWith(live);
       caption.remove(); // it describes the drawing

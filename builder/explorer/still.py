@@ -1,0 +1,126 @@
+"""The drawings of the chapters that the explorer's own scripts make: written by a headless browser, and kept.
+
+`python -m builder.build` draws those whose numbers, scripts, or styles have changed. Without a browser, the
+kept one stays, and a stale one is named. A chapter shows what is kept (`book/explorer/figure.py`).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from nbformat import NotebookNode
+
+from annotated_transformer.book.explorer import figure
+from annotated_transformer.plotting.figures import FACES
+from builder.explorer import bundle
+from builder.explorer.pack import join_scripts
+
+STATIC = bundle.HERE.parent / "site" / "static"
+WIDTHS = {"wide": 672, "narrow": 344}  # of a chapter's column, and of a phone's
+COLORED = re.compile(r"(?<![\w-])(fill|stroke|background|color): ([^;}]+);")
+VARIABLE = re.compile(r"(--at-[\w-]+): (#[0-9a-f]{6});")
+DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+PLACE = re.compile(r'<div class="at-drawn">.*?</div>', re.DOTALL)
+OWN = """
+@property --background { syntax: "*"; inherits: false; }
+* { box-sizing: border-box; }
+body, .at-x { margin: 0; }
+.at-hidden { display: none; }
+.at-key { color: var(--at-key-text); font-weight: 600; }
+.at-query { color: var(--at-query-text); font-weight: 600; }
+"""
+
+
+@cache
+def theme() -> str:
+    """Return the variables of the light theme, as CSS."""
+    sheets = [(STATIC / name).read_text(encoding="utf-8") for name in ("book.css", "figures.css")]
+    starts = [sheet.index(":root,") for sheet in sheets]
+    rules = [sheet[start : sheet.index("}", start) + 1] for sheet, start in zip(sheets, starts, strict=True)]
+    return "\n".join([*rules, ":root { --pst-font-family-heading: 'Source Sans 3'; }"])
+
+
+@cache
+def parts() -> tuple[str, str]:
+    """Return style and script of the page in which a drawing is made; each color is there twice.
+
+    `--fill` and the others are what `fill` has in the style sheet, with the values of variables.
+    """
+    sheet = (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8")
+    book = bundle.book_data({}, [])
+    data = {name: book[name] for name in ("shape", "full", "least")}
+    data["kinds"] = {kind: {"title": entry["title"]} for kind, entry in book["kinds"].items()}
+    script = f"const BOOK = {json.dumps(data)};\n{join_scripts(bundle.HERE / 'ui' / 'still.js')}"
+    return theme() + COLORED.sub(r"\g<0> --\1: \2;", sheet + OWN), script
+
+
+@cache
+def digest() -> str:
+    """Return a digest of the scripts and styles that a drawing is made with."""
+    return hashlib.sha256("".join(parts()).encode()).hexdigest()[:16]
+
+
+def refresh(cells: Iterable[NotebookNode], *, redraw: bool) -> Iterator[str]:
+    """Put the kept drawings into the outputs of cells, and yield the numbers of those that stay stale."""
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            html = output.get("data", {}).get("text/html", "")
+            if place := PLACE.search(html):
+                number = output.metadata.figure.number
+                request = output.metadata.pop("drawing", None)  # what the cell has just computed
+                if is_stale(number, request) and not (redraw and draw(number, request)):
+                    yield number
+                output.data["text/html"] = html.replace(place[0], figure.picture(number, request))
+
+
+def is_stale(number: str, request: Any = None) -> bool:
+    """Return whether a figure must be drawn: for the first time, by other scripts, or from these numbers."""
+    kept = figure.committed(number)
+    if not kept or kept["scripts"] != digest():
+        return True
+    return request is not None and not figure.alike(kept["request"], request)
+
+
+def draw(number: str, request: Any = None) -> bool:
+    """Draw a figure, by default from the kept numbers; return False if there is no browser."""
+    try:
+        from playwright.sync_api import sync_playwright
+
+        from builder.figures import faces
+        from tests.browser import OPTIONS, find
+    except ImportError:
+        return False
+    if not find():
+        return False
+    request = json.loads(json.dumps(request)) if request else figure.committed(number)["request"]
+    kept = {"scripts": digest(), "request": request}
+    style, script = parts()
+    fonts = "".join(face for _, face in faces("x") if "Source Sans" in face)
+    page = f"<!doctype html><style>{style}{fonts}</style><body><script>{{\n{script}}}</script>"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find(), args=OPTIONS)
+        for form, width in WIDTHS.items():
+            tab = browser.new_page(viewport={"width": width, "height": 900})
+            tab.set_content(page)
+            tab.evaluate("Promise.all([...document.fonts].map(face => face.load())).then(() => 0)")
+            kept[form] = themed(tab.evaluate("request => drawStill(request)", request))
+        browser.close()
+    figure.DRAWN.mkdir(exist_ok=True)
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in kept.items()]
+    (figure.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return True
+
+
+def themed(drawing: str) -> str:
+    """Return a drawing as `book.drawing` writes it: its colors are the theme's, its letters the book's."""
+    for variable, color in VARIABLE.findall(theme()):
+        drawing = drawing.replace(color, f"var({variable}, {color})")
+    drawing = DECIMALS.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), drawing)
+    (width,) = re.findall(r'^<svg width="(\d+)"', drawing)
+    look = f"background:var(--at-paper, #fefefe);width:min(100%, {width}px);height:auto"
+    (letters, *_) = FACES.values()
+    root = f'<svg style="{look}" xmlns="http://www.w3.org/2000/svg" font-family="{letters}" '
+    return root + drawing.removeprefix("<svg ")
