@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
 from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
@@ -35,27 +35,7 @@ from annotated_transformer.plotting.palette import (
 
 Weights = Float[Tensor, "queries keys"]
 Mask = Bool[Tensor, "queries keys"]
-LEAST = 0.03  # thinner lines are left out
 SMALL = (0.95, 0.85)
-
-
-def draw_reading(weights: Weights, *, source: Words, target: Words) -> Figure:
-    """Draw source words at the left, target words at the right, and lines as wide as the weights."""
-    step = 1.3
-    rows = max(len(source), len(target))
-    fig, ax = new_canvas(14.0, step * rows + 1.3)
-    places = []
-    for x, words, color, title in ((0.3, source, KEY, "keys, values"), (9.7, target, QUERY, "queries")):
-        top = step * (rows + len(words)) / 2
-        ys = [top - step * (number + 1) + 0.25 for number in range(len(words))]
-        boxes = [draw_box(ax, x, y, 4.0, 0.95, word, color=color) for y, word in zip(ys, words, strict=True)]
-        places.append(boxes)
-        write(ax, x + 2.0, step * rows + 0.75, title, weight="bold")
-    for i, line in enumerate(weights.tolist()):
-        for j, weight in enumerate(line):
-            if weight >= LEAST:
-                draw_weight(ax, places[0][j].right, places[1][i].left, weight)
-    return fig
 
 
 def draw_two_sequences(
