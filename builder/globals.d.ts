@@ -49,7 +49,7 @@ declare const INDEX: {
 };
 declare const SEARCH: {
   STOP: Set<string>;
-  readSections(): Entry[];
+  readSections(keep?: (address: string, anchor: string) => boolean, between?: RegExp): Entry[];
   wordsOf(text: string): { stem: string; start: number; end: number }[];
   rank(
     query: string,

@@ -26,7 +26,7 @@ def run_messages(table: Mapping[str, str], names: Mapping[str, Any]) -> None:
         AssertionError: A message begins otherwise, or there is none, and CLAIMS_MUST_HOLD is set.
     """
     for line, begins in table.items():
-        said = message_of(line, names)
+        said = _message(line, names)
         pieces = " ".join(begins.split()).split(ANYTHING)
         fits = re.match(".*?".join(map(re.escape, pieces)), said) is not None
         count_result(f"the message of `{line}`", fits)
@@ -34,7 +34,7 @@ def run_messages(table: Mapping[str, str], names: Mapping[str, Any]) -> None:
             refute(f"`{line}` says **{said or 'nothing'}** here; the book says {begins}")
 
 
-def message_of(line: str, names: Mapping[str, Any]) -> str:
+def _message(line: str, names: Mapping[str, Any]) -> str:
     """Return the error that code raises, or else the first warning that it gives, or else nothing."""
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:

@@ -6,11 +6,15 @@
   const MOST = 12; // entries of all handbooks
   const RUN = 4; // words of a message that are found together
   const RUN_WEIGHT = 1.5; // compared with a word that is found
+  const UNLIKE = 0.75; // the weight of a question if none is asked, and of a message if none is pasted
   const QUESTION = /^(?:are|can|do|does|how|is|may|must|should|what|when|where|which|why)\b|\?$/i;
+  const MESSAGE = /error|warning|[:=()[\]]/i;
+  const FILLERS = // words that say little
+    /\b(?:a lot|always|any|anything|comes? out|everything|gets?|gives?|just|keeps?|looks?|much|really|so|something|still|suddenly|thing|too|very)\b/gi;
+  const LAST = 60; // words of a long paste that are also looked for singly
   const GAP = 12; // words that "…" stands for at most
-
-  const ROW = "row"; // with its number, what stands in a question for a phrase of `SAME`
-  // What means the same here.
+  // What means the same here; in a question, `ROW` with the number of a row stands for a phrase of it.
+  const ROW = "row";
   const SAME = [
     "decrease, fall, drop, decline, sink, shrink, lower, go down, come down",
     "increase, rise, grow, climb, jump, go up, worsen",
@@ -26,7 +30,7 @@
     "explode, diverge, huge, overflow, blow up",
     "vanish, zero, 0, none, disappear",
     "slow, slower, fast, faster, time, speed, utilization, idle, take long, take forever, not fully used",
-    "memory, oom, vram",
+    "memory, oom, ram, vram",
     "garbage, nonsense, gibberish, rubbish, wrong words, not work, work badly",
     "repeat, repetition, loop, over and over, again and again",
     "short, shorter, truncate, cut off, early, stop early",
@@ -47,10 +51,21 @@
     "ignore, no effect, do nothing, does nothing, make no difference, not matter",
     "wrong, incorrect, bad, worse, poor, lower",
     "low, lower, below",
-    "attention, attend, attentive",
+    "attention, attend, attentive, attn",
     "explain, explanation, interpret",
-    "differ, different, difference, change, depend, other",
+    "differ, different, difference, change, depend, other, wrong",
     "need, necessary, require",
+    "crash, killed, abort, fail, die",
+    "hang, freeze, wait, deadlock",
+    "parameter, weight, param",
+    "dimension, dim, axis",
+    "norm, normalization, layernorm",
+    "tokenizer, tokenization, bpe, segmentation",
+    "ddp, distributed, several gpus, multiple gpus, multi gpu, two gpus",
+    "average, mean",
+    "finetune, finetuning, fine tune",
+    "number, count, many",
+    "begin, beginning, start, first",
     "perfect, 100, suspicious, good, high",
   ].map((row) => row.split(", "));
 
@@ -78,14 +93,15 @@
       .toLowerCase()
       .replace(/\S*…\S*/g, " … ")
       .replace(/\d+/g, "0")
-      .match(/…|[\p{L}\p{N}_]+/gu) ?? [];
+      .match(/…|[\p{L}\p{N}_]+(?:['’]\p{L}{1,2}(?!\p{L}))?/gu) ?? [];
 
   const bare = (/** @type {string} */ address) => address.replace(/\.html$/, "");
   const read = () => {
-    const sections = SEARCH.readSections().filter(
-      ({ address, anchor }) =>
+    const sections = SEARCH.readSections(
+      (address, anchor) =>
         anchor.startsWith("asked-") &&
         (folds.length ? bare(location.pathname).endsWith(bare(address)) : address.startsWith("handbook/")),
+      /_/g, // attn_mask is a mask
     );
     const tokens = sections.map(({ title, text }) => [tokensOf(title), tokensOf(text)]);
     /** @type {Map<string, number>} */
@@ -95,7 +111,17 @@
     /** @type {(token: string) => number} */
     const rarity = (token) =>
       SEARCH.STOP.has(token) ? 0 : Math.log(1 + sections.length / (having.get(token) ?? 1));
-    return { sections, tokens, rarity };
+    /** @type {Map<string, string>} */
+    const kindOf = new Map(); // of symptoms; a question has none
+    for (const link of document.querySelectorAll("article section section li a"))
+      if (link instanceof HTMLAnchorElement) kindOf.set(link.href, link.closest("section")?.id ?? "");
+    for (const fold of document.querySelectorAll("#symptoms .at-asked"))
+      kindOf.set(new URL(`#${fold.id}`, location.href).href, fold.closest("section")?.id ?? "");
+    const kinds = sections.map(({ address, anchor }) => {
+      const there = folds.length ? location.href : new URL(root + address, location.href);
+      return kindOf.get(new URL(`#${anchor}`, there).href) ?? "";
+    });
+    return { sections, kinds, tokens, rarity };
   };
   /** @type {ReturnType<typeof read> | undefined} */
   let entries;
@@ -127,9 +153,13 @@
    * @type {(asked: string) => [query: string, same: Map<string, string[]>]} */
   const widen = (asked) => {
     let query = asked
+      .split(/\s+/)
+      .slice(-LAST)
+      .join(" ")
       .replace(/n['’]t\b/g, " not")
       .replace(/\bcannot\b/g, "can not")
-      .replace(/\b(?:a lot|all the time|always|just|keeps?|much|really|so|still|suddenly|too|very)\b/gi, "");
+      .replace(/_/g, " ")
+      .replace(FILLERS, "");
     /** @type {(text: string) => string[]} */
     const stemsOf = (text) => SEARCH.wordsOf(text).map(({ stem }) => stem);
     const rows = SAME.map((row) => row.map(stemsOf));
@@ -154,16 +184,17 @@
   /** @type {(asked: string) => ReturnType<typeof SEARCH.rank>} */
   const find = (asked) => {
     entries ??= read();
-    const { sections, tokens, rarity } = entries;
+    const { sections, kinds, tokens, rarity } = entries;
     /** @type {Map<string, number[]>} */
     const places = new Map();
     tokensOf(asked).forEach((token, place) => places.set(token, [...(places.get(token) ?? []), place]));
     const [query, same] = widen(asked);
     const extra = (/** @type {number} */ place) =>
       RUN_WEIGHT * Math.max(...tokens[place].map((text) => longestRun(text, places, rarity)));
-    const isQuestion = QUESTION.test(asked);
-    const weighted = sections.map((one) =>
-      isQuestion || !one.title.includes("?") ? one : { ...one, weight: 0.75 * one.weight },
+    const [isQuestion, isMessage] = [QUESTION, MESSAGE].map((pattern) => pattern.test(asked));
+    const unlike = (/** @type {string} */ kind) => (kind ? kind === "a-message" && !isMessage : !isQuestion);
+    const weighted = sections.map((one, i) =>
+      unlike(kinds[i]) ? { ...one, weight: UNLIKE * one.weight } : one,
     );
     return SEARCH.rank(query, weighted, { same, guesses: true, share: 0.4, extra });
   };

@@ -1,5 +1,5 @@
 /* Search: ranks the book's sections by BM25, and quotes each where it has most of the words that were asked for.
-   Of other pages, entries.js uses the ranking. */
+   The field above the entries of a handbook (entries.js) uses its functions. */
 const SEARCH = (() => {
   "use strict";
   const MOST = 40; // results
@@ -36,18 +36,23 @@ const SEARCH = (() => {
   /** @type {(numbers: number[]) => number} */
   const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
-  const readSections = () =>
-    INDEX.sections.map(([page, anchor, title, text, weight], number) => {
+  /** @typedef {{ address: string, anchor: string, where: string, title: string, text: string, weight: number, introduced: string[], head: Word[], body: Word[] }} Section */
+  /** Reads the sections to keep; what is `between` words divides them like a space.
+   * @type {(keep?: (address: string, anchor: string) => boolean, between?: RegExp) => Section[]} */
+  const readSections = (keep = () => true, between = /(?!)/g) =>
+    INDEX.sections.flatMap(([page, anchor, title, text, weight], number) => {
       const [address, where, terms] = INDEX.pages[page];
+      if (!keep(address, anchor)) return [];
       const isFirst = INDEX.sections[number - 1]?.[0] !== page; // the terms of a chapter lead to its beginning
-      const head = wordsOf(isFirst ? `${title} ${terms}` : title);
+      const head = wordsOf((isFirst ? `${title} ${terms}` : title).replace(between, " "));
       const each = isFirst ? terms.split(" · ") : [];
       const introduced = each.map((term) =>
         wordsOf(term)
           .map(({ stem }) => stem)
           .join(" "),
       );
-      return { address, anchor, where, title, text, weight, introduced, head, body: wordsOf(text) };
+      const body = wordsOf(text.replace(between, " "));
+      return [{ address, anchor, where, title, text, weight, introduced, head, body }];
     });
 
   /** How alike two words are: the share of the pairs of letters that both have.
@@ -107,10 +112,10 @@ const SEARCH = (() => {
       return stem === first && next?.stem === second && next.place - place <= 2;
     });
 
-  /** @typedef {ReturnType<typeof readSections>[number] & { score: number }} Result */
+  /** @typedef {Section & { score: number }} Result */
   /** Ranks sections; `same` has other forms for stems, `guesses` stands in for words that no text has, `share` is what a text counts
    * of what it counts in a search, and `extra` adds to a section's score.
-   * @type {(query: string, sections: ReturnType<typeof readSections>, options?: { same?: Map<string, string[]>, guesses?: boolean, share?: number, extra?: (place: number) => number }) => { results: Result[], worth: (stems: string[]) => number }} */
+   * @type {(query: string, sections: Section[], options?: { same?: Map<string, string[]>, guesses?: boolean, share?: number, extra?: (place: number) => number }) => { results: Result[], worth: (stems: string[]) => number }} */
   const rank = (query, sections, { same = new Map(), guesses = false, share = 1, extra = () => 0 } = {}) => {
     const meanTitle = total(sections.map(({ title }) => title.length)) / sections.length;
     const meanText = total(sections.map(({ text }) => text.length)) / sections.length;
