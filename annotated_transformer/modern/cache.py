@@ -6,7 +6,7 @@ from torch import Tensor
 
 from annotated_transformer.model.cacheable import refuse_uncacheable, with_cache
 from annotated_transformer.model.comparison import Comparison, Results, example_ids, step_results
-from annotated_transformer.model.id_checks import check_ids
+from annotated_transformer.model.id_checks import check_ids, check_step
 from annotated_transformer.model.plain import NotPlain, any_hook, hooks_of
 from annotated_transformer.modern.single_stack import SingleStack
 
@@ -27,6 +27,7 @@ class DecoderOnlyCache:
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each text, and return the logits of the next token."""
+        check_step(tokens, len(self.ids), self.ids.size(1), self.model.config.max_length)
         return self.read(tokens[:, None])
 
     def read(self, ids: Int[Tensor, "rows tokens"]) -> Float[Tensor, "rows vocab"]:
@@ -56,7 +57,8 @@ def _refuse(model: SingleStack) -> None:
 
 def _results(model: SingleStack) -> Results:
     """Compare texts whose first tokens are read at once, as a prompt is, and then one by one."""
-    ids, prompt = example_ids(model.config)[1].to(model.embedding.weight.device), 5
+    ids = example_ids(model.config)[1].to(model.embedding.weight.device)
+    prompt = min(5, ids.size(1) // 2)
 
     def begin(ids: Tensor) -> DecoderOnlyCache:
         texts = DecoderOnlyCache(model, len(ids))

@@ -214,6 +214,12 @@ class Banning(Transformer):
         return logits.index_fill(2, torch.tensor([0, 1]), torch.finfo(logits.dtype).min)
 
 
+class BanningMost(Transformer):
+    def logits(self, hidden):
+        logits = super().logits(2 * hidden.cumsum(dim=1))
+        return logits.index_fill(2, torch.arange(8, 17), -1e9)
+
+
 class Remembering(Transformer):
     """Encoding leaves a trace on the model, which is that of the search begun last."""
 
@@ -261,6 +267,7 @@ UNSEEN: dict[str, Callable[[Transformer], object]] = {
     "an identity": identity_kernel,
     "short targets": lambda model: setattr(model, "__class__", Hurrying),
     "tokens that come again": lambda model: setattr(model, "__class__", Forgetful),
+    "many huge logits": lambda model: setattr(model, "__class__", BanningMost),
     "huge logits": lambda model: setattr(model, "__class__", Banning),
     "a state": lambda model: setattr(model, "__class__", Remembering),
     "a hook": lambda model: model.decoder.register_forward_pre_hook(lambda _, given: None),
@@ -383,6 +390,25 @@ def test_law_a_comparison_changes_nothing_and_is_made_once(monkeypatch, stirred)
     del model
     gc.collect()
     assert reference() is None
+
+
+def test_law_a_copy_of_a_model_is_compared_by_itself(stirred):
+    model, src = stirred().eval(), torch.tensor([[4, 5, 2]])
+    assert type(cached_or_not(model, src)) is KeyValueCache
+    copied = copy.copy(model)
+    copied.forward = lambda src, tgt: -model(src, tgt)
+    with pytest.warns(UserWarning, match="^decoding without a cache"):
+        assert type(cached_or_not(copied, src)) is NoCache
+
+
+def test_law_in_half_precision_a_change_larger_than_rounding_in_float32_is_noticed(stirred):
+    model, src = stirred().bfloat16().eval(), torch.tensor([[4, 5, 2]])
+    assert type(cached_or_not(model, src)) is KeyValueCache
+    model.__class__ = type(
+        "Larger", (Transformer,), {"hidden": lambda *call: 1.01 * Transformer.hidden(*call)}
+    )
+    with pytest.warns(UserWarning, match="^decoding without a cache"):
+        assert type(cached_or_not(model, src)) is NoCache
 
 
 @pytest.mark.parametrize("failure", [MemoryError, torch.OutOfMemoryError])

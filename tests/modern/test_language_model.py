@@ -127,7 +127,7 @@ def test_law_a_text_ends_with_eos_and_is_padded(monkeypatch):
         logits[:, :2] = 5.0  # of PAD and BOS, which are not generated
         return logits
 
-    DecoderOnlyCache(model, 2)  # which it has compared with the model
+    monkeypatch.setattr("annotated_transformer.modern.cache.refuse_other_steps", lambda model: None)
     monkeypatch.setattr(DecoderOnlyCache, "step", step)
     continued = continue_text(model, prompt, extra_tokens=9)
     assert continued[:, 3:].tolist() == [[5, 6, 2], [2, 0, 0]]
@@ -144,7 +144,7 @@ def test_message_prompts_that_cannot_go_together(prompt):
 @pytest.mark.message
 def test_message_a_row_of_tokens_for_each_text():
     with pytest.raises(ValueError, match=r"^3 rows of tokens but 2 texts; give a row for each$"):
-        DecoderOnlyCache(new(), 2).step(torch.tensor([3, 4, 5]))
+        DecoderOnlyCache(new(), 2).read(torch.tensor([[3], [4], [5]]))
 
 
 @pytest.mark.message

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
+from annotated_transformer.book.drawing.words import name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MASKED, MUTED, NEUTRAL, SECOND
 
@@ -58,23 +58,6 @@ def draw_tokens_per_word(
     middle = list(pieces)[len(pieces) // 2]
     write_beside(ax, (middle, pieces[middle]), (10, 8), "byte pairs", height="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
-    return fig
-
-
-def draw_ranks(counts: Mapping[str, Sequence[int]]) -> Figure:
-    """Draw how often each entry of a vocabulary occurs, the most frequent first, on logarithmic axes.
-
-    At the end of a line stands how many entries occur only once.
-    """
-    fig, ax = new_figure(width=WIDE, height=3.0)
-    looks = ((FIRST, "-"), (SECOND, "--"))
-    for (name, values), (color, style) in zip(counts.items(), looks, strict=True):
-        ordered = sorted(values, reverse=True)
-        label = f"{name}: {ordered.count(1):,} only once"
-        ax.plot(range(1, len(ordered) + 1), ordered, color=color, ls=style, marker="", label=label)
-    ax.set(xscale="log", yscale="log", xlabel="rank of the entry", ylabel="times in the text")
-    ax.set_ylim(0.3, None)
-    label_ends(ax)
     return fig
 
 
