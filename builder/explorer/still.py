@@ -29,7 +29,7 @@ OWN = """
 @property --background { syntax: "*"; inherits: false; }
 * { box-sizing: border-box; }
 body, .at-x { margin: 0; }
-.at-x-upright .at-x-top-name { writing-mode: vertical-rl; text-align: end; padding-block: 6px; }
+.at-x-upright .at-x-top-name { writing-mode: vertical-rl; text-align: end; padding: 6px 0; line-height: var(--cell); }
 .at-x-still .at-x-row > .at-x-side { padding: 0 0.3rem; border: 0; background: none; }
 .at-x-still .at-x-grid { width: auto; max-height: none; overflow: visible; border: 0; }
 .at-x-still .at-x-row-names { background: none; }

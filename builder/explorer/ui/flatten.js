@@ -162,7 +162,8 @@ function* texts(root, crop) {
     if (!getComputedStyle(block).writingMode.startsWith("vertical"))
       yield `<text x="${right}" y="${down}" text-anchor="${anchor}">${words.join("")}</text>`;
     else {
-      const [middle, bottom] = [box.right - crop.left - 0.28 * box.width, box.bottom - crop.top];
+      const { x, width } = block.getBoundingClientRect();
+      const [middle, bottom] = [x + width / 2 + 4 - crop.left, box.bottom - crop.top]; // 4: half a letter's height
       yield `<text transform="translate(${middle} ${bottom}) rotate(-90)">${words.join("")}</text>`;
     }
   }

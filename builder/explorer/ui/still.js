@@ -49,7 +49,7 @@ function drawHeat(host, explorer) {
   const narrow = innerWidth < 500;
   const side = narrow ? 92 : 116;
   const width = Math.min(62, Math.floor((innerWidth - side) / tensor[0].length));
-  const [height, digits] = width < 44 ? [30, 2] : [34, 3];
+  const [height, digits] = [34, width < 44 ? 2 : 3];
   const heat = new Heat(explorer, { width, height, side, top: digits < 3 ? 68 : height, digits });
   heat.grid.classList.toggle("at-x-upright", digits < 3);
   fill(host, heat.grid);
