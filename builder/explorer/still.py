@@ -29,7 +29,8 @@ OWN = """
 @property --background { syntax: "*"; inherits: false; }
 * { box-sizing: border-box; }
 body, .at-x { margin: 0; }
-.at-x-upright .at-x-top-name { writing-mode: vertical-rl; text-align: end; padding: 6px 0; line-height: var(--cell); }
+.at-x-upright .at-x-top-name { writing-mode: vertical-rl; text-align: end; }
+.at-x-upright .at-x-top-name { padding: 6px 0; line-height: var(--cell); }
 .at-x-still .at-x-row > .at-x-side { padding: 0 0.3rem; border: 0; background: none; }
 .at-x-still .at-x-grid { width: auto; max-height: none; overflow: visible; border: 0; }
 .at-x-still .at-x-row-names { background: none; }
@@ -63,7 +64,7 @@ def parts() -> tuple[str, str]:
 
 
 @cache
-def digest() -> str:
+def made_with() -> str:
     """Return a digest of the scripts and styles that a drawing is made with."""
     return hashlib.sha256("".join(parts()).encode()).hexdigest()[:16]
 
@@ -78,15 +79,15 @@ def refresh(cells: Iterable[NotebookNode], *, redraw: bool) -> Iterator[str]:
                 request = output.metadata.pop("drawing", None)  # what the cell has just computed
                 if is_stale(number, request) and not (redraw and draw(number, request)):
                     yield number
-                output.data["text/html"] = html.replace(place[0], kept.picture(number, request))
+                output.data["text/html"] = html.replace(place[0], kept.kept_picture(number, request))
 
 
 def is_stale(number: str, request: Any = None) -> bool:
     """Return whether a figure must be drawn: for the first time, by other scripts, or from these numbers."""
     before = kept.committed(number)
-    if not before or before["scripts"] != digest():
+    if not before or before["scripts"] != made_with():
         return True
-    return request is not None and not kept.alike(before["request"], request)
+    return request is not None and not kept.look_alike(before["request"], request)
 
 
 def draw(number: str, request: Any = None) -> bool:
@@ -101,7 +102,7 @@ def draw(number: str, request: Any = None) -> bool:
     request = json.loads(json.dumps(request)) if request else kept.committed(number).get("request")
     if not (request and find()):
         return False
-    drawn = {"scripts": digest(), "request": request}
+    drawn = {"scripts": made_with(), "request": request}
     style, script = parts()
     fonts = "".join(face for _, face in faces("x") if "Source Sans" in face)
     page = f"<!doctype html><style>{style}{fonts}</style><body><script>{{\n{script}}}</script>"

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_output
 from annotated_transformer.book.explorer import kept
 from annotated_transformer.book.explorer.figure import show_explorer, show_heat, show_way
 from annotated_transformer.book.explorer.frame import model_frame
-from builder.chapters import ROOT
+from builder.chapters import ROOT, written
 from builder.explorer import still
 from tests import browser
 
@@ -68,9 +68,9 @@ def test_law_rounding_is_no_difference_and_what_one_sees_is():
     far["result"]["attention"][5][0] += 0.1
     name, rows = next(iter(strip["result"]["strips"].items()))
     strip["result"]["strips"][name] = rows[:100] + rows[104:108] + rows[104:]
-    assert kept.alike(request, near)
-    assert not kept.alike(request, far)
-    assert not kept.alike(request, strip)
+    assert kept.look_alike(request, near)
+    assert not kept.look_alike(request, far)
+    assert not kept.look_alike(request, strip)
 
 
 def test_oracle_weights_are_the_softmax_of_scores_and_a_mask_hides_what_comes_later():
@@ -83,6 +83,6 @@ def test_oracle_weights_are_the_softmax_of_scores_and_a_mask_hides_what_comes_la
 
 
 def test_law_each_kept_drawing_is_that_of_a_figure():
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "chapters" / "src").glob("*.md"))
+    sources = "".join(path.read_text("utf-8") for path in written(ROOT))
     shown = re.findall(r'show_(?:explorer|heat|way)\(\s*"([\d.]+)"', sources)
     assert sorted(path.stem for path in kept.DRAWN.glob("*.json")) == sorted(shown)

@@ -10,9 +10,9 @@ from html import escape
 from typing import Any
 
 from annotated_transformer.book.drawing.figures import numbered
-from annotated_transformer.book.explorer.first_frame import STEP, packed, rounded, top
+from annotated_transformer.book.explorer.first_frame import STEP, for_json, packed, top
 from annotated_transformer.book.explorer.frame import DIRECTION, MODULES, SENTENCE, Frame, model_frame
-from annotated_transformer.book.explorer.kept import picture
+from annotated_transformer.book.explorer.kept import kept_picture
 from annotated_transformer.book.output import CellOutput
 from annotated_transformer.inspection.heads import Kind
 
@@ -68,7 +68,7 @@ def show_explorer(
         "most": keys[int(weights[step].argmax())],
     }
     name = "selfAttention" if view == "decoder" else "attention"
-    return _show(number, frame, "curves", options, {name: rounded(weights.tolist())}, said)
+    return _show(number, frame, "curves", options, {name: for_json(weights.tolist())}, said)
 
 
 def show_heat(
@@ -112,7 +112,7 @@ def show_heat(
         "at": [head, step, most],
     }
     said = values or {"sentence": sentence, "word": queries[step], "most": keys[most]}
-    return _show(number, frame, "heat", options, {"tensor": rounded(rows.tolist())}, said)
+    return _show(number, frame, "heat", options, {"tensor": for_json(rows.tolist())}, said)
 
 
 def show_way(
@@ -157,8 +157,8 @@ def show_way(
     numbers = {
         "stops": [stop for part in parts for stop in part[0]],
         "strips": {name: packed(frame.tensors[name]) for name in tensors},
-        "attention": rounded(frame.weights("cross", layer).tolist()),
-        "selfAttention": rounded(frame.weights("decoder", layer).tolist()),
+        "attention": for_json(frame.weights("cross", layer).tolist()),
+        "selfAttention": for_json(frame.weights("decoder", layer).tolist()),
         "top": [top(each) if at == step else [] for at, each in enumerate(frame.likeliest)],
     }
     said = values or {"sentence": sentence, "word": frame.sides("cross")[1][step]}
@@ -192,7 +192,7 @@ def _show(
     request = {"shown": shown, "state": state, "result": result}
     return numbered(
         number,
-        picture(number, request),
+        kept_picture(number, request),
         [("", said)],
         kind=" at-x-figure",
         mark=f' data-explorer="{escape(json.dumps({"part": shown, **state}))}"',

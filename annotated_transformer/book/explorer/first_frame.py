@@ -52,8 +52,8 @@ def first_frame() -> dict[str, Any]:
         "target": {"ids": frame.ids, "tokens": frame.target},
         "logProb": round(sum(chosen), 2),
         "logProbs": [round(log, 4) for log in chosen],
-        "attention": rounded(frame.weights("cross", last).tolist()),
-        "selfAttention": rounded(frame.weights("decoder", last).tolist()),
+        "attention": for_json(frame.weights("cross", last).tolist()),
+        "selfAttention": for_json(frame.weights("decoder", last).tolist()),
         "top": [top(likely) for likely in frame.likeliest],
         "strips": {name: packed(frame.tensors[name]) for name in strips},
     }
@@ -64,10 +64,10 @@ def top(likely: list[tuple[int, str, float]]) -> list[dict[str, Any]]:
     return [{"id": i, "token": token, "probability": round(share, 3)} for i, token, share in likely]
 
 
-def rounded(values: Any) -> Any:
+def for_json(values: Any) -> Any:
     """Return numbers, in lists of any depth, as JSON keeps them: what a mask hides is null."""
     if isinstance(values, list):
-        return [rounded(each) for each in values]
+        return [for_json(each) for each in values]
     return round(values, 4) if math.isfinite(values) else None
 
 

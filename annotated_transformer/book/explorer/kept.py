@@ -12,11 +12,11 @@ DRAWN = Path(__file__).with_name("drawn")
 FORMS = ("wide", "narrow")
 VISIBLE = 0.01  # numbers that differ less are drawn as one
 LEVELS = 2  # the same for those of strips, of which 127 has full color
-DIFFERS = "The numbers of this run differ from those in the picture, which is the book’s."
+DIFFERS = "The numbers of this run differ from those in the picture, which is the book's."
 NONE = "This picture has not been drawn yet."
 
 
-def picture(number: str, request: dict[str, Any] | None = None) -> str:
+def kept_picture(number: str, request: dict[str, Any] | None = None) -> str:
     """Return the committed drawing of a figure, and a note if it is not drawn from these numbers."""
     drawn = committed(number)
     images = "".join(
@@ -25,7 +25,7 @@ def picture(number: str, request: dict[str, Any] | None = None) -> str:
         for form in FORMS
         if drawn
     )
-    same = drawn and (request is None or alike(drawn["request"], request))
+    same = drawn and (request is None or look_alike(drawn["request"], request))
     note = "" if same else f"<p>{DIFFERS if drawn else NONE}</p>"
     return f'<div class="at-drawn">{images}{note}</div>'
 
@@ -36,14 +36,14 @@ def committed(number: str) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
-def alike(one: Any, other: Any) -> bool:
+def look_alike(one: Any, other: Any) -> bool:
     """Return whether two drawings would look the same."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
-            (_alike_strips if name == "strips" else alike)(one[name], other[name]) for name in one
+            (_alike_strips if name == "strips" else look_alike)(one[name], other[name]) for name in one
         )
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(map(look_alike, one, other))
     numbers = isinstance(one, float) and isinstance(other, float)
     return math.isclose(one, other, rel_tol=VISIBLE, abs_tol=VISIBLE) if numbers else bool(one == other)
 
