@@ -141,15 +141,13 @@ class Part extends Drawing {
   /** @override @returns {any[]} */
   all() {
     const { entering, inside, kept, scene, stops } = this;
-    const { decoder } = this.layout;
+    const { decoder, softmax } = this.layout;
     const middle = decoder.input.x + decoder.input.width / 2;
     const sheet = inside.length > 1 && { ...decoder, panel: this.panelOf() };
     const low = stops.includes(0) ? decoder.input : sheet ? sheet.panel : entering && entering.strip;
-    const high = sheet ? sheet.panel.y : kept.at(-1)?.strip.y;
-    const [from, to] = [
-      low ? low.y + (stops.includes(0) ? 0 : low.height + 2 * AIR) : 0,
-      (high ?? 0) - 2 * AIR,
-    ];
+    const from = low ? low.y + (stops.includes(0) ? 0 : low.height + 2 * AIR) : 0;
+    const high = sheet ? sheet.panel : kept.at(-1)?.strip;
+    const to = stops.includes(SOFTMAX.stop) || !high ? softmax.y + softmax.height : high.y - 2 * AIR;
     const lists = this.reads.map((stop) => (stop === CROSS_ATTENTION ? this.memory() : this.words()));
     return [
       sheet && this.panel("decoder", sheet),
