@@ -117,6 +117,7 @@ def draw(number: str, request: Any = None) -> bool:
     kept.DRAWN.mkdir(exist_ok=True)
     lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in drawn.items()]
     (kept.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"drew figure {number}")
     return True
 
 

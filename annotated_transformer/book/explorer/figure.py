@@ -117,7 +117,7 @@ def show_heat(
 
 def show_way(
     number: str,
-    first: str = "embedding",
+    first: str | None = None,
     last: str | None = None,
     *,
     step: int = STEP,
@@ -128,9 +128,9 @@ def show_way(
 ) -> CellOutput:
     """Show the vectors of the token that is made at `step` on its way through the decoder, as strips.
 
-    The way goes from the part `first` to the part `last`, by default the same: "embedding", "positions",
-    "self-attention", "cross-attention", "feed-forward", "softmax". The figure's words have places for the
-    `values`; without any, for the `sentence` and the `word` that is made.
+    The way goes from the part `first` to the part `last`, by default the same; without both, through all:
+    "embedding", "positions", "self-attention", "cross-attention", "feed-forward", "softmax". The figure's
+    words have places for the `values`; without any, for the `sentence` and the `word` that is made.
 
     Raises:
         ValueError: There is no such part, token, or layer.
@@ -138,7 +138,7 @@ def show_way(
     frame = model_frame(sentence, direction)
     layer = frame.layers - 1 if layer is None else layer
     _refuse(frame, "cross", layer, None, step)
-    last = first if last is None else last
+    first, last = (first, last or first) if first else (next(iter(WAY)), [*WAY][-1])
     if not {first, last} <= WAY.keys() or (names := [*WAY]).index(first) > names.index(last):
         raise ValueError(
             f"{first!r} to {last!r} is no way through the decoder, whose parts are {', '.join(WAY)}"
