@@ -92,7 +92,9 @@ def model_frame(sentence: str = SENTENCE, direction: str = DIRECTION) -> Frame:
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(hooking(module.attention.register_forward_hook, _heads(seen, name)))
             hooks.enter_context(hooking(module.register_forward_hook, _keeping(seen, name)))
-        model(torch.tensor([src]), torch.tensor([read]))
+        logits = model(torch.tensor([src]), torch.tensor([read]))[0]
+        seen = {name: tensor for name, tensor in seen.items() if ".layers." in name}
+        seen["logits"] = suppress_tokens(logits, model.config)
         for stack, side in (("encoder", src), ("decoder", read)):
             tokens = torch.tensor([side])
             embedding, embedded = model.embedding(tokens)[0], model.embed(tokens)[0]
