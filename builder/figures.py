@@ -30,7 +30,7 @@ from builder.site.rendering.fonts import cut_font
 from builder.site.rendering.vendored import vendored
 
 IMAGE = re.compile(r'<img class="at-svg"[^>]*? src="data:image/svg\+xml,([^"]*)"')
-MIXED = re.compile(r"fill: color-mix\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);? ?")
+MIXED = re.compile(r"(?:fill|stroke): color-mix\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\);? ?")
 FACE = re.compile(r'@font-face \{ font-family: "(Source Sans 3|At Math)";[^}]*url\("([^"]+)"\)[^}]*\}')
 VARIABLE = re.compile(r"var\(--[\w-]+, ([^()]+)\)")
 

@@ -17,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from annotated_transformer import __version__
-from annotated_transformer.book.explorer.figure import DRAWN
+from annotated_transformer.book.explorer.kept import DRAWN
 from annotated_transformer.book.grading import starter_digest
 from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
@@ -88,7 +88,7 @@ def status(name: str, book: Book, *, redraw: bool = False) -> Status:
     except ValueError as error:
         return Status("\n".join(f"{name}: {line}" for line in str(error).splitlines()), refused=True)
     if stale := list(still.refresh(new.cells, redraw=redraw)) if new else []:
-        return Status(f"{name}: figure {', '.join(stale)} was drawn by other scripts or styles", new)
+        return Status(f"{name}: figure {', '.join(stale)} must be drawn again", new)
     if new == built:
         return Status("", new)
     return Status(f"{name}: the cells differ from the source{difference(built, new) if new else ''}", new)

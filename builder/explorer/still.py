@@ -13,7 +13,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from annotated_transformer.book.explorer import figure
+from annotated_transformer.book.explorer import kept
 from annotated_transformer.plotting.figures import FACES
 from builder.explorer import bundle
 from builder.explorer.pack import join_scripts
@@ -22,12 +22,18 @@ STATIC = bundle.HERE.parent / "site" / "static"
 WIDTHS = {"wide": 672, "narrow": 344}  # of a chapter's column, and of a phone's
 COLORED = re.compile(r"(?<![\w-])(fill|stroke|background|color): ([^;}]+);")
 VARIABLE = re.compile(r"(--at-[\w-]+): (#[0-9a-f]{6});")
+TAG = re.compile(r"<[^>]*>")
 DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 PLACE = re.compile(r'<div class="at-drawn">.*?</div>', re.DOTALL)
 OWN = """
 @property --background { syntax: "*"; inherits: false; }
 * { box-sizing: border-box; }
 body, .at-x { margin: 0; }
+.at-x-upright .at-x-top-name { writing-mode: vertical-rl; text-align: end; }
+.at-x-upright .at-x-top-name { padding: 6px 0; line-height: var(--cell); }
+.at-x-still .at-x-row > .at-x-side { padding: 0 0.3rem; border: 0; background: none; }
+.at-x-still .at-x-grid { width: auto; max-height: none; overflow: visible; border: 0; }
+.at-x-still .at-x-row-names { background: none; }
 .at-hidden { display: none; }
 .at-key { color: var(--at-key-text); font-weight: 600; }
 .at-query { color: var(--at-query-text); font-weight: 600; }
@@ -58,7 +64,7 @@ def parts() -> tuple[str, str]:
 
 
 @cache
-def digest() -> str:
+def made_with() -> str:
     """Return a digest of the scripts and styles that a drawing is made with."""
     return hashlib.sha256("".join(parts()).encode()).hexdigest()[:16]
 
@@ -73,15 +79,15 @@ def refresh(cells: Iterable[NotebookNode], *, redraw: bool) -> Iterator[str]:
                 request = output.metadata.pop("drawing", None)  # what the cell has just computed
                 if is_stale(number, request) and not (redraw and draw(number, request)):
                     yield number
-                output.data["text/html"] = html.replace(place[0], figure.picture(number, request))
+                output.data["text/html"] = html.replace(place[0], kept.kept_picture(number, request))
 
 
 def is_stale(number: str, request: Any = None) -> bool:
     """Return whether a figure must be drawn: for the first time, by other scripts, or from these numbers."""
-    kept = figure.committed(number)
-    if not kept or kept["scripts"] != digest():
+    before = kept.committed(number)
+    if not before or before["scripts"] != made_with():
         return True
-    return request is not None and not figure.alike(kept["request"], request)
+    return request is not None and not kept.look_alike(before["request"], request)
 
 
 def draw(number: str, request: Any = None) -> bool:
@@ -93,10 +99,10 @@ def draw(number: str, request: Any = None) -> bool:
         from tests.browser import OPTIONS, find
     except ImportError:
         return False
-    if not find():
+    request = json.loads(json.dumps(request)) if request else kept.committed(number).get("request")
+    if not (request and find()):
         return False
-    request = json.loads(json.dumps(request)) if request else figure.committed(number)["request"]
-    kept = {"scripts": digest(), "request": request}
+    drawn = {"scripts": made_with(), "request": request}
     style, script = parts()
     fonts = "".join(face for _, face in faces("x") if "Source Sans" in face)
     page = f"<!doctype html><style>{style}{fonts}</style><body><script>{{\n{script}}}</script>"
@@ -106,11 +112,12 @@ def draw(number: str, request: Any = None) -> bool:
             tab = browser.new_page(viewport={"width": width, "height": 900})
             tab.set_content(page)
             tab.evaluate("Promise.all([...document.fonts].map(face => face.load())).then(() => 0)")
-            kept[form] = themed(tab.evaluate("request => drawStill(request)", request))
+            drawn[form] = themed(tab.evaluate("request => drawStill(request)", request))
         browser.close()
-    figure.DRAWN.mkdir(exist_ok=True)
-    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in kept.items()]
-    (figure.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    kept.DRAWN.mkdir(exist_ok=True)
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in drawn.items()]
+    (kept.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"drew figure {number}")
     return True
 
 
@@ -118,9 +125,13 @@ def themed(drawing: str) -> str:
     """Return a drawing as `book.drawing` writes it: its colors are the theme's, its letters the book's."""
     for variable, color in VARIABLE.findall(theme()):
         drawing = drawing.replace(color, f"var({variable}, {color})")
-    drawing = DECIMALS.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), drawing)
+    drawing = TAG.sub(lambda tag: DECIMALS.sub(_two_decimals, tag[0]), drawing)
     (width,) = re.findall(r'^<svg width="(\d+)"', drawing)
     look = f"background:var(--at-paper, #fefefe);width:min(100%, {width}px);height:auto"
     (letters, *_) = FACES.values()
     root = f'<svg style="{look}" xmlns="http://www.w3.org/2000/svg" font-family="{letters}" '
     return root + drawing.removeprefix("<svg ")
+
+
+def _two_decimals(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

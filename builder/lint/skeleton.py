@@ -31,7 +31,7 @@ EXERCISES = range(5, 8)
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
 SHADE = re.compile(r"\b(?:dark|bright|black|white|pale|lighter)\w*", re.IGNORECASE)
-SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer")
+SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer", "show_heat", "show_way")
 
 
 def lint(chapter: Source) -> list[str]:

@@ -3,13 +3,15 @@
 import base64
 import json
 import pkgutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from annotated_transformer.book.explorer import first_frame
-from annotated_transformer.book.explorer.figure import show_explorer
+from annotated_transformer.book.explorer.figure import show_explorer, show_heat, show_way
 from annotated_transformer.book.explorer.int8 import explorer_translator
 from builder.chapters import read_chapters
 from builder.explorer import bundle
@@ -59,16 +61,26 @@ def test_law_examples_are_translated_right(direction):
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
+    ("show", "sentence"),
     [
-        ({"view": "all"}, "view='all' is not a view of the explorer; choose from encoder, cross-attention"),
-        ({"step": 10}, r"step=10 is not a token of \['Ich', .*; choose one from 0 to 9"),
-        ({"layer": 4}, "layer=4, head=None is not a place in 4 layers of 5 heads; count both from 0"),
+        (
+            partial(show_explorer, view="all"),
+            "view='all' is not a view of the explorer; choose from encoder, cross-attention",
+        ),
+        (partial(show_explorer, step=10), r"step=10 is not a token of \['Ich', .*; choose one from 0 to 9"),
+        (partial(show_explorer, layer=4), "layer=4, head=None is not a place in 4 layers of 5 heads"),
+        (
+            partial(show_heat, tensor="logits"),
+            "'logits' is not a map of attention; choose from encoder.layers.0",
+        ),
+        (partial(show_way, first="softmax", last="positions"), "'softmax' to 'positions' is no way through"),
     ],
 )
-def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str, object], sentence: str):
+def test_message_a_figure_of_an_unknown_view_step_layer_tensor_or_part(
+    show: Callable[[str], object], sentence: str
+):
     with pytest.raises(ValueError, match=sentence):
-        show_explorer(number="12.9", **wrong)
+        show("12.9")
 
 
 # A reader's journey, with the real model and by keyboard.

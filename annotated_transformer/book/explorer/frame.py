@@ -8,12 +8,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.explorer.first_frame import DIRECTION, SENTENCE, likeliest_tokens, plain
 from annotated_transformer.book.explorer.int8 import explorer_translator
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind
-from annotated_transformer.model.inference import evaluating, hooking
+from annotated_transformer.model.inference import evaluating, first_tokens, hooking, suppress_tokens
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
+DIRECTION = "en-de"
+SENTENCE = "I hope that you can come tomorrow."  # as on the cover
+LIKELIEST = 5
+SPECIAL = {"<eos>": "end", "<bos>": "start"}
 MODULES: dict[Kind, tuple[str, str]] = {  # stack and module of the three uses of attention
     "encoder": ("encoder", "self_attention"),
     "decoder": ("decoder", "self_attention"),
@@ -35,6 +40,7 @@ class Frame(NamedTuple):
     read: list[str]
     target: list[str]
     ids: list[int]
+    text: str
     tensors: dict[str, Tensor]
     likeliest: list[list[tuple[int, str, float]]]  # ids, tokens and probabilities, for each step
 
@@ -58,6 +64,16 @@ class Frame(NamedTuple):
         return heads.mean(dim=0) if head is None else heads[head]
 
 
+def continues(token: str, place: int) -> bool:
+    """Return whether a token continues the word before it (ui/words.js)."""
+    return place > 0 and (token[0].isalpha() or token[0].isnumeric())
+
+
+def plain(token: str, place: int) -> str:
+    """Return a token as readers see it: a plus marks one that continues the word before it (ui/words.js)."""
+    return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
+
+
 @lru_cache(maxsize=4)
 def model_frame(sentence: str = SENTENCE, direction: str = DIRECTION) -> Frame:
     """Translate a sentence by a shipped model, with the explorer's weights of 8 bits, and keep its numbers.
@@ -76,7 +92,9 @@ def model_frame(sentence: str = SENTENCE, direction: str = DIRECTION) -> Frame:
             if isinstance(module, MultiHeadAttention):
                 hooks.enter_context(hooking(module.attention.register_forward_hook, _heads(seen, name)))
             hooks.enter_context(hooking(module.register_forward_hook, _keeping(seen, name)))
-        model(torch.tensor([src]), torch.tensor([read]))
+        logits = model(torch.tensor([src]), torch.tensor([read]))[0]
+        seen = {name: tensor for name, tensor in seen.items() if ".layers." in name}
+        seen["logits"] = suppress_tokens(logits, model.config)
         for stack, side in (("encoder", src), ("decoder", read)):
             tokens = torch.tensor([side])
             embedding, embedded = model.embedding(tokens)[0], model.embed(tokens)[0]
@@ -85,7 +103,9 @@ def model_frame(sentence: str = SENTENCE, direction: str = DIRECTION) -> Frame:
             seen[f"{stack}.positions"] = embedded - embedding
     names = tokenizer.tokens
     rows = [list(zip(row, names(row), own, strict=True)) for row, own in zip(likeliest, shares, strict=True)]
-    return Frame(sentence, direction, names(src), names(read), names(ids), ids, seen, rows)
+    return Frame(
+        sentence, direction, names(src), names(read), names(ids), ids, tokenizer.decode([ids])[0], seen, rows
+    )
 
 
 def _keeping(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, object, object], None]:
@@ -107,3 +127,24 @@ def _heads(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Ten
         seen.update({f"{name}.{kind}": tensor[0] for kind, tensor in kinds.items()})
 
     return keep
+
+
+def likeliest_tokens(
+    translator: Translator, sentence: str
+) -> tuple[list[int], list[list[float]], list[list[int]]]:
+    """Return the greedy translation's ids, and for each step the largest probabilities and their ids.
+
+    Raises:
+        ValueError: The sentence is empty, too long or not valid Unicode.
+    """
+    model = translator.model
+    ids = translator.encode([sentence]).ids[0]
+    if not ids:
+        translator.translate([sentence])  # raises, with the reason
+    src = torch.tensor([ids])
+    tgt = greedy_search(model, src)
+    read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
+    with evaluating(model), torch.no_grad():
+        logits = suppress_tokens(model(src, read)[0], model.config)
+    top = logits.softmax(dim=-1).topk(LIKELIEST)
+    return tgt[0].tolist(), top.values.tolist(), top.indices.tolist()

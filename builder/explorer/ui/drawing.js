@@ -48,20 +48,31 @@ export class Drawing {
   // What can be read, at the left and at the right; on a phone, only at the left: one of both.
   lists() {
     const { layout, scene } = this;
-    const { source, read, cross, past, strips, stop, step } = scene;
-    const input = fullName("input", "decoder", scene.layer);
-    const memory = wordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
-      title: "made once by the encoder",
+    if (!layout.narrow) return [this.memory(), this.words()];
+    return [[SELF_ATTENTION, SELF_ATTENTION + 1].includes(scene.stop ?? -1) ? this.words() : this.memory()];
+  }
+
+  // The encoder's vectors.
+  memory() {
+    const { layout, scene } = this;
+    const { source, cross, strips } = scene;
+    return wordList(source, this.shows(CROSS_ATTENTION) ? cross : null, layout.memory, {
+      title: layout.narrow ? "from the encoder" : "made once by the encoder",
       stop: CROSS_ATTENTION,
       strips: { name: memoryName(), rows: strips[memoryName()], move: moves("encoder", "fade", 2.4) },
     });
-    const words = wordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
+  }
+
+  // The words written so far.
+  words() {
+    const { layout, scene } = this;
+    const { read, past, strips, step } = scene;
+    const input = fullName("input", "decoder", scene.layer);
+    return wordList(read, this.shows(SELF_ATTENTION) ? past : null, layout.words, {
       title: "written so far",
       stop: SELF_ATTENTION,
       strips: { name: input, rows: strips[input].slice(0, step + Number(this.shows(SELF_ATTENTION))) },
     });
-    if (!layout.narrow) return [memory, words];
-    return [stop === SELF_ATTENTION || stop === SELF_ATTENTION + 1 ? words : memory];
   }
 
   // Curves from what is read to the box that reads it.

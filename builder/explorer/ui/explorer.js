@@ -20,7 +20,7 @@ const PACE = 45; // milliseconds between two tokens, so that readers see them ar
 const PICTURE = "the picture";
 
 export class Explorer {
-  // What only the explorer's own page has, not its parts in chapters.
+  // What only the explorer's own page has, and some parts in chapters.
   /** @type {Heat} */
   heat;
   /** @type {NumberPanel} */
@@ -32,18 +32,20 @@ export class Explorer {
   /** @type {HTMLDetailsElement} */
   section;
 
-  // `whole`: on the explorer's own page.
-  /** @param {Element} host @param {Session} session @param {{ state: State, result: Result, whole: boolean }} begin */
-  constructor(host, session, { state, result, whole }) {
+  // `whole`: on the explorer's own page; in a chapter, the `part` that its figure shows.
+  /** @param {Element} host @param {Session} session @param {{ state: State, result: Result, whole: boolean, part?: "curves" | "heat" | "way" }} begin */
+  constructor(host, session, { state, result, whole, part = "curves" }) {
     this.host = host;
     this.whole = whole;
     const linked = whole ? fromFragment(location.hash) : null;
     this.store = new Store(session, { state, result, linked }, this);
     this.stage = new Stage(this);
-    if (whole) {
+    if (whole || part !== "curves") {
       this.heat = new Heat(this);
       this.number = new NumberPanel(this);
       this.picture = new Picture(this);
+    }
+    if (whole) {
       this.heads = new HeadsOff(this);
       const title = h("summary", { "data-key": "summary" }, h("h3", {}, "Switch heads off"));
       this.section = h("details", { class: "at-x-section" }, title, this.heads.element);
@@ -59,12 +61,14 @@ export class Explorer {
     const keys = whole && [help("How to read this", HELP.token, HELP.logProb), sharing(this)];
     const drawn = h("div", {}, this.translation, this.notices, this.stage.element, keys);
     this.main = h("div", { class: "at-x-main" }, drawn, this.why, this.choose);
+    const numbers =
+      part === "heat" && h("div", { class: "at-x-tensor" }, this.heat.element, this.number.element);
     fill(
       host,
       this.sentence.element,
-      this.picture?.element,
+      numbers || this.picture?.element,
       this.stale,
-      this.main,
+      part === "curves" && this.main,
       whole ? this.section : this.more,
       this.live,
     );
@@ -96,6 +100,8 @@ export class Explorer {
     if (this.whole) {
       this.section.hidden = Boolean(result.frame);
       this.heads.render();
+    }
+    if (this.picture) {
       this.drawn = Promise.all([this.picture.render(), this.heat.render(), this.number.render()]);
     }
     this.main.classList.remove("at-x-growing");

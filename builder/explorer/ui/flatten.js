@@ -57,6 +57,12 @@ function ground(element, box, left, top) {
     `x="${x + box.width - width}" y="${y}" width="${width}" height="${box.height}" rx="${Number.parseFloat(style.borderRadius) || 0}"`;
   if (!color || color === "none" || color === "transparent") return [];
   if (color.startsWith("repeating")) return [hatch({ x, y, width: box.width, height: box.height })];
+  if (style.outlineStyle === "solid") {
+    const inset = `x="${x + 1.5}" y="${y + 1.5}" width="${box.width - 3}" height="${box.height - 3}"`;
+    return [
+      `<rect ${inset} style="${paint("fill", style, "background")} stroke: ${style.getPropertyValue("--at-query-text")}; stroke-width: 3px;"/>`,
+    ];
+  }
   if (!color.startsWith("linear"))
     return [`<rect ${place()} style="${paint("fill", style, "background")}"/>`];
   const room = box.width - Number.parseFloat(style.getPropertyValue("--numbers")) * 16;
@@ -152,6 +158,13 @@ function* texts(root, crop) {
       const trimmed = i === pieces.length - 1 ? text.trimEnd() : text;
       return `<tspan style="${paint("fill", style, "color")} ${font(style)}">${i ? trimmed : trimmed.trimStart()}</tspan>`;
     });
-    yield `<text x="${x - crop.left}" y="${y - crop.top}" text-anchor="${anchor}">${words.join("")}</text>`;
+    const [right, down] = [x - crop.left, y - crop.top];
+    if (!getComputedStyle(block).writingMode.startsWith("vertical"))
+      yield `<text x="${right}" y="${down}" text-anchor="${anchor}">${words.join("")}</text>`;
+    else {
+      const { x, width } = block.getBoundingClientRect();
+      const [middle, bottom] = [x + width / 2 + 4 - crop.left, box.bottom - crop.top]; // 4: half a letter's height
+      yield `<text transform="translate(${middle} ${bottom}) rotate(-90)">${words.join("")}</text>`;
+    }
   }
 }

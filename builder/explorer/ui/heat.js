@@ -5,22 +5,25 @@ import { axes, chapterLink, tensorTitle } from "./names.js";
 import { changes } from "./notices.js";
 import { number, sentenceOf, shapeWords, tokenElement } from "./words.js";
 
-const CELL = { width: 62, height: 34, side: 116 }; // as in explorer.css
+// In pixels: a cell, the names of rows, and those of columns; and the digits of a number.
+const CELL = { width: 62, height: 34, side: 116, top: 34, digits: 3 };
 const AROUND = 3; // cells beyond the edge, for quick scrolling
 
 /** @typedef {{ name: string, result: Translation, tensor: Matrix | Matrix[] }} Read  what the engine has sent */
 
 export class Heat {
   /** @param {Explorer} explorer */
-  constructor(explorer) {
+  constructor(explorer, cell = CELL) {
     this.explorer = explorer;
+    this.cell = cell;
     /** @type {Read | null} */
     this.read = null;
     /** @type {ReturnType<typeof mapOf> | null} */
     this.map = null; // what is drawn of it
     this.head = h("div", { class: "at-x-heat-head" });
     this.spacer = h("div");
-    this.grid = h("div", { class: "at-x-grid", role: "grid" }, this.spacer);
+    const sizes = `--cell: ${cell.width}px; --line: ${cell.height}px; --side: ${cell.side}px; --top: ${cell.top}px`;
+    this.grid = h("div", { class: "at-x-grid", role: "grid", style: sizes }, this.spacer);
     this.grid.addEventListener("scroll", () => this.drawCells());
     this.grid.addEventListener("keydown", (event) => this.arrow(event));
     new ResizeObserver(() => this.drawCells()).observe(this.grid);
@@ -48,8 +51,6 @@ export class Heat {
   draw(read) {
     const { state } = this.explorer.store;
     const map = mapOf(read, state.at);
-    const isNew = map.slice !== this.map?.slice;
-    this.map = map;
     const { heads, slice, row, column } = map;
     const shape = [...(heads ? [heads.length] : []), slice.length, slice[0].length];
     const counted = [
@@ -81,28 +82,37 @@ export class Heat {
           pick: (head) => this.explorer.store.change({ at: [head, row, column] }),
         }),
     );
+    this.drawGrid(map, title);
+  }
+
+  /** @type {(map: ReturnType<typeof mapOf>, title: string) => void} */
+  drawGrid(map, title) {
+    const isNew = map.slice !== this.map?.slice;
+    this.map = map;
+    const { slice, row, column } = map;
+    const { cell } = this;
     this.grid.setAttribute("aria-label", title);
     this.grid.setAttribute("aria-rowcount", String(slice.length + 1));
     this.grid.setAttribute("aria-colcount", String(slice[0].length + 1));
-    this.spacer.style.width = `${CELL.side + slice[0].length * CELL.width}px`;
-    this.spacer.style.height = `${CELL.height * (slice.length + 1)}px`;
+    this.spacer.style.width = `${cell.side + slice[0].length * cell.width}px`;
+    this.spacer.style.height = `${cell.top + cell.height * slice.length}px`;
     const { grid } = this;
-    const across = column * CELL.width;
-    const scrolled = scrolledTo(across, CELL.width, grid.scrollLeft, grid.clientWidth - CELL.side, isNew);
+    const across = column * cell.width;
+    const scrolled = scrolledTo(across, cell.width, grid.scrollLeft, grid.clientWidth - cell.side, isNew);
     // In a new map, the chosen cell is in the middle, and the edge between two columns.
-    grid.scrollLeft = isNew ? CELL.width * Math.round(scrolled / CELL.width) : scrolled;
-    const room = grid.clientHeight - CELL.height;
-    grid.scrollTop = scrolledTo(row * CELL.height, CELL.height, grid.scrollTop, room, isNew);
+    grid.scrollLeft = isNew ? cell.width * Math.round(scrolled / cell.width) : scrolled;
+    const room = grid.clientHeight - cell.top;
+    grid.scrollTop = scrolledTo(row * cell.height, cell.height, grid.scrollTop, room, isNew);
     this.drawCells();
   }
 
   drawCells() {
-    const { grid, map } = this;
+    const { cell, grid, map } = this;
     if (!map || !grid.clientWidth) return;
-    const columns = inSight(grid.scrollLeft, grid.clientWidth, CELL.width, map.slice[0].length);
-    const rows = inSight(grid.scrollTop, grid.clientHeight, CELL.height, map.slice.length);
+    const columns = inSight(grid.scrollLeft, grid.clientWidth, cell.width, map.slice[0].length);
+    const rows = inSight(grid.scrollTop, grid.clientHeight, cell.height, map.slice.length);
     /** @type {(column: number) => string} */
-    const place = (column) => `left: ${CELL.side + column * CELL.width}px`;
+    const place = (column) => `left: ${cell.side + column * cell.width}px`;
     const corner = h(
       "span",
       { role: "columnheader", class: "at-x-side", "aria-colindex": 1 },
@@ -125,18 +135,21 @@ export class Heat {
             role: "row",
             class: "at-x-row",
             "aria-rowindex": row + 2,
-            style: `top: ${CELL.height * (row + 1)}px`,
+            style: `top: ${cell.top + cell.height * row}px`,
           },
           h("span", { role: "rowheader", class: "at-x-side", "aria-colindex": 1 }, rowName(map.axes, row)),
-          columns.map((column) => this.cell(map, row, column, place(column))),
+          columns.map((column) => this.drawCell(map, row, column, place(column))),
         ),
       ),
     );
   }
 
   /** @type {(map: ReturnType<typeof mapOf>, row: number, column: number, place: string) => Element} */
-  cell(map, row, column, place) {
+  drawCell(map, row, column, place) {
+    const { digits } = this.cell;
     const value = map.slice[row][column];
+    const fixed = value.toFixed(digits).replace(digits < 3 ? /^0/ : "", "");
+    const free = digits < 3 && Number.isFinite(value) ? Number(value.toFixed(1)) : value;
     const here = row === map.row && column === map.column;
     const share = Math.min(1, Math.abs(value) / map.scale) || 0;
     const sign = value < 0 ? "at-x-negative" : "at-x-positive";
@@ -153,7 +166,7 @@ export class Heat {
         style: `${place}; --share: ${share.toFixed(3)}`,
         onclick: () => this.go(row, column),
       },
-      map.isShare ? value.toFixed(3) : number(value, 3),
+      map.isShare ? fixed : number(free, digits),
     );
   }
 
@@ -188,7 +201,7 @@ export class Heat {
   arrow(event) {
     if (!this.map) return;
     const { slice, row, column } = this.map;
-    const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);
+    const page = Math.max(1, Math.floor((this.grid.clientWidth - this.cell.side) / this.cell.width) - 1);
     const to = cellAfter(event, [row, column], [slice.length - 1, slice[0].length - 1], page);
     if (to) this.go(to[0], to[1]);
   }
@@ -196,7 +209,7 @@ export class Heat {
 
 // What is drawn of a tensor: that of one head, if there are several, and what its rows and columns stand for.
 /** @param {Read} read @param {number[]} at */
-function mapOf({ name, result, tensor }, at) {
+export function mapOf({ name, result, tensor }, at) {
   const heads = Array.isArray(tensor[0]) && /** @type {Matrix[]} */ (tensor);
   const [row, column] = at.slice(-2);
   const isShare = ["weights", "probabilities"].includes(parsed(name).kind); // from 0 to 1

@@ -1,5 +1,5 @@
 // Puts the explorer into the places of a page that ask for it: its own page, the cover, or a figure of a chapter.
-import { button, fill, focusOn, h } from "./dom.js";
+import { button, fill, find, h } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { FOLDER } from "./page.js";
 import { Session } from "./session.js";
@@ -31,8 +31,8 @@ function beginCover(figure) {
 }
 
 // A figure of a chapter gets a button; the explorer replaces the drawing once the model has translated.
-/** @type {(figure: Element, options: Partial<State>) => void} */
-function beginFigure(figure, options) {
+/** @type {(figure: Element, options: Partial<State> & { part: "curves" | "heat" | "way" }) => void} */
+function beginFigure(figure, { part, ...options }) {
   const state = { ...START, ...options };
   const { direction, text } = state;
   const caption = /** @type {Element} */ (figure.querySelector("figcaption"));
@@ -51,8 +51,8 @@ function beginFigure(figure, options) {
       const live = h("div", { class: "at-x" });
       host.replaceWith(live);
       caption.remove(); // it describes the drawing
-      new Explorer(live, session, { state, result, whole: false });
-      focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
+      new Explorer(live, session, { state, result, whole: false, part });
+      find(live, "[data-key][tabindex='0']")?.focus({ preventScroll: true });
     } catch (problem) {
       fill(error, sentenceOf(/** @type {Error} */ (problem).message));
       run.ariaDisabled = "false";

@@ -25,7 +25,7 @@ export function sceneOf({ result, state }, layer, strips) {
     probability: probabilityOf(result, step),
     past: row("decoder", step + 1), // the weights of the tokens read
     cross: row("cross", result.source.tokens.length), // and of the source
-    hidden: strips[fullName(".feed_forward.activation", "decoder", layer)][step],
+    hidden: strips[fullName(".feed_forward.activation", "decoder", layer)]?.[step] ?? [],
     top: result.top[step],
     strips,
   };
