@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from builder.claim_values import parse_cell
-from builder.source import READERS, Part, Source, split_sections
+from builder.source import COMMENT, READERS, Part, Source, split_sections
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
@@ -57,7 +57,8 @@ def weight(chapter: Source) -> Iterator[str]:
         yield from too_many(together, TOGETHER, "lines of code before the exercises")
         yield from too_many(len(chapter.figures), FIGURES, "figures")
     if chapter.number not in LONG:
-        words = sum(len(part.text.split()) for part in chapter.parts if part.handbook and not part.code)
+        texts = [part.text for part in chapter.parts if part.handbook and not part.code]
+        words = sum(len(re.sub(COMMENT, "", text).split()) for text in texts)
         yield from too_many(words, WORDS, "words in the handbook")
 
 
