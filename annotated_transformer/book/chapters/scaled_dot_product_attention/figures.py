@@ -12,7 +12,6 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import (
-    Highlight,
     Numbers,
     as_lists,
     cell,
@@ -21,9 +20,8 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
-from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write, write_beside
+from annotated_transformer.book.drawing.words import Curves, Words, write, write_beside
 from annotated_transformer.plotting.attention_map import draw_attention
-from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -144,60 +142,6 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight", xticks=[1, 4, 8, 12, 16])
     write(ax, 1.6, max(undivided[0], 0.3) - 0.03, "not divided", "left")
     write(ax, 7, max(divided[6:7], default=0.0) + 0.06, "divided by √$d_k$", "left")
-    return fig
-
-
-def draw_softmax(steps: Curves, keys: Words) -> Figure:
-    """Draw the scores of one query, their exponentials and the weights as bars, with the sums below."""
-    fig, panels = new_figure(1, len(steps), width=WIDE, height=0.55 + 0.45 * (len(keys) + 1))
-    sums = len(keys) + 0.2
-    for number, (ax, (name, numbers)) in enumerate(zip(panels, steps.items(), strict=True)):
-        ax.barh(range(len(keys)), list(numbers), 0.62, color=FIRST)
-        for place, length in enumerate(numbers):
-            write_beside(ax, (max(length, 0), place), (4, 0), f"{length:.3g}", height="center")
-        if number:
-            write_beside(ax, (0, sums), (4, 0), f"sum {sum(numbers):.3g}", height="center", color=MUTED)
-        top = max(*numbers, 1e-9)
-        ax.set(title=name, xlim=(min(*numbers, 0), 1.55 * top), ylim=(sums + 0.4, -0.6), xticks=[])
-        name_rows(ax, keys, shown=number == 0)
-        ax.spines["bottom"].set_visible(False)
-    return fig
-
-
-def draw_shapes(queries: int, keys: int, d_k: int, d_v: int) -> Figure:
-    """Draw the matrices of the equation in their proportions, so that equal sides face each other.
-
-    Each product stands right of its first factor and below its second.
-    """
-    side = min(0.62, 9.6 / (d_k + keys + d_v), 6.0 / (max(d_k, keys) + queries))
-    gap, low, left = 1.5, 0.75, 1.0
-    fig, ax = new_canvas(14.0, low + side * (queries + max(d_k, keys)) + gap + 0.75, width=WIDE)
-    high = low + side * queries + gap
-    middle, right = left + side * d_k + gap, left + side * (d_k + keys) + 2 * gap
-
-    def draw(x: float, y: float, size: tuple[int, int], name: str, color: str, lit: Highlight) -> Box:
-        blank = [[""] * size[1]] * size[0]
-        box = draw_matrix(ax, x, y, blank, color=color, highlight=[lit], size=(side, side))
-        write(ax, *box.center, name, fontsize=14, zorder=7)
-        return box
-
-    first, last = row(0), column(0)
-    query = draw(left, low, (queries, d_k), "$Q$", QUERY, first)
-    key = draw(middle, high, (d_k, keys), r"$K^\top$", KEY, last)
-    scores = draw(middle, low, (queries, keys), "weights", NEUTRAL, first)
-    value = draw(right, high, (keys, d_v), "$V$", VALUE, last)
-    output = draw(right, low, (queries, d_v), "output", OUTPUT, cell(0, 0))
-    write(ax, query.left[0] - 0.2, query.left[1], "$n$", "right", fontsize=14)
-    for box, across, up in ((query, "$d_k$", ""), (key, "$m$", "$d_k$"), (value, "$d_v$", "$m$")):
-        write(ax, box.top[0], box.top[1] + 0.12, across, height="bottom", fontsize=14)
-        write(ax, box.left[0] - 0.2, box.left[1], up, "right", fontsize=14)
-    write(ax, middle + side, high - gap / 2, "divide, softmax", "left", color=MUTED)
-    for box, color in ((key, KEY), (value, VALUE)):
-        place = box.x + side / 2
-        draw_arrow(ax, (place, high - 0.05), (place, high - gap + 0.05), color=color)
-    for start, end, color in ((query, scores, QUERY), (scores, output, NEUTRAL)):
-        height = start.y + start.height - side / 2
-        draw_arrow(ax, (start.right[0] + 0.05, height), (end.x - 0.05, height), color=color)
     return fig
 
 

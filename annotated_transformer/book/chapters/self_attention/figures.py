@@ -24,7 +24,6 @@ from annotated_transformer.plotting.palette import (
     NEUTRAL,
     OUTPUT,
     OUTPUT_TEXT,
-    PAPER,
     QUERY,
     QUERY_TEXT,
     SECOND,
@@ -129,15 +128,6 @@ def draw_own_map(weights: Weights, *, words: Words) -> Figure:
     return fig
 
 
-def draw_word_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
-    """Draw how the pronoun divides its weight in each head, given the mean weights for each adjective."""
-    fig, ax = new_figure(height=2.7)
-    heads = range(1, len(shares) + 1)
-    rows = [f"head {head}, {word}" for head in heads for word in ("hungry", "tasty")]
-    draw_attention(ax, shares.flatten(0, 1), rows, ["subj.", "obj.", "adj.", "rest"])
-    return fig
-
-
 def draw_circle(names: Words, scores: Words) -> Figure:
     """Draw words in a circle, each with an arrow to the next, which it reads most.
 
@@ -205,52 +195,6 @@ def draw_maps(maps: Mapping[str, Weights], *, words: Words) -> Figure:
     return fig
 
 
-def draw_batch(sentences: int, words: int, width: int) -> Figure:
-    """Draw the two products of plain self-attention as stacks of matrices, a sheet for each sentence."""
-    side = min(0.62, 7.0 / (2 * width + words), 5.2 / (max(width, words) + words))
-    gap, low, left = 2.0, 0.7, 1.4
-    back = min(0.4, 1.2 / max(sentences - 1, 1))
-    above = low + side * words + gap
-    fig, ax = new_canvas(14.0, above + side * max(width, words) + back * (sentences - 1) + 0.75, width=WIDE)
-    middle, right = left + side * width + gap, left + side * (width + words) + 2 * gap
-    tall, flat = (words, width), (width, words)
-    stacks = {
-        "$X$": (left, low, tall, NEUTRAL),
-        r"$X^\top$": (middle, above, flat, NEUTRAL),
-        "weights": (middle, low, (words, words), FIRST),
-        "$X$ ": (right, above, tall, NEUTRAL),
-        "output": (right, low, tall, OUTPUT),
-    }
-    boxes = {}
-    for name, (x, y, shape, color) in stacks.items():
-        for sheet in reversed(range(sentences)):
-            corner = x + back * sheet, y + back * sheet
-            size = side * shape[1], side * shape[0]
-            ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, edgecolor="none", zorder=2 - sheet / 99))
-            blank = [[""] * shape[1]] * shape[0]
-            boxes[name] = draw_matrix(ax, *corner, blank, color=color, size=(side, side))
-            for patch in ax.patches[-shape[0] * shape[1] - 1 :]:
-                patch.set_zorder(2 - sheet / 99)
-        if name != "output":
-            write(ax, *boxes[name].center, name, fontsize=14, zorder=7)
-    shift = back * (sentences - 1)
-    for start, end in (("$X$", "weights"), ("weights", "output")):
-        height = low + side / 2
-        draw_arrow(ax, (boxes[start].right[0] + shift + 0.1, height), (boxes[end].x - 0.1, height))
-    for name in (r"$X^\top$", "$X$ "):
-        x, y = boxes[name].bottom
-        draw_arrow(ax, (x, y - 0.1), (x, above - gap + shift + 0.1))
-    for name, box in boxes.items():
-        if "X" not in name:
-            continue
-        across, up = ("words", "features") if "top" in name else ("features", "words")
-        write(ax, box.x - 0.15, box.left[1], up, "right", rotation=90, color=MUTED)
-        write(ax, box.top[0] + shift, box.top[1] + shift + 0.1, across, height="bottom", color=MUTED)
-    write(ax, boxes["weights"].bottom[0], low - 0.1, "softmax of each row", height="top", color=MUTED)
-    write(ax, boxes["output"].bottom[0], low - 0.1, "output", height="top")
-    return fig
-
-
 def draw_needs(orders: Words, adjectives: Words) -> Figure:
     """Draw which sign one sum needs in four sentences: two orders of two nouns, with two adjectives.
 
@@ -289,38 +233,4 @@ def draw_shuffle(orders: Sequence[Words], inputs: Sequence[Numbers], outputs: Se
                     draw_arrow(ax, (box.bottom[0], 5.25), (box.bottom[0], 4.6))
                     draw_arrow(ax, (box.bottom[0], 3.7), (box.bottom[0], 3.15))
         draw_box(ax, left, 3.7, panel - 1.0, 0.9, "self-attention")
-    return fig
-
-
-def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
-    """Draw the multiplications of a layer as areas: of the three matrices, and of the two products.
-
-    Each area is as wide as the sentence is long; the first is 3 × the width high, the second 2 × the length.
-    """
-    gap, sheets = 1.0, 2 * len(lengths)
-    scale = min((12.8 - gap * (sheets - 0.4)) / (2 * sum(lengths)), 8.0 / max(3 * width, 2 * max(lengths)))
-    fig, ax = new_canvas(14.0, 3.5 + scale * max(3 * width, 2 * max(lengths)), width=WIDE)
-    x = 0.9
-    for length in lengths:
-        start = x
-        for name, height, color, hatch in (
-            ("matrices\n$3nd^{\\,2}$", 3 * width, FIRST, ""),
-            ("pairs\n$2n^2d$", 2 * length, SECOND, "///"),
-        ):
-            look: dict[str, Any] = {"facecolor": color, "edgecolor": "#ffffff", "hatch": hatch}
-            ax.add_patch(Rectangle((x, 1.7), scale * length, scale * height, **look))
-            if length == max(lengths):
-                top = 1.8 + scale * height
-                write(ax, x + scale * length / 2, top, name, height="bottom")
-            x += scale * length + gap * (0.3 if color == FIRST else 1.7)
-        write(ax, (start + x - 1.7 * gap) / 2, 1.5, f"{length:,}\nwords", height="top")
-    return fig
-
-
-def draw_pronouns(said: Sequence[Words], *, nouns: Words, adjectives: Words) -> Figure:
-    """Draw which pronoun a translation has for each noun (row) and adjective (column)."""
-    fig, ax = new_canvas(14.0, 2.0 + 1.1 * len(nouns))
-    size = 10.4 / len(adjectives), 1.1
-    draw_matrix(ax, 3.2, 0.2, said, color=FIRST, rows=nouns, columns=adjectives, size=size)
-    write(ax, 8.4, 1.4 + 1.1 * len(nouns), "… because it was too …", color=MUTED)
     return fig

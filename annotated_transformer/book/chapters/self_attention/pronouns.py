@@ -27,14 +27,15 @@ class PronounSentence(NamedTuple):
 def pronoun_sentences() -> list[PronounSentence]:
     """Return each sentence such as "fox chased hen because it was hungry", 60 in all.
 
-    The hungry one is the subject, the tasty one the object. Each pair of nouns occurs in both orders,
-    with both adjectives.
+    The hungry one is the subject, the tasty one the object. Each pair of nouns occurs
+    in both orders, with both adjectives.
     """
-    return [
-        PronounSentence((first, "chased", second, "because", "it", "was", adjective), NOUNS.index(answer))
-        for first, second in permutations(NOUNS, 2)
-        for adjective, answer in zip(ADJECTIVES, (first, second), strict=True)
-    ]
+    sentences = []
+    for first, second in permutations(NOUNS, 2):
+        for adjective, answer in zip(ADJECTIVES, (first, second), strict=True):
+            words = first, "chased", second, "because", "it", "was", adjective
+            sentences.append(PronounSentence(words, NOUNS.index(answer)))
+    return sentences
 
 
 def encode_pronouns(sentences: Sequence[PronounSentence]) -> Float[Tensor, "batch tokens d_model"]:

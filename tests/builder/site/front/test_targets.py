@@ -13,11 +13,12 @@ def test_law_each_claim_that_a_chapter_offers_says_what_it_measures():
 
 
 def test_law_links_are_grouped_by_chapter_and_say_what_a_claim_measures():
-    shown = "4#eq-ratio 3#why-sqrt 4#figure-4-1 4#claim-wrong-bnm 8#ex-predict-origin".split()
+    shown = "4#eq-ratio 3#why-sqrt 4#figure-4-1 4#claim-sigma 8#ex-predict-origin".split()
     page = "/chapters/04_self_attention.ipynb"
     assert link_all(read_targets([*shown, "4#figure-4-1 a map"]), CHAPTERS) == (
-        f"Chapter 4: equation {{eq}}`eq-ratio`; [figure 4.1]({page}#figure-4-1); [torch.bnm exists]"
-        f"(/handbook/04_self_attention.ipynb#claim-wrong-bnm); [a map]({page}#figure-4-1). "
+        f"Chapter 4: equation {{eq}}`eq-ratio`; [figure 4.1]({page}#figure-4-1); "
+        "[logistic weights and double softmax: largest errors]"
+        f"(/handbook/04_self_attention.ipynb#claim-sigma); [a map]({page}#figure-4-1). "
         "Chapter 3: {ref}`why-sqrt`. Chapter 8: {ref}`ex-predict-origin`."
     )
 
