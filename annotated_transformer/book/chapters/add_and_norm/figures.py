@@ -14,7 +14,7 @@ from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over,
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
-from annotated_transformer.book.drawing.words import Curves, Words, label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import Curves, Words, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
@@ -111,30 +111,6 @@ def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> No
         draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm", color=SECOND)
 
 
-def draw_normed(before: Curves, after: Sequence[Sequence[float]], *, features: Words) -> Figure:
-    """Draw the features of several tokens as bars, and below each token what its normalization returns."""
-    fig, axes = new_figure(2, len(before), width=WIDE, height=3.9)
-    rows = list(before.values()), after
-    for line, tokens, color, hatch in zip(axes, rows, (FIRST, OUTPUT), ("", "///"), strict=True):
-        numbers = [number for token in tokens for number in token]
-        low, high = min(0.0, *numbers), max(0.0, *numbers)
-        for ax, token in zip(line, tokens, strict=True):
-            ax.bar(range(len(token)), token, color=to_rgba(color, 0.6), edgecolor=INK, hatch=hatch, lw=0.8)
-            ax.axhline(0, color=INK, lw=1, ls="-", marker="")
-            ax.set(ylim=(1.1 * low, 1.1 * high), xticks=[])
-            ax.spines["bottom"].set_visible(False)
-            if ax is not line[0]:
-                ax.set_yticklabels([])
-    for ax, name in zip(axes[0], before, strict=True):
-        ax.set_title(name)
-    for ax in axes[1]:
-        ax.set_xticks(range(len(features)), features, rotation=90)
-    axes[0][0].set_ylabel("before")
-    axes[1][0].set_ylabel("after")
-    fig.align_ylabels()
-    return fig
-
-
 def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
     """Draw the ways of a gradient down two residual sub-layers, one panel each.
 
@@ -206,18 +182,6 @@ def _draw_block(
                 for back, down, right in side
             ]
             ax.add_patch(Polygon(points, facecolor=face, edgecolor=MUTED, hatch=hatch if lit else "", lw=0.8))
-
-
-def draw_step(moves: Mapping[str, Sequence[Sequence[float]]], depths: Sequence[int]) -> Figure:
-    """Draw how far a step moves the output over the number of layers, one line for each kind and seed."""
-    fig, ax = new_figure(height=2.9)
-    for (name, runs), color, style in zip(moves.items(), (FIRST, SECOND), ("-", "--"), strict=True):
-        for number, values in enumerate(runs):
-            label = name if number == 0 else "_"
-            ax.plot(depths, values, color=color, ls=style, marker="o", markersize=5, lw=1.5, label=label)
-    ax.set(xlabel="layers", ylabel="change / norm", ylim=(0, None), xticks=depths)
-    label_ends(ax)
-    return fig
 
 
 def draw_depth(sizes: Curves, gradients: Curves, *, ticks: Sequence[float | int]) -> Figure:

@@ -4,13 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
     draw_over,
@@ -20,9 +16,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 )
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.words import Curves, Words, name_rows, write
-from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.book.drawing.words import Words, name_rows, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     DECODER,
@@ -30,11 +24,9 @@ from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY_TEXT,
-    MUTED,
     NEUTRAL,
     OUTPUT,
     QUERY_TEXT,
-    SECOND,
     VALUE_TEXT,
 )
 
@@ -174,73 +166,6 @@ def draw_encoding_decoding(source: Words, target: Words) -> Figure:
     return fig
 
 
-class RouteStop(NamedTuple):
-    """A place on the way of a sentence pair: its name, its side, its shape, and some of its numbers."""
-
-    name: str
-    side: str  # "source" or "target"
-    shape: str
-    numbers: Numbers
-    rows: Words
-    columns: Words = ()  # only for attention weights
-    note: str = ""
-
-
-def make_stop(
-    name: str, side: str, values: Tensor, rows: Words, columns: Words = (), note: str = ""
-) -> RouteStop:
-    """Return a stop for ids, for the weights of all heads if there are `columns`, or for a row per token."""
-    shape = " × ".join(f"{size:,}" for size in values.shape)
-    if columns:
-        note = f"mean of the {len(values)} heads:\nqueries down, keys across"
-        return RouteStop(name, side, shape, values.mean(dim=0).tolist(), rows, columns, note)
-    if values.dim() == 1:
-        return RouteStop(name, side, shape, [[str(i)] for i in values.tolist()], rows, note="integers")
-    starts = [[round(number, 1) + 0.0 for number in line[:3]] for line in values.tolist()]
-    numbers = [[f"{number:.1f}".replace("-", "−") for number in line] + ["…"] for line in starts]
-    return RouteStop(name, side, shape, numbers, rows, note="first columns" + (note and f", {note}"))
-
-
-def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
-    """Draw the names of all stops, bottom up, with one lit, and beside them its shape and numbers."""
-    pitch = 1.05
-    height = max(pitch * len(stops) + 0.4, 14.0)
-    fig, ax = new_canvas(14.0, height)
-    boxes: list[Box] = []
-    for number, stop in enumerate(stops):
-        color = ENCODER if stop.side == "source" else DECODER
-        y = 0.2 + pitch * number
-        if number == place:
-            ax.add_patch(Rectangle((0.05, y - 0.06), 5.1, 0.97, fc=to_rgba(color, 0.35), ec=INK, lw=3))
-        boxes.append(draw_box(ax, 0.15, y, 4.9, 0.85, "", color=color))
-        weight = "bold" if number == place else "normal"
-        write(ax, *boxes[-1].center, stop.name, weight=weight)
-    here = stops[place]
-    write(ax, 5.6, height - 0.6, here.shape, "left", weight="bold")
-    write(ax, 5.6, height - 1.2, here.note, "left", "top", color=MUTED)
-    if here.columns:
-        _draw_weights(fig, here, height)
-        return fig
-    size = min(1.6, 5.7 / len(here.numbers[0])), 0.95
-    y = height - 3.6 - 0.95 * len(here.numbers)
-    color = ENCODER if here.side == "source" else DECODER
-    draw_matrix(ax, 8.1, y, here.numbers, color=color, rows=here.rows, size=size)
-    return fig
-
-
-def _draw_weights(fig: Figure, stop: RouteStop, height: float) -> None:
-    """Draw weights as a map at the right; the note names its axes."""
-    weights = torch.tensor(stop.numbers, dtype=torch.float64)
-    width = 5.3
-    tall = width * len(stop.rows) / len(stop.columns)
-    low = height - 6.2 - tall
-    inset = fig.add_axes((8.6 / 14, low / height, width / 14, tall / height))
-    hidden = weights > 0 if list(stop.rows) == list(stop.columns) else None
-    draw_attention(inset, weights, stop.rows, stop.columns, mask=hidden, print_values=False)
-    inset.set(xlabel="", ylabel="")
-    inset.tick_params(axis="x", rotation=90)
-
-
 def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
     """Draw for each model how its parameters divide among its parts, in percent."""
     fig, _ = new_figure(len(parts), 1, height=2.6 * len(parts))
@@ -286,44 +211,36 @@ def draw_icicle(tree: Mapping[str, tuple[str, Mapping[str, int]]]) -> Figure:
     return fig
 
 
-def draw_intervals(fits: Mapping[str, tuple[int, int]], stated: int) -> Figure:
-    """Draw for each model the vocabulary sizes that give its printed count, and the size that is stated."""
+def draw_intervals(fits: Mapping[str, tuple[int, int]], size: int) -> Figure:
+    """Draw for each model the vocabulary sizes that give its printed count, and which of them hold `size`."""
     fig, ax = new_figure(width=WIDE, height=0.29 * len(fits) + 1.1)
     for row, (low, high) in enumerate(fits.values()):
-        color, hatch = (SECOND, "////") if high < stated else (FIRST, "")
+        color, hatch = (FIRST, "") if low <= size <= high else (NEUTRAL, "////")
         ax.barh(
             row, high - low, left=low, height=0.62, color=color, alpha=0.8, edgecolor=INK, lw=0.6, hatch=hatch
         )
-    ax.axvline(stated, color=INK, lw=2, ls="--", marker="")
-    above = [ends for ends in fits.values() if ends[0] > stated]
-    low, high = max((ends[0] for ends in above), default=0), min((ends[1] for ends in above), default=0)
-    if low < high:
-        ax.axvspan(low, high, color=NEUTRAL, alpha=0.5, lw=0, zorder=0)
-        write(ax, (low + high) / 2, -0.7, f"fits {len(above)}", height="bottom")
-    write(ax, stated, -0.7, f"stated: {stated:,}", height="bottom")
+    ax.axvline(size, color=INK, lw=2, ls="--", marker="")
+    write(ax, size, -0.7, f"{size:,} tokens", height="bottom")
     names = [re.sub(r"d_(\w+)", r"$d_\\mathrm{\1}$", name) for name in fits]
     name_rows(ax, names)
-    ax.use_sticky_edges = False
-    ax.margins(x=0.06)
+    ax.set(xlim=(34_800, 44_200), ylim=(len(fits) - 0.4, -0.6))
+    ax.set_xlabel("vocabulary sizes that give the printed count")
     ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.set(ylim=(len(fits) - 0.4, -0.6), xlabel="vocabulary sizes that give the printed count")
     ax.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
     return fig
 
 
-def draw_losses(losses: Curves, whole: Sequence[float], models: Words) -> Figure:
-    """Draw the loss of two models after the removal of each part, and, as a line, that of the whole."""
-    fig, axes = new_figure(1, len(models), width=WIDE, height=0.45 * len(losses) + 0.9)
-    most = 1.2 * max(max(line) for line in losses.values())
-    order = sorted(losses, key=lambda part: -max(losses[part]))
-    for number, (ax, model) in enumerate(zip(axes, models, strict=True)):
-        values = [losses[part][number] for part in order]
-        ax.barh(range(len(order)), values, height=0.65, color=FIRST, alpha=0.75, edgecolor=INK, lw=0.6)
-        for row, value in enumerate(values):
-            write(ax, value + 0.02 * most, row, f"{value:.1f}", "left")
-        ax.axvline(whole[number], color=INK, lw=2, ls="--", marker="")
-        name_rows(ax, order, shown=number == 0)
-        ax.set(xlim=(0, most), ylim=(len(order) - 0.5, -0.5), xlabel="loss (dashed: whole model)")
-        ax.xaxis.set_major_locator(MaxNLocator(3, prune="upper"))
-        ax.set_title(model, loc="left")
+def draw_losses(losses: Mapping[str, float], whole: float) -> Figure:
+    """Draw the loss of a model after the removal of each part, and, as a line, that of the whole."""
+    fig, ax = new_figure(height=0.45 * len(losses) + 0.9)
+    most = 1.2 * max(losses.values())
+    order = sorted(losses, key=lambda part: -losses[part])
+    values = [losses[part] for part in order]
+    ax.barh(range(len(order)), values, height=0.65, color=FIRST, alpha=0.75, edgecolor=INK, lw=0.6)
+    for row, value in enumerate(values):
+        write(ax, value + 0.02 * most, row, f"{value:.1f}", "left")
+    ax.axvline(whole, color=INK, lw=2, ls="--", marker="")
+    name_rows(ax, order)
+    ax.set(xlim=(0, most), ylim=(len(order) - 0.5, -0.5), xlabel="loss (dashed: whole model)")
+    ax.xaxis.set_major_locator(MaxNLocator(3, prune="upper"))
     return fig
