@@ -1,6 +1,7 @@
 """Linear probes: what a linear map can read off the vectors of each layer."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -23,15 +24,16 @@ def probe_accuracy(
     labels: Int[Tensor, " samples"],
     held_out: Bool[Tensor, " samples"],
 ) -> float:
-    """Return the accuracy on the held-out samples of a linear map that was fitted to the others.
+    """Return the accuracy on the held-out samples of a linear map fitted to the others.
 
     The map is ridge regression on the labels as one-hot vectors, solved in closed form.
     """
-    vectors = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=vectors.dtype)], dim=1)
+    vectors = F.pad(vectors, (0, 1), value=1.0)
     classes = torch.unique(labels)
     targets = (labels[:, None] == classes).to(vectors.dtype)
     fitted = vectors[~held_out]
-    penalty = 1e-3 * len(fitted) * fitted.var() * torch.eye(vectors.size(1), dtype=vectors.dtype)
-    weight = torch.linalg.solve(fitted.T @ fitted + penalty, fitted.T @ targets[~held_out])
+    squares, products = fitted.T @ fitted, fitted.T @ targets[~held_out]
+    squares.diagonal().add_(1e-3 * len(fitted) * fitted.var())
+    weight = torch.linalg.solve(squares, products)
     predicted = classes[(vectors[held_out] @ weight).argmax(dim=1)]
     return (predicted == labels[held_out]).double().mean().item()

@@ -28,7 +28,6 @@ from annotated_transformer.plotting.palette import (
     INK,
     LOOKS,
     MASKED,
-    MUTED,
     NEUTRAL,
     OUTPUT,
     SECOND,
@@ -101,58 +100,10 @@ def draw_mixing(
     return fig
 
 
-def draw_means(rows: Sequence[tuple[str, Words, Vectors]]) -> Figure:
-    """Draw pairs of sentences, each a row of vectors with their mean at the right, = or ≠ between the means.
-
-    The rows are (what the vectors are, words, vectors); two rows each are compared.
-    """
-    pitch = 3.7
-    fig, ax = new_canvas(14.0, pitch * len(rows) + 0.9 * len(rows) / 2)
-    longest = max(len(words) for _, words, _ in rows)
-    step, y = 10.6 / longest, pitch * len(rows) + 0.9 * len(rows) / 2
-    for first, second in zip(rows[::2], rows[1::2], strict=True):
-        y -= 0.9
-        write(ax, 0.1, y + 0.35, first[0], "left", weight="bold")
-        write(ax, 12.5, y + 0.35, "mean", weight="bold")
-        means = [line[2].mean(dim=0) for line in (first, second)]
-        shades = as_shares(torch.stack(means))
-        for (_, words, vectors), shares in zip((first, second), shades, strict=True):
-            y -= pitch
-            for place, (word, line) in enumerate(zip(words, as_shares(vectors), strict=True)):
-                x = 0.2 + step * place + step / 2
-                size = (0.8, 2.3 / len(line))
-                draw_vector(ax, x - 0.4, y + 1.3, line, color=NEUTRAL, size=size)
-                write(ax, x, y + 0.7, word)
-            draw_arrow(ax, (10.9, y + 2.45), (11.9, y + 2.45))
-            draw_vector(ax, 12.1, y + 1.3, shares, color=FIRST, size=(0.8, 2.3 / len(shares)))
-        sign = "=" if torch.allclose(means[0], means[1], atol=1e-6) else "≠"
-        write(ax, 12.5, y + pitch + 0.65, sign, fontsize=20, weight="bold")
-    return fig
-
-
 def as_shares(vectors: Vectors) -> list[list[float]]:
     """Return numbers as shares of their range, from 0 for the lowest to 1 for the highest."""
     low, high = vectors.min(), vectors.max()
     return ((vectors - low) / (high - low).clamp(min=1e-9)).tolist()
-
-
-def draw_opinions(scale: Mapping[str, int]) -> Figure:
-    """Draw opinions on a line, and where a "not" takes each of them."""
-    fig, ax = new_canvas(14.0, 4.6)
-    ax.plot([1.4, 12.6], [1.9, 1.9], color=NEUTRAL, lw=1.5, ls="-", marker="")
-    reach = max(map(abs, scale.values()))
-    places = {word: 7 + 5 * value / reach for word, value in scale.items()}
-    for word, value in scale.items():
-        x, color = places[word], FIRST if value > 0 else SECOND
-        ax.plot([x], [1.9], color=color, marker="o" if value > 0 else "s", ls="", ms=9)
-        write(ax, x, 1.35, word)
-        write(ax, x, 0.6, f"{value:+d}".replace("-", "−"), color=MUTED)
-        if value > 0:
-            bend = {"arrowstyle": "<|-|>", "connectionstyle": f"arc3,rad={0.32 if value == reach else 0.25}"}
-            look = {**bend, "mutation_scale": 14, "color": INK, "lw": 1.5}
-            ax.annotate("", (14 - x, 2.15), (x, 2.15), arrowprops=look)
-    write(ax, 7, 4.25, "not", style="italic")
-    return fig
 
 
 def draw_limits(limits: Mapping[str, float], reached: Curves) -> Figure:
@@ -168,11 +119,13 @@ def draw_limits(limits: Mapping[str, float], reached: Curves) -> Figure:
         if (limit := limits.get(name)) is not None:
             ax.barh(row, limit, height=0.7, color="none", edgecolor=MASKED, hatch="////", lw=0)
             ax.plot([limit] * 2, [row - 0.35, row + 0.35], color=INK, lw=3, ls="-", marker="")
-            write(ax, max(limit, *reached.get(name, [0])) + 0.18, row, f"{limit:.1f}", "left")
+            write(ax, limit + 0.18, row, f"{limit:.1f}", "left")
         values = [round(value, 2) for value in reached.get(name, ())]
         if values:
             ax.plot(values, [row] * len(values), color=color, ls="", marker=mark, ms=9, clip_on=False)
-        if values and name not in limits:
+        if values and name in limits:
+            write(ax, min(values) - 0.2, row, f"{min(values):.1f} or more", "right")
+        elif values:
             write(ax, max(values) + 0.2, row, f"reached: {max(values):.2f} or less", "left", weight="bold")
     name_rows(ax, names)
     ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, most))
