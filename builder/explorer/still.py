@@ -77,7 +77,7 @@ def refresh(cells: Iterable[NotebookNode], *, redraw: bool) -> Iterator[str]:
             if place := PLACE.search(html):
                 number = output.metadata.figure.number
                 request = output.metadata.pop("drawing", None)  # what the cell has just computed
-                if is_stale(number, request) and not (redraw and draw(number, request)):
+                if is_stale(number, request) and not (redraw and draw_still(number, request)):
                     yield number
                 output.data["text/html"] = html.replace(place[0], kept.kept_picture(number, request))
 
@@ -90,7 +90,7 @@ def is_stale(number: str, request: Any = None) -> bool:
     return request is not None and not kept.look_alike(before["request"], request)
 
 
-def draw(number: str, request: Any = None) -> bool:
+def draw_still(number: str, request: Any = None) -> bool:
     """Draw a figure, by default from the kept numbers; return False if there is no browser."""
     try:
         from playwright.sync_api import sync_playwright
