@@ -13,7 +13,7 @@ LINES, COLUMNS = 14, 88
 IN_SIGHT = {12}  # the chapters whose experiments are written to be read; the others follow
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
-LONG = {15, 16, 19, 21}  # handbooks that are still longer
+LONG = {15, 16, 21}  # handbooks that are still longer
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
