@@ -13,7 +13,11 @@ LINES, COLUMNS = 14, 88
 IN_SIGHT = {3, 4, 9, 11, 12, 13, 14}  # the chapters whose experiments are written to be read; the others follow
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
+<<<<<<< HEAD
 LONG = {19}  # a handbook that is still longer
+=======
+LONG = {15, 16, 21}  # handbooks that are still longer
+>>>>>>> w-h19
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
