@@ -10,14 +10,17 @@ from builder.source import COMMENT, READERS, Part, Source, split_sections
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
-IN_SIGHT = {3, 4, 9, 11, 12, 13, 14}  # the chapters whose experiments are written to be read; the others follow
+IN_SIGHT = {
+    3,
+    4,
+    9,
+    11,
+    12,
+    13,
+    14,
+}  # the chapters whose experiments are written to be read; the others follow
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
-<<<<<<< HEAD
-LONG = {19}  # a handbook that is still longer
-=======
-LONG = {15, 16, 21}  # handbooks that are still longer
->>>>>>> w-h19
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
@@ -60,10 +63,9 @@ def weight(chapter: Source) -> Iterator[str]:
         yield from too_many(folded, FOLDED, "folded lines before the exercises")
         yield from too_many(together, TOGETHER, "lines of code before the exercises")
         yield from too_many(len(chapter.figures), FIGURES, "figures")
-    if chapter.number not in LONG:
-        texts = [part.text for part in chapter.parts if part.handbook and not part.code]
-        words = sum(len(re.sub(COMMENT, "", text).split()) for text in texts)
-        yield from too_many(words, WORDS, "words in the handbook")
+    texts = [part.text for part in chapter.parts if part.handbook and not part.code]
+    words = sum(len(re.sub(COMMENT, "", text).split()) for text in texts)
+    yield from too_many(words, WORDS, "words in the handbook")
 
 
 def too_many(count: int, most: int, what: str) -> Iterator[str]:
