@@ -23,7 +23,7 @@ LINE = re.compile(r"[✓✗–] ")
 CHANGES = [  # one of each kind: an entry that is renamed, seeds, a sentence, a model, and a list to loop over
     ("02_queries_keys_values", '"roles exchanged": swap_roles', '"swapped": swap_roles'),
     ("04_self_attention", "SEEDS = range(3)", "SEEDS = range(10, 12)"),
-    ("08_positional_encoding", '"susan gave roses to mary"\npanels', '"susan gave mary to roses"\npanels'),
+    ("08_positional_encoding", '"susan gave roses to mary"\nrng', '"susan gave mary to roses"\nrng'),
     ("20_the_same_as_pytorch", "num_layers=2, d_model=20", "num_layers=3, d_model=24"),
     ("06_masking", 'schläft", "<s> Hunde rennen <pad>"', 'schläft </s>", "<s> Hunde rennen </s> <pad>"'),
     ("14_transformer", '(["I hope that you can come tomorrow."])', '(["The old man likes to read a book."])'),

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Circle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_line
+from annotated_transformer.book.drawing.boxes import Point, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
@@ -135,30 +135,4 @@ def draw_unrolled(pair: Float[Tensor, "positions 2"], *, shown: int) -> Figure:
     write(ax, x + radius + 0.7, 2.2, "sine: how far the tip\nis to the right", "left")
     write(ax, 13.7, y - radius - 0.2, "position →", "right", "top", color=MUTED)
     write(ax, x + radius + 0.7, 0.45, "position ↓", "left", color=MUTED)
-    return fig
-
-
-def draw_counters(bits: Int[Tensor, "positions bits"], waves: Float[Tensor, "positions pairs"]) -> Figure:
-    """Draw the binary digits of each position and, below them, the sine of each pair, fast ones first."""
-    count, left, pitch = len(bits), 2.5, 1.15
-    step = 11.4 / count
-    places = [left + (place + 0.5) * step for place in range(count)]
-    y = pitch * (bits.size(1) + waves.size(1)) + 0.6
-    fig, ax = new_canvas(14.0, y + 0.9)
-    write(ax, 0.1, y + 0.45, "position", "left", color=MUTED)
-    for place, x in enumerate(places):
-        write(ax, x, y + 0.45, f"{place}", color=MUTED)
-    for digit, line in enumerate(bits.T.tolist()):
-        y -= pitch
-        write(ax, 0.1, y + 0.5, f"bit {digit}", "left")
-        for x, bit in zip(places, line, strict=True):
-            draw_area(ax, (x - step / 2, y), step, 1, FIRST, 0.6 if bit else 0.08, lw=0.8)
-            write(ax, x, y + 0.5, f"{bit}")
-    y -= 0.4
-    for pair, line in enumerate(waves.T.tolist()):
-        y -= pitch
-        write(ax, 0.1, y + 0.5, f"pair {pair}", "left")
-        draw_line(ax, (left, y + 0.5), (left + count * step, y + 0.5), color=NEUTRAL)
-        heights = [y + 0.5 + 0.45 * value for value in line]
-        ax.plot(places, heights, color=SECOND, ls="--", marker="s", markersize=4, lw=1.5)
     return fig
