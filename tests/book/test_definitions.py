@@ -38,7 +38,7 @@ def names() -> dict[str, list[str]]:
 
 
 def second_definitions(code: str, names: Collection[str], *, visible: bool) -> Iterator[str]:
-    """Yield what a chapter's cell defines instead of importing; a class that a reader sees is an experiment."""
+    """Yield what a cell defines instead of importing; a class that a reader sees is an experiment."""
     for node in ast.walk(ast.parse(code)):
         name = getattr(node, "name", "") if isinstance(node, DEFINITION) else ""
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):

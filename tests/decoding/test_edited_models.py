@@ -318,7 +318,8 @@ def test_law_layers_that_know_each_other_decode_as_the_model(monkeypatch, stirre
     torch.testing.assert_close(logits, whole, rtol=1e-9, atol=1e-9)
 
 
-OPTIONS, OBJECT = {"scale": 1.0}, types.SimpleNamespace(scale=1.0)
+OPTIONS = {"scale": 1.0}
+OBJECT, DEFAULT = types.SimpleNamespace(scale=1.0), types.SimpleNamespace(scale=1.0)
 SWITCHES: dict[str, Callable[[pytest.MonkeyPatch, Transformer], None]] = {
     "an entry of a dictionary": lambda patch, model: patch.setitem(OPTIONS, "scale", 2.0),
     "an attribute": lambda patch, model: setattr(model.decoder, "option", 1),
@@ -334,7 +335,7 @@ SWITCHES: dict[str, Callable[[pytest.MonkeyPatch, Transformer], None]] = {
     "a tensor": lambda patch, model: setattr(model.decoder, "option", torch.zeros(1)),
     "training": lambda patch, model: trained(model),
 }
-GLOBAL, DEFAULT = None, types.SimpleNamespace(scale=1.0)
+GLOBAL = None
 
 
 def trained(model: Transformer) -> None:

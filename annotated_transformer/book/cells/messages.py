@@ -16,11 +16,9 @@ def run_messages(table: Mapping[str, str], names: Mapping[str, Any]) -> None:
 
     A line is code that knows `names`, usually `globals()`, and leaves its own names to no other line. Its
     message is the first line of a traceback's end, `TypeError: …`, or, where nothing is raised, the first
-    warning, `UserWarning: …`; line breaks and spaces are one space. In the table, "…" stands for anything.
-
-        run_messages({
-            "torch.ones(2) @ torch.ones(3)": "RuntimeError: inconsistent tensor size, expected tensor [2]",
-        }, globals())
+    warning, `UserWarning: …`; line breaks and spaces are one space.
+    In the table, "…" stands for anything:
+    `{"torch.ones(2) @ torch.ones(3)": "RuntimeError: inconsistent tensor size, …"}`.
 
     Raises:
         AssertionError: A message begins otherwise, or there is none, and CLAIMS_MUST_HOLD is set.
