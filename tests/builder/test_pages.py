@@ -17,7 +17,7 @@ from tests.targets import NOTEBOOKS, SOURCES
 THEME = "document.documentElement.dataset.theme"
 GENERATED = ("search", "genindex", "py-modindex", "404")
 
-OPENING = 1000  # pixels, at 1280 by 900
+OPENING = 1600  # pixels, at 1280 by 900: a question, a cell that makes its picture, and the picture
 MARGIN = {"width": 1440, "height": 900}  # the narrowest screen that has notes in its margin
 NOTES = "article p > small:first-child"
 BLOCKS = "p, pre, figure, h2, h3, li, summary, div.math, .at-task, .pst-scrollable-table-container"
@@ -239,7 +239,7 @@ FAULTY = {
     "formula in error: ": "<i class='math'><mjx-container><mjx-merror>x</mjx-merror></mjx-container></i>",
     "px wide on a screen of 348 px": "<div style='width: 2000px'>x</div>",
     "px wide on a screen of 1280 px": "",
-    "the first section begins at ": "<p class='at-question' style='height: 1001px'>Why?</p><h2>First</h2>",
+    "the first section begins at ": "<p class='at-question' style='height: 1601px'>Why?</p><h2>First</h2>",
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
     r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
