@@ -41,8 +41,8 @@ class Comparison:
         """Take the name of the other way, what to do instead, and three functions of a model.
 
         `refuse` raises NotPlain where no comparison is needed, such as for hooks. `results` returns what the
-        model and the other way compute. They get `copies`, by default those of `copy_to_compare`, in
-        evaluation mode.
+        model and the other way compute. They get `copies`, by default those of `copies_to_compare`,
+        in evaluation mode.
         """
         self.name, self.way_out = name, way_out
         self.refuse, self.results = refuse, results
@@ -50,12 +50,11 @@ class Comparison:
 
     def __call__(self, model: nn.Module) -> None:
         """Raise NotPlain if the model is refused, or computed differently."""
-        known: Refusals = vars(model).get("_refusals") or Refusals(model)
+        known: Refusals | None = vars(model).get("_refusals")
+        if known is None or known.model() is not model:  # as after `copy.copy`
+            known = vars(model)["_refusals"] = Refusals(model)
         if known.of_a_copy:
             return
-        if known.model() is not model:  # `copy.copy` made this model of another one
-            known = Refusals(model)
-        vars(model)["_refusals"] = known
         refusals = known.by_comparison
         computation, refusal = refusals.get(self, (None, ""))
         if computation is None or computation.changed(model):
@@ -121,8 +120,8 @@ def difference(expected: Tensor, actual: Tensor) -> str:
     """Return by how much the numbers differ, if it is more than rounding in their type does.
 
     Very large numbers, such as logits of tokens that a model never gives, are compared among themselves:
-    beside them, all others would be equal. We saw up to 1e-6 in float32, 6e-4 in
-    float16, and 0.19 in bfloat16.
+    beside them, all others would be equal. We saw up to 1e-6 in float32, 6e-4 in float16, and 0.19 in
+    bfloat16.
     """
     bound = 1e-9
     if expected.dtype != torch.float64:

@@ -51,7 +51,7 @@ def weight(chapter: Source) -> Iterator[str]:
     """Check how much code a chapter has, and how much of it is folded; and how long its handbook is."""
     parts = [part for part in before_exercises(chapter) if part.code and not is_listing(part)]
     folded = sum(length(part.text) for part in parts if not part.visible)
-    together = folded + sum(length(part.text) for part in parts if part.visible)
+    together = sum(length(part.text) for part in parts)
     if chapter.number in IN_SIGHT:
         yield from too_many(folded, FOLDED, "folded lines before the exercises")
         yield from too_many(together, TOGETHER, "lines of code before the exercises")
