@@ -10,9 +10,9 @@ from matplotlib.patches import Polygon, Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_area, draw_arrow, draw_box, draw_line
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
-from annotated_transformer.book.drawing.words import Words, write, write_beside
+from annotated_transformer.book.drawing.words import Words, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -21,7 +21,6 @@ from annotated_transformer.plotting.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
     QUERY,
     SECOND,
     VALUE,
@@ -29,7 +28,6 @@ from annotated_transformer.plotting.palette import (
 
 Head = Mapping[str, Numbers]  # Q, K, V, weights and head
 HEADS = ((FIRST, ""), (SECOND, "//"))  # color and hatch of head 1 and head 2
-PLATE = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}  # under words on hatched ground
 
 
 def draw_mixtures(
@@ -199,71 +197,3 @@ def draw_widths(d_model: int, heads: int) -> Figure:
         write(ax, x, low + side + 0.3, title, height="bottom", weight="bold")
         write(ax, x, low - 0.2, f"{width}", height="top", color=MUTED)
     return fig
-
-
-def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int]) -> Figure:
-    """Draw a batch of projected sentences, its columns cut into heads, and a matrix for each head.
-
-    The shapes are (batch, tokens, heads · d_k), (batch, tokens, heads, d_k) and (batch, heads, tokens, d_k).
-    """
-    fig, ax = new_canvas(19.5, 7.6, width=WIDE)
-    batch, tokens, heads, _ = split
-    middle, back, (wide, high) = 4.3, 0.25, (2.1, 2.0)
-    beside = [(number * wide, middle) for number in range(heads)]
-    apart = [(number * (wide + 0.4), middle) for number in range(heads)]
-    stacked = [(0.0, middle + (heads - 1 - 2 * number) * (high + 0.9) / 2) for number in range(heads)]
-    for x, places, shape in ((0.8, beside, flat), (8.2, apart, split), (16.2, stacked, swapped)):
-        for sentence in reversed(range(batch)):
-            for number, (right, up) in enumerate(places):
-                corner = x + right + back * sentence, up - high / 2 + back * sentence
-                color, hatch = HEADS[number % len(HEADS)]
-                ax.add_patch(Rectangle(corner, wide, high, facecolor=PAPER, lw=0))  # hides those behind it
-                draw_area(ax, corner, wide, high, color, 0.3, hatch=hatch)
-        for number, (right, up) in enumerate(places):
-            write(ax, x + right + wide / 2, up, f"head {number + 1}", bbox=PLATE, zorder=5)
-        across = x + (places[-1][0] + wide) / 2
-        write(ax, across, 0.5, " × ".join(map(str, shape)), weight="bold")
-    write(ax, 0.6, middle, f"{tokens} tokens", "right", rotation=90, color=MUTED)
-    write(ax, 0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", height="top", color=MUTED)
-    ax.text(0.8, middle + high / 2 + 0.4 + back * batch, f"{batch} sentences", va="bottom", color=MUTED)
-    draw_arrow(ax, (5.6, middle), (8.0, middle), "unflatten")
-    draw_arrow(ax, (13.5, middle), (15.9, middle), "transpose")
-    return fig
-
-
-def draw_merges(
-    outputs: Mapping[str, Float[Tensor, "pairs 2"]],
-    *,
-    corners: Mapping[str, Sequence[float | int]],
-    marked: Mapping[str, int],
-) -> Figure:
-    """Draw the outputs of all pairs in a plane, a panel for each share; a square is shared by several pairs.
-
-    `corners` names the values themselves, and `marked` names the pairs whose dots have a label.
-    """
-    fig, axes = new_figure(1, len(outputs), width=WIDE, height=3.9)
-    for ax, (title, points) in zip(axes, outputs.items(), strict=True):
-        places, counts = points.round(decimals=6).unique(dim=0, return_counts=True)
-        for (x, y), count in zip(places.tolist(), counts.tolist(), strict=True):
-            color, mark, size = (SECOND, "s", 16) if count > 1 else (FIRST, "o", 9)
-            ax.plot([x], [y], color=color, marker=mark, ls="", markersize=size)
-            if count > 1:
-                write(ax, x, y, f"{count}", height="center_baseline", color=PAPER, weight="bold")
-        for word, (x, y) in corners.items():
-            _label(ax, word, (x, y), color=MUTED)
-        named: dict[tuple[float, ...], list[str]] = {}
-        for words, number in marked.items():
-            named.setdefault(tuple(points[number].tolist()), []).append(words)
-        for spot, sentences in named.items():
-            _label(ax, "\n".join(sentences), spot)
-        ax.set_title(f"{title}, {len(places)} outputs", loc="center", weight="bold")
-        ax.set(xlim=(-0.2, 1.2), ylim=(-0.2, 1.2))
-        ax.set_axis_off()
-    return fig
-
-
-def _label(ax: Axes, text: str, spot: Sequence[float | int], *, color: str = INK) -> None:
-    """Write a text above a point in the upper half, below one in the lower half."""
-    up = spot[1] > 0.5
-    offset, va = (0, 9 if up else -9), "bottom" if up else "top"
-    write_beside(ax, spot, offset, text, "center", va, color=color)
