@@ -26,9 +26,9 @@ def fit(
 ) -> list[float]:
     """Train a model with Adam, and return the loss of each step.
 
-    `draw_loss` returns the loss of a new batch. `lr` is the learning rate, or a function that returns the
-    rate of each step, counted from 0. `after_step` is called after each update, with the number of updates
-    so far.
+    `draw_loss` returns the loss of a new batch. `lr` is the learning rate, or a
+    function that returns the rate of each step, counted from 0. `after_step` is called
+    after each update, with the number of updates so far.
     """
     optimizer = fused_adam(model, betas=betas)
     losses = []
