@@ -18,15 +18,11 @@ from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
-    KEY,
     LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
-    QUERY,
     SECOND,
-    VALUE,
 )
 
 CASES = {(1, 1): "good", (-1, -1): "not bad", (1, -1): "not good", (-1, 1): "bad"}
@@ -111,6 +107,36 @@ def draw_positions(x: Curves, hidden: Curves, output: Curves) -> Figure:
     return fig
 
 
+def draw_fold(
+    before: Mapping[str, Sequence[float | int]], positive: Mapping[str, bool], *, level: float
+) -> Figure:
+    """Draw two hidden units of several words before ReLU and after it, and where their sum is `level`."""
+    fig, ax = new_figure(height=3.9)
+    for name, (x, y) in before.items():
+        color, _, mark = LOOKS[not positive[name]]
+        folded = max(0.0, x), max(0.0, y)
+        ax.plot(x, y, color=color, marker=mark, ls="", markersize=10, markerfacecolor="none", zorder=3)
+        ax.plot(*folded, color=color, marker=mark, ls="", markersize=10, zorder=3)
+        if folded != (x, y):
+            draw_arrow(ax, (x, y), folded, color=MUTED)
+    spots: dict[tuple[float, float], list[str]] = {}
+    for name, (x, y) in before.items():
+        spots.setdefault((x, y), []).append(name)
+    for spot, names in spots.items():
+        side = "right" if len(names) > 1 else "center"
+        write_beside(ax, spot, (0, -10), ", ".join(names), side, "top")
+    write(ax, 2.2, 2.1, "verdict 1", "right", "top", color=MUTED)
+    write(ax, -0.25, -2.7, "verdict −1", "right", "top", color=MUTED)
+    ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
+    ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
+    ax.plot([level - 2, level + 2], [2, -2], color=INK, lw=1.5, ls=":", marker="", zorder=2)
+    ax.set(aspect="equal", xlabel="unit 1", ylabel="unit 2", xlim=(-4.1, 2.3), ylim=(-4.1, 2.2))
+    ticks = range(-4, 3, 2)
+    for set_ticks in (ax.set_xticks, ax.set_yticks):
+        set_ticks(ticks, [f"{tick}".replace("-", "−") for tick in ticks])
+    return fig
+
+
 def draw_squares() -> Figure:
     """Draw the matrices of an encoder and a decoder layer as areas: a square is d_model × d_model numbers."""
     fig, ax = new_canvas(14.0, 14.6)
@@ -148,19 +174,16 @@ def _draw_square(ax: Axes, corner: tuple[float, float], unit: float, color: str,
     write(ax, corner[0] + unit / 2, corner[1] + unit / 2, label)
 
 
-def draw_kept(losses: Curves, counts: Sequence[int], *, none: Mapping[str, float]) -> Figure:
-    """Draw how much the loss rises if each token keeps so many hidden units, one line for each model."""
+def draw_kept(losses: Curves, counts: Sequence[int], *, none: float) -> Figure:
+    """Draw how much the loss rises if so many hidden units are kept, a line for each way to choose them."""
     fig, ax = new_figure(height=3.4)
     places = list(range(1, len(counts) + 1))
     for (name, rises), (color, style, mark) in zip(losses.items(), LOOKS, strict=False):
-        shown = [round(rise, 2) for rise in (none[name], *rises)]
+        shown = [round(rise, 2) for rise in (none, *rises)]
         ax.plot([0, *places], shown, color=color, marker=mark, ls=style, clip_on=False)
+        write_beside(ax, (3, shown[3]), (6, 8), name, "left", "bottom")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
-    for number, (name, rises) in enumerate(losses.items()):
-        spot, offset = (1, rises[0]), ((8, 12), (-8, -12))[number % 2]
-        side = "left" if offset[0] > 0 else "right"
-        write_beside(ax, spot, offset, name, side, "center")
-    ax.set(xlabel="hidden units kept for each token", ylabel="loss rises by", ylim=(-0.2, None))
+    ax.set(xlabel="hidden units kept", ylabel="loss rises by", ylim=(-0.2, None))
     ax.set_xticks([0, *places], [str(count) for count in (0, *counts)])
     return fig
 
@@ -194,45 +217,6 @@ def draw_genders(activations: Mapping[str, Curves], *, named: Mapping[str, Words
     return fig
 
 
-def draw_memory(
-    x: Sequence[float | int],
-    keys: Sequence[Sequence[float | int]],
-    scores: Sequence[float | int],
-    values: Sequence[Sequence[float | int]],
-    output: Sequence[float | int],
-) -> Figure:
-    """Draw a token that the units compare with their keys, and the values that the active ones add.
-
-    `scores` are before ReLU; units below 0 are hatched.
-    """
-    count, size, narrow = len(keys), (0.85, 1.0), (1.2, 1.0)
-    fig, ax = new_canvas(19.5, count + 2.4, width=WIDE)
-    y = 1.0
-    middle = y + count / 2
-    query = draw_matrix(ax, 0.2, middle - 0.5, [x], color=QUERY, name="$x$", size=size)
-    active = torch.tensor([[score > 0] for score in scores])
-    used = [[max(0.0, score)] for score in scores]
-    boxes = [
-        draw_matrix(ax, 4.5, y, keys, color=KEY, name="keys $k_i$", size=size),
-        draw_matrix(
-            ax, 8.1, y, [[score] for score in scores], color=NEUTRAL, name="$x \\cdot k_i + b_i$", size=narrow
-        ),
-        draw_matrix(ax, 10.4, y, used, color=NEUTRAL, name="ReLU", mask=active, size=narrow),
-        draw_matrix(ax, 12.7, y, values, color=VALUE, name="values $v_i$", size=size),
-    ]
-    result = draw_matrix(ax, 16.7, middle - 0.5, [output], color=OUTPUT, name="FFN$(x)$", size=size)
-    for number, on in enumerate(active.flatten().tolist()):
-        height, color = y + count - number - 0.5, INK if on else MUTED
-        draw_arrow(ax, (query.right[0] + 0.1, middle), (boxes[0].x - 0.1, height))
-        for before, after in pairwise(boxes):
-            draw_arrow(ax, (before.right[0] + 0.1, height), (after.x - 0.1, height), color=color)
-        if on:
-            draw_arrow(ax, (boxes[-1].right[0] + 0.1, height), (result.x - 0.1, middle))
-    write(ax, 0.2, y + count + 0.9, "compare with each key", "left", color=MUTED)
-    write(ax, 19.3, y + count + 0.9, "add the values of active units", "right", color=MUTED)
-    return fig
-
-
 def draw_losses(losses: Mapping[str, Curves], *, coin: float = 1.0) -> Figure:
     """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
     fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
@@ -247,23 +231,6 @@ def draw_losses(losses: Mapping[str, Curves], *, coin: float = 1.0) -> Figure:
         ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
         name_rows(ax, blocks, shown=ax is axes[0])
     write(axes[0], 0.95 * coin, 1, "coin toss", "right", color=MUTED)
-    return fig
-
-
-def draw_grids(units: Mapping[str, torch.Tensor], *, columns: int = 32) -> Figure:
-    """Draw the hidden units of a token as cells, filled where active; a panel for each model."""
-    rows = -(-max(len(values) for values in units.values()) // columns)
-    step, gap = 0.28, 1.0
-    width = len(units) * columns * step + gap * (len(units) - 1) + 0.4
-    fig, ax = new_canvas(width, rows * step + 1.3, width=WIDE)
-    for number, (title, values) in enumerate(units.items()):
-        left = 0.2 + number * (columns * step + gap)
-        active = (values > 0).tolist()
-        label = f"{title}: {sum(active)} of {len(active)} units"
-        write(ax, left, rows * step + 0.65, label, "left", weight="bold")
-        for place, on in enumerate(active):
-            corner = left + place % columns * step, 0.15 + (rows - 1 - place // columns) * step
-            draw_area(ax, corner, step, step, FIRST, 1.0 if on else 0.08, edgecolor=PAPER, lw=0.5)
     return fig
 
 
