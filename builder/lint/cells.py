@@ -10,7 +10,7 @@ from builder.source import READERS, Part, Source, split_sections
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
-IN_SIGHT = {12}  # the chapters whose experiments are written to be read; the others follow
+IN_SIGHT = {12, 16}  # the chapters whose experiments are written to be read; the others follow
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
 LONG = {19, 21}  # handbooks that are still longer
