@@ -1,16 +1,17 @@
 """The drawings of the chapter on training."""
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_line
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write, write_beside
+from annotated_transformer.book.drawing.figures import new_figure
+from annotated_transformer.book.drawing.words import Words, label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
 from annotated_transformer.training.schedule import learning_rate
@@ -19,7 +20,17 @@ Runs = Sequence[Sequence[float]]
 EVERY = 10  # updates between two values of a run
 TOP = 4.0  # of the panels of sick curves
 UPWARD = {"arrowstyle": "-|>", "color": SECOND, "lw": 1.8}
-DOWNWARD = {"arrowstyle": "-|>", "color": INK, "lw": 1.5}
+SHIFT = {"arrowstyle": "-|>", "color": MUTED, "lw": 1.0}
+SYMPTOMS = {
+    "healthy": "both fall\ntogether",
+    "rate too high": "flat near\nthe baseline",
+    "rate too low": "hardly moves",
+    "no zero_grad": "both jump\nup and down",
+    "no shift": "training at 0",
+    "padding counted": "training\nlower at first",
+    "pairs mixed up": "flat at a\nusual rate",
+    "32 pairs only": "validation\nturns up",
+}
 
 
 def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figure:
@@ -82,6 +93,14 @@ def draw_smoothing(smoothing: float) -> Figure:
     return fig
 
 
+def least(smoothing: float) -> str:
+    """Return where the smoothed loss of ten classes is smallest, in words."""
+    if smoothing == 0:
+        return "no minimum, the curve falls toward 0"
+    gap = best_gap(smoothing, 10)
+    return f"the minimum is {smoothed_loss(gap, smoothing, 10):.2f}, at a lead of {gap:.1f}"
+
+
 def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) -> Figure:
     """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak.
 
@@ -104,9 +123,7 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     return fig
 
 
-def draw_sick_curves(
-    curves: Mapping[str, tuple[Runs, Runs]], *, guess: float, symptoms: Mapping[str, str]
-) -> Figure:
+def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float) -> Figure:
     """Draw training and validation losses, a panel for each run's title, with a line for each seed.
 
     Below a panel stands its symptom. The lines have names where they end farthest apart.
@@ -120,7 +137,7 @@ def draw_sick_curves(
     for ax, (title, (training, validation)) in zip(fig.axes, curves.items(), strict=False):
         clipped = [[min(value, 2 * TOP) for value in run] for run in validation]
         _draw_seeds(ax, {"training": training, "validation": clipped}, guess)
-        ax.set(ylim=(0, TOP), xticks=[], yticks=[0, 2, 4], xlabel=symptoms.get(title, ""))
+        ax.set(ylim=(0, TOP), xticks=[], yticks=[0, 2, 4], xlabel=SYMPTOMS.get(title, ""))
         if min(map(min, validation)) > TOP:
             ax.annotate("", (0.1, 0.99), (0.1, 0.72), xycoords="axes fraction", arrowprops=UPWARD)
         ax.set_title(title, fontweight="normal")
@@ -151,22 +168,6 @@ def draw_surprise(probabilities: Sequence[float]) -> Figure:
     return fig
 
 
-def draw_targets(classes: int, smoothing: float, label: int) -> Figure:
-    """Draw the one-hot target and the smoothed one as bars, a bar per token."""
-    fig, axes = new_figure(1, 2, height=2.3)
-    for ax, share, title, color, hatch in zip(
-        axes, (0.0, smoothing), ("one-hot", "smoothed"), (FIRST, SECOND), ("", "//"), strict=True
-    ):
-        heights = [share / classes + (1 - share) * (token == label) for token in range(classes)]
-        ax.bar(range(classes), heights, facecolor=to_rgba(color, 0.4), edgecolor=color, hatch=hatch)
-        write(ax, label, heights[label] + 0.03, f"{heights[label]:.2f}", height="bottom")
-        other = (label + classes // 2) % classes
-        write(ax, other, heights[other] + 0.03, f"{heights[other]:.2f} each", height="bottom")
-        ax.set(title=title, ylim=(0, 1.2), xticks=[label], xticklabels=["label"], yticks=[0, 1])
-    axes[0].set_ylabel("target")
-    return fig
-
-
 def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Figure:
     """Draw a weight's gradients with Adam's two corrected averages, and below them the resulting steps."""
     m, v = 0.0, 0.0
@@ -192,47 +193,52 @@ def draw_averages(gradients: Sequence[float], betas: tuple[float, float]) -> Fig
     return fig
 
 
-def draw_update(parts: Mapping[str, str]) -> Figure:
-    """Draw one update as boxes in a row, each under what computes it, and the way back to the second."""
-    wide, gap = 2.3, 1.1
-    lines = 1 + max(call.count("\n") for call in parts.values())
-    fig, ax = new_canvas(len(parts) * (wide + gap) - gap + 0.4, 2.6 + 0.7 * lines, width=WIDE)
-    boxes = []
-    for place, (name, call) in enumerate(parts.items()):
-        boxes.append(draw_box(ax, 0.2 + place * (wide + gap), 1.3, wide, 1.0, name))
-        write(ax, boxes[-1].center[0], 2.55, call, height="bottom", color=MUTED)
-    for one, two in pairwise(boxes):
-        draw_arrow(ax, one, two)
-    (back, _), (to, _) = boxes[-1].bottom, boxes[1].bottom
-    draw_line(ax, boxes[-1].bottom, (back, 0.6), (to, 0.6))
-    draw_arrow(ax, (to, 0.6), boxes[1].bottom)
-    write(ax, (back + to) / 2, 0.5, "the next batch meets the new weights", height="top")
+def draw_labels(rows: Mapping[int, Tensor], inputs: Words, labels: Words) -> Figure:
+    """Draw the probabilities of a target's labels, a row per number of updates, below inputs and labels."""
+    fig, ax = new_figure(width=WIDE, height=0.42 * (len(rows) + 3))
+    count = len(labels)
+    ax.set(xlim=(-1.6, count + 1.2), ylim=(len(rows), -2.3))
+    ax.set_axis_off()
+    heads = {-1.85: ("decoder reads", inputs, MUTED), -1.0: ("label", labels, INK)}
+    for y, (name, words, color) in heads.items():
+        write(ax, -0.15, y, name, "right", color=color)
+        for place, word in enumerate(words):
+            write(ax, place + 0.5, y, word, color=color, weight="bold" if color == INK else "normal")
+    for place in range(count - 1):  # the label is what the decoder reads next
+        ax.annotate("", (place + 1.35, -1.75), (place + 0.68, -1.1), arrowprops=SHIFT)
+    write(ax, count + 0.15, -0.3, "loss", "left", color=MUTED)
+    for y, (step, found) in enumerate(rows.items()):
+        write(ax, -0.15, y + 0.5, f"{step} updates", "right")
+        for place, p in enumerate(found.tolist()):
+            box = Rectangle((place + 0.04, y + 0.06), 0.92, 0.88, facecolor=to_rgba(FIRST, 0.75 * p))
+            ax.add_patch(box)
+            write(ax, place + 0.5, y + 0.5, f"{p:.2f}")
+        write(ax, count + 0.15, y + 0.5, f"{-found.log().mean().item():.2f}", "left", weight="bold")
     return fig
 
 
-def draw_copying(losses: Runs, exact: Runs, every: int) -> Figure:
-    """Draw validation losses, and beside them the shares of exact copies, one value in `every` updates."""
-    fig, axes = new_figure(1, 2, height=2.5)
-    for ax, runs, apart in zip(axes, (losses, exact), (EVERY, every), strict=True):
+def draw_copying(losses: Runs, exact: Runs, every: int, at: int) -> Figure:
+    """Draw validation losses, and below them the shares of exact copies, with a line at one update.
+
+    There is a share in `every` updates.
+    """
+    fig, (top, bottom) = new_figure(2, 1, width=WIDE, height=4.2)
+    for ax, runs, apart in ((top, losses, EVERY), (bottom, exact, every)):
         for run in runs:
             places = [apart * (place + 1) for place in range(len(run))]
-            ax.plot(places, run, color=FIRST, ls="-", marker="", lw=1.6)
-        ax.set(xlabel="updates", ylim=(0, None))
-    axes[0].set_title("validation loss")
-    axes[1].set(title="copied exactly", ylim=(0, 1.02), yticks=[0, 0.5, 1], yticklabels=["0%", "50%", "100%"])
+            ax.plot(places, run, color=FIRST, ls="-", marker="", lw=1.8)
+        ax.axvline(at, color=INK, lw=1, ls=":", marker="")
+        ax.set_xlim(0, EVERY * len(losses[0]))
+    low, high = (100 * edge for edge in _range(run[at // every - 1] for run in exact))
+    said = [f"{value:.1f}" for value in _range(run[at // EVERY - 1] for run in losses)]
+    write_beside(top, (at, 1.5), (8, 0), f"loss {said[0]} to {said[1]}", weight="bold")
+    write_beside(bottom, (at, 0.12), (-8, 0), f"{low:.0f}% to {high:.0f}% exact", "right", weight="bold")
+    top.set(ylabel="validation loss", ylim=(0, None), xticklabels=[])
+    bottom.set(ylabel="copied exactly", ylim=(0, 1.02), yticks=[0, 0.5, 1], xlabel="updates")
+    bottom.set_yticklabels(["0%", "50%", "100%"])
     return fig
 
 
-def draw_steps(settings: Mapping[str, Sequence[float]], large: int) -> Figure:
-    """Draw the lengths of Adam's steps, a line per setting, with an arrow where the large gradient acts."""
-    fig, ax = new_figure(width=WIDE, height=2.7)
-    for (name, lengths), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
-        ax.plot(range(1, len(lengths) + 1), lengths, color=color, ls=style, marker="", label=name)
-    ax.set(xlabel="step", ylabel="length / rate", ylim=(0, 1.15))
-    fallen = min(lengths[large - 1] for lengths in settings.values())
-    ax.annotate(
-        "one huge gradient", (large, fallen), (large + 3, fallen + 0.15), ha="left", va="center",
-        arrowprops=DOWNWARD,
-    )  # fmt: skip
-    label_ends(ax)
-    return fig
+def _range(values: Iterable[float]) -> tuple[float, float]:
+    found = list(values)
+    return min(found), max(found)
