@@ -13,7 +13,7 @@ from torch import Tensor
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above
 from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
@@ -89,7 +89,7 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
 
 def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the error of sums over their length, both on a logarithmic axis; the first curve is a bound."""
-    fig, ax = new_figure(height=3.0)
+    fig, ax = new_figure(width=WIDE, height=3.0)
     looks = chain([(NEUTRAL, ":", "")], cycle(LOOKS))
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
@@ -129,18 +129,19 @@ def draw_differences(formats: Mapping[str, tuple[Tensor, Tensor]]) -> Figure:
 
 def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) -> Figure:
     """Draw the gap that each mistake makes, largest first, and the rounding of each format as a line."""
-    fig, ax = new_figure(height=0.24 * len(mistakes) + 1.1)
-    ordered = sorted(mistakes.items(), key=lambda item: -item[1])
-    words = log_size(sorted(formats.values())[1]) - 0.4  # they end before the second line
-    for row, (name, size) in enumerate(ordered):
-        write(ax, words, row, name, "right")
-        ax.plot([words + 0.2, log_size(size)], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
-        ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
-    for place, (name, size) in enumerate(formats.items()):
+    fig, ax = new_figure(width=WIDE, height=0.24 * len(mistakes) + 1.3)
+    ordered = dict(sorted(mistakes.items(), key=lambda item: -item[1]))
+    coarsest = log_size(max(formats.values()))
+    ax.axvspan(LEAST, coarsest, color=NEUTRAL, alpha=0.18, lw=0)
+    for row, size in enumerate(map(log_size, ordered.values())):
+        ax.plot([LEAST, size], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
+        ax.plot([size], [row], color=SECOND, marker="s", ls="", markersize=7)
+    for place, (name, gap) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
-        ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
-        write(ax, log_size(size), -0.9, name, height="bottom")
-    ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
+        ax.plot([log_size(gap)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
+        write(ax, log_size(gap), -0.9, name, height="bottom")
+    name_rows(ax, ordered)
+    ax.set(ylim=(len(mistakes) - 0.3, -2.2), xlim=(LEAST, 0.6))
     ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap of the logits")
     ax.spines["left"].set_visible(False)
     return fig
