@@ -1,23 +1,30 @@
-"""What measures rounding is exact."""
+"""The bounds on rounding hold, and so does the definition of a gap."""
 
-import math
 from fractions import Fraction
 
 import pytest
 import torch
 
-from annotated_transformer.book.chapters.the_same_as_pytorch.rounding import (
-    UNITS,
-    in_pairs,
-    one_by_one,
-    relative_error,
-    ulps_apart,
-)
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import relative_gap
+
+UNITS = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8}
 
 
 def numbers(count: int, kind: torch.dtype) -> torch.Tensor:
     return torch.randn(count, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(kind)
+
+
+def one_by_one(terms: torch.Tensor) -> torch.Tensor:
+    total = torch.zeros((), dtype=terms.dtype)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def in_pairs(terms: torch.Tensor) -> torch.Tensor:
+    while len(terms) > 1:
+        terms = terms[0::2] + terms[1::2]
+    return terms[0]
 
 
 @pytest.mark.equation("eq-rounding")
@@ -40,19 +47,6 @@ def test_law_a_sum_errs_by_at_most_its_roundings(add, roundings):
     error = abs(Fraction(add(terms).item()) - exact)
     size = sum(abs(Fraction(x)) for x in terms.tolist())
     assert 0 < error <= roundings * UNITS[torch.float32] * size
-    assert relative_error(add(terms), terms) == pytest.approx(float(error / size), rel=1e-6)
-
-
-@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
-def test_law_ulps_count_the_numbers_from_one_to_the_other(kind):
-    a = torch.tensor([1.0, -1.0, 2.0, 0.0, 1e30], dtype=kind)
-    b = a.clone()
-    for _ in range(3):
-        b = torch.nextafter(b, torch.tensor(math.inf, dtype=kind))
-    assert ulps_apart(a, b).tolist() == ulps_apart(b, a).tolist() == [3] * 5
-    assert ulps_apart(a, a).tolist() == [0] * 5
-    tiny = torch.nextafter(torch.zeros(1, dtype=kind), torch.ones(1, dtype=kind))
-    assert ulps_apart(-tiny, tiny).tolist() == [2]  # across zero
 
 
 @pytest.mark.equation("eq-gap")

@@ -4,16 +4,18 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, cycle
 
+import torch
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from annotated_transformer.book.chapters.the_same_as_pytorch.steps import first_above
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
 LEAST = -17.0  # of a logarithm: smaller gaps, and none at all, are drawn there
 POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "$1$"}
@@ -25,30 +27,36 @@ def log_size(size: float) -> float:
 
 
 def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
-    """Draw the gap after each step, the decoder's beside the others; those above the tolerance stand out."""
-    first = first_above(found, tolerance)
-    stacks = {
-        name: {label: size for label, size in found.items() if label.startswith("decoder") == late}
-        for name, late in (("encoder", False), ("decoder", True))
-    }
-    rows = max(map(len, stacks.values()))
-    fig, axes = new_figure(1, 2, width=WIDE, height=0.18 * rows + 1.0)
-    for ax, (name, steps) in zip(axes, stacks.items(), strict=True):
-        ax.axvspan(LEAST - 0.7, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
-        for row, size in enumerate(steps.values()):
-            color, mark = (SECOND, "s") if not size <= tolerance else (FIRST, "o")
-            ax.plot([log_size(size)], [row], color=color, marker=mark, ls="", markersize=5, clip_on=False)
-        ax.set(ylim=(rows - 0.4, -2.8), xlim=(LEAST - 0.7, 1))
-        write(ax, (LEAST - 0.7 + log_size(tolerance)) / 2, -1.0, "rounding", color=MUTED)
-        if first is None or first in steps:
-            write(ax, 1.0, -2.2, "wrong from here" if first else "nothing wrong", "right", weight="bold")
-        name_rows(ax, [label.removeprefix(f"{name} ").removeprefix(f"{name}: ") for label in steps])
-        for tick, (label, size) in zip(ax.get_yticklabels(), steps.items(), strict=True):
-            ink = INK if first is None or not size <= tolerance else MUTED
-            tick.set(weight="bold" if label == first else "normal", color=ink)
-        ax.set_title(name)
-        ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap")
-        ax.spines["left"].set_visible(False)
+    """Draw the gap after each step, in the order of computation; the first above the tolerance is named."""
+    first, labels = first_above(found, tolerance), list(found)
+    sizes = [log_size(size) for size in found.values()]
+    fig, ax = new_figure(width=WIDE, height=4.2)
+    end = len(labels) - 0.4
+    names = [label.rpartition(": ")[2].removesuffix(" + positions") for label in labels]
+    ax.axhspan(LEAST, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
+    write(ax, end - 0.2, log_size(tolerance) - 0.8, "rounding", "right", color=MUTED)
+    ax.plot(range(len(labels)), sizes, color=NEUTRAL, ls="-", lw=1.2, marker="")
+    for place, (label, size) in enumerate(zip(labels, sizes, strict=True)):
+        inside = found[label] <= tolerance
+        mark = {"color": FIRST, "marker": "o"} if inside else {"color": SECOND, "marker": "s"}
+        ax.plot([place], [size], ls="", markersize=12 if label == first else 6, **mark)
+        layer = label.partition(":")[0]
+        if names[place] == "self-attention":  # a layer begins
+            ax.axvline(place - 0.5, color=NEUTRAL, lw=0.8, ls="-", marker="")
+            write(ax, place - 0.3, 2.6, layer, "left")
+    if first is None:
+        write(ax, end / 2, -7, "no step lies outside", weight="bold")
+    else:
+        place = labels.index(first)
+        side, shift = ("right", -1.0) if place > len(labels) / 2 else ("left", 1.0)
+        if not math.isnan(found[first]):
+            draw_arrow(ax, (place + shift, sizes[place] - 3.6), (place + shift / 3, sizes[place] - 0.6))
+        words = "first outside:\n" + first.replace(": ", ",\n")
+        look = {"weight": "bold", "bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": 2}}
+        write(ax, place + shift, sizes[place] - 3.9, words, side, "top", **look)
+    ax.set(xlim=(-0.6, end), ylim=(LEAST, 3.4), ylabel="relative gap")
+    ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()))
+    ax.set_xticks(range(len(labels)), names, rotation=90)
     return fig
 
 
@@ -81,7 +89,7 @@ def draw_spacing(numbers: Sequence[float | int], example: float | int, *, rounde
 
 def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the error of sums over their length, both on a logarithmic axis; the first curve is a bound."""
-    fig, ax = new_figure(height=3.0)
+    fig, ax = new_figure(width=WIDE, height=3.0)
     looks = chain([(NEUTRAL, ":", "")], cycle(LOOKS))
     across = [math.log2(length) for length in lengths]
     for (name, errors), (color, style, mark) in zip(curves.items(), looks, strict=False):
@@ -96,67 +104,46 @@ def draw_sums(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> 
     return fig
 
 
+def draw_differences(formats: Mapping[str, tuple[Tensor, Tensor]]) -> Figure:
+    """Draw by how much numbers of a size changed, typically and at most, for each format."""
+    fig, ax = new_figure(width=WIDE, height=3.4)
+    edges = torch.logspace(-2, 1, 13, dtype=torch.float64)
+    across = [log_size(edge) + 0.125 for edge in edges[:-1].tolist()]
+    for (name, (sizes, changes)), (color, _, mark) in zip(formats.items(), LOOKS, strict=False):
+        groups = torch.bucketize(sizes, edges) - 1
+        half, most = (
+            [log_size(changes[groups == group].quantile(share).item()) for group in range(len(across))]
+            for share in (0.5, 1.0)
+        )
+        ax.fill_between(across, half, most, color=color, alpha=0.25, lw=0)
+        ax.plot(across, half, color=color, marker=mark, ls="-", markersize=4)
+        write_beside(ax, (across[-1], most[-1]), (0, 6), name, "right", "bottom", weight="bold")
+        unit = log_size(torch.finfo(getattr(torch, name)).eps / 2)
+        ax.plot(across, [place + unit for place in across], color=INK, ls=":", lw=1.5, marker="")
+        write_beside(ax, (across[2], across[2] + unit), (6, -4), "unit roundoff × size", "left", "top")
+    ax.set(xticks=[-2, -1, 0, 1], xticklabels=["0.01", "0.1", "1", "10"], xlabel="size of the logit")
+    ax.set(yticks=list(range(-18, -4, 3)), ylabel="change")
+    ax.set_yticklabels([f"$10^{{{tick}}}$" for tick in range(-18, -4, 3)])
+    return fig
+
+
 def draw_detection(mistakes: Mapping[str, float], formats: Mapping[str, float]) -> Figure:
     """Draw the gap that each mistake makes, largest first, and the rounding of each format as a line."""
-    fig, ax = new_figure(height=0.24 * len(mistakes) + 1.1)
-    ordered = sorted(mistakes.items(), key=lambda item: -item[1])
-    words = log_size(sorted(formats.values())[1]) - 0.4  # they end before the second line
-    for row, (name, size) in enumerate(ordered):
-        write(ax, words, row, name, "right")
-        ax.plot([words + 0.2, log_size(size)], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
-        ax.plot([log_size(size)], [row], color=SECOND, marker="s", ls="", markersize=7)
-    for place, (name, size) in enumerate(formats.items()):
+    fig, ax = new_figure(width=WIDE, height=0.24 * len(mistakes) + 1.3)
+    ordered = dict(sorted(mistakes.items(), key=lambda item: -item[1]))
+    coarsest = log_size(max(formats.values()))
+    ax.axvspan(LEAST, coarsest, color=NEUTRAL, alpha=0.18, lw=0)
+    for row, size in enumerate(map(log_size, ordered.values())):
+        ax.plot([LEAST, size], [row, row], color=NEUTRAL, ls="-", marker="", lw=0.8)
+        ax.plot([size], [row], color=SECOND, marker="s", ls="", markersize=7)
+    for place, (name, gap) in enumerate(formats.items()):
         color, style, _ = LOOKS[(0, 2, 3)[place % 3]]
-        ax.plot([log_size(size)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
-        write(ax, log_size(size), -0.9, name, height="bottom")
-    ax.set(ylim=(len(mistakes) - 0.3, -2.0), xlim=(LEAST, 0.6), yticks=[])
+        ax.plot([log_size(gap)] * 2, [-0.6, len(mistakes) - 0.4], color=color, ls=style, marker="", lw=2)
+        write(ax, log_size(gap), -0.9, name, height="bottom")
+    name_rows(ax, ordered)
+    ax.set(ylim=(len(mistakes) - 0.3, -2.2), xlim=(LEAST, 0.6))
     ax.set(xticks=list(POWERS), xticklabels=list(POWERS.values()), xlabel="relative gap of the logits")
     ax.spines["left"].set_visible(False)
-    return fig
-
-
-def draw_ulps(counts: Mapping[str, Mapping[str, int]]) -> Figure:
-    """Draw how many numbers moved by how many units in the last place, one row of bars for each cause."""
-    fig, axes = new_figure(height=1.65 * len(counts) + 0.4, rows=len(counts))
-    looks = (SECOND, "///"), (FIRST, "")
-    for ax, (cause, bins), (color, hatch) in zip(axes, counts.items(), looks, strict=False):
-        total = sum(bins.values())
-        shares = [100 * count / total for count in bins.values()]
-        ax.bar(range(len(bins)), shares, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, width=0.8)
-        ax.set(title=cause, xticks=range(len(bins)), xticklabels=list(bins))
-        ax.set(ylabel="% of logits", ylim=(0, 100))
-    axes[-1].set_xlabel("moved by (ulps)")
-    return fig
-
-
-def draw_gradients(copies: Mapping[str, Sequence[float]], *, tolerance: float) -> Figure:
-    """Draw the gap of the gradient of each parameter, in the order of the model, for each copy."""
-    fig, ax = new_figure(width=WIDE, height=2.8)
-    for (name, sizes), (color, _, mark) in zip(copies.items(), cycle(LOOKS), strict=False):
-        ax.plot(range(len(sizes)), [log_size(size) for size in sizes], color=color, marker=mark, ls="",
-                markersize=4, label=name)  # fmt: skip
-        middle = len(sizes) - 1, log_size(sorted(sizes)[len(sizes) // 2])
-        write_beside(ax, middle, (10, 0), name, "left", "center", color=INK)
-    ax.axhspan(LEAST - 0.5, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
-    ax.set(xticks=[], xlabel="parameters, from the embedding to the last layer", ylim=(LEAST - 0.5, 1))
-    ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()), ylabel="gap")
-    return fig
-
-
-def draw_inside(found: Mapping[str, float], *, tolerance: float) -> Figure:
-    """Draw the steps of one module, of which the last two use those before: which agree, and which do not."""
-    fig, ax = new_canvas(46, 17)
-    labels = list(found)
-    before: list[Box] = []
-    for place, column in enumerate(filter(None, (labels[:-2], labels[-2:-1], labels[-1:]))):
-        boxes = []
-        for row, label in enumerate(column):
-            color, said = (FIRST, "agrees") if found[label] <= tolerance else (SECOND, "differs")
-            y = 6.3 + 5.6 * ((len(column) - 1) / 2 - row)
-            boxes.append(draw_box(ax, 0.5 + 16.5 * place, y, 12, 4.4, f"{label}\n{said}", color=color))
-            for box in before:
-                draw_arrow(ax, box.right, boxes[-1].left)
-        before = boxes
     return fig
 
 

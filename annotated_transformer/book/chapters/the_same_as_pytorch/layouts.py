@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import Words, write
-from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, NEUTRAL, QUERY, SECOND, VALUE
+from annotated_transformer.plotting.palette import FIRST, INK, KEY, MUTED, QUERY, SECOND, VALUE
 
 
 def draw_fused(name: str, shape: Sequence[int], parts: Mapping[str, Sequence[int]]) -> Figure:
@@ -48,25 +45,4 @@ def draw_layouts(rows: Mapping[str, tuple[Words, Words]], *, names: tuple[str, s
                 corner = 14 + 3.9 * column, y
                 draw_area(ax, corner, 3.6, 2.6, color, 0.3, lw=1.5)
                 write(ax, corner[0] + 1.8, y + 1.3, word, color=INK)
-    return fig
-
-
-def draw_masks(masks: Sequence[Tensor]) -> Figure:
-    """Draw masks side by side: a query may attend to a filled key; rows without any are marked."""
-    (queries, keys), columns = masks[0].shape, 16
-    lines = -(-len(masks) // columns)
-    wide, high = keys + 1.2, queries + 1.2
-    fig, ax = new_canvas(wide * columns + 0.6, high * lines + 3.4, width=WIDE)
-    blinded = sum(not bool(mask.any(dim=1).all()) for mask in masks)
-    message = f"{len(masks)} masks; in {blinded}, a query may attend to nothing"
-    ax.text(0.9, high * lines + 1.9, message, va="center")
-    for place, mask in enumerate(masks):
-        x, y = 0.9 + wide * (place % columns), high * (lines - 1 - place // columns) + 0.9
-        for query in range(queries):
-            row = y + queries - 1 - query
-            for key in range(keys):
-                face = FIRST if mask[query, key] else "none"
-                ax.add_patch(Rectangle((x + key, row), 1, 1, facecolor=face, edgecolor=NEUTRAL, lw=0.7))
-            if not mask[query].any():
-                ax.add_patch(Rectangle((x, row), keys, 1, fill=False, edgecolor=SECOND, lw=2, zorder=4))
     return fig

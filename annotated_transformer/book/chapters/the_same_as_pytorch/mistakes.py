@@ -47,15 +47,6 @@ class AlwaysDropout(nn.Dropout):
         return F.dropout(x, self.p)
 
 
-class Detached(PostNorm):
-    """Add & Norm whose residual connection passes no gradient."""
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return what `PostNorm` returns."""
-        normed: Tensor = self.norm(x.detach() + self.dropout(sublayer(x)))
-        return normed
-
-
 def multi_head_attentions(model: nn.Module) -> Iterator[MultiHeadAttention]:
     """Yield all multi-head attentions of a model."""
     return (module for module in model.modules() if isinstance(module, MultiHeadAttention))
@@ -155,11 +146,4 @@ def with_mistake(model: Transformer, mistake: str) -> Transformer:
     wrong = copy.deepcopy(model)
     with torch.no_grad():
         MISTAKES[mistake](wrong)
-    return wrong
-
-
-def with_detached_residuals(model: Transformer) -> Transformer:
-    """Return a copy of a post-norm model with the same outputs and other gradients."""
-    wrong = copy.deepcopy(model)
-    _turn(PostNorm, Detached)(wrong)
     return wrong

@@ -51,15 +51,19 @@ def relative_gap(ours: Tensor, theirs: Tensor) -> float:
 
 
 def step_gaps(
-    ours: nn.Module, theirs: nn.Module, pairs: Mapping[str, tuple[str, str]], *inputs: Any
+    ours: nn.Module,
+    theirs: nn.Module,
+    pairs: Mapping[str, tuple[str, str]],
+    *inputs: Any,
 ) -> dict[str, float]:
     """Return the gap after each pair of modules, in the order of `pairs`."""
     mine, yours = zip(*pairs.values(), strict=True)
     left, right = outputs(ours, mine, *inputs), outputs(theirs, yours, *inputs)
-    return {
-        label: max(relative_gap(a, b) for a, b in zip(left[one], right[other], strict=True))
-        for label, (one, other) in pairs.items()
-    }
+    gaps = {}
+    for label, (one, other) in pairs.items():
+        calls = zip(left[one], right[other], strict=True)
+        gaps[label] = max(relative_gap(a, b) for a, b in calls)
+    return gaps
 
 
 def first_above(found: Mapping[str, float], tolerance: float) -> str | None:

@@ -1,7 +1,6 @@
 """The same model around PyTorch's `nn.Transformer`, and its weights under the names of this package."""
 
 import math
-import warnings
 from collections.abc import Mapping
 
 import torch
@@ -57,7 +56,7 @@ class TorchModel(nn.Module):
     def forward(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens vocab"]:
-        """Return the logits of the next tokens; padding is 0, and True in a mask means hidden."""
+        """Return the logits of the next tokens; True in a mask means hidden."""
         hidden_future = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).triu(1)
         output: Tensor = self.stacks(
             self.embed(src),
@@ -119,23 +118,3 @@ def pair(config: TransformerConfig, seed: int) -> tuple[Transformer, TorchModel]
     randomize(theirs, seed)
     ours.load_state_dict(our_names(theirs.state_dict()))
     return ours, theirs
-
-
-def without_gradients(theirs: TorchModel, src: Int[Tensor, "batch src_tokens"]) -> tuple[Tensor, Tensor]:
-    """Return the output of PyTorch's encoder with gradients, and without, when it may skip padding."""
-    results = []
-    for enabled in (True, False):
-        with torch.set_grad_enabled(enabled), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nested tensors are a prototype
-            results.append(theirs.stacks.encoder(theirs.embed(src), src_key_padding_mask=src == 0).detach())
-    return results[0], results[1]
-
-
-def passes_gradcheck(kind: torch.dtype) -> bool:
-    """Return whether gradcheck accepts the gradients of `nn.Linear`, which are right, in a type."""
-    layer, rng = nn.Linear(5, 3).to(kind), torch.Generator().manual_seed(0)
-    inputs = torch.randn(1, 5, generator=rng).to(kind).requires_grad_()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of float32, too
-        passed: bool = torch.autograd.gradcheck(layer, inputs, atol=1e-3, raise_exception=False)
-    return passed
