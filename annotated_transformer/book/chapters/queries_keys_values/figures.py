@@ -19,6 +19,7 @@ from annotated_transformer.plotting.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
+    PAPER,
     QUERY,
     SECOND,
     VALUE,
@@ -107,8 +108,9 @@ def draw_dictionaries(panels: Mapping[str, Lookup]) -> Figure:
             if weight >= LEAST:
                 draw_weight(ax, asks.right, left.left, weight, color=QUERY)
                 draw_weight(ax, right.right, result.left, weight)
-            place = 9.5, right.center[1] + 0.12
-            write(ax, *place, write_number(round(weight, 2)), "left", "bottom", color=MUTED)
+            place = 9.55, right.center[1] + 0.3
+            plate = {"boxstyle": "square,pad=0.05", "facecolor": PAPER, "edgecolor": "none"}
+            write(ax, *place, write_number(round(weight, 2)), "left", "bottom", color=MUTED, bbox=plate)
         top -= height
         if top > 0.5:
             ax.plot([0.2, 13.8], [top - 0.1] * 2, color=NEUTRAL, lw=0.8, ls="-", marker="")
@@ -119,7 +121,7 @@ def draw_smoother(
     keys: Sequence[Number], values: Sequence[Number], queries: Sequence[Number], answers: Sequence[Number]
 ) -> Figure:
     """Draw what a soft dictionary answers to each query, as a curve, and its entries as points."""
-    fig, ax = new_figure(height=2.9)
+    fig, ax = new_figure(width=WIDE, height=3.1)
     answers = [round(answer, 1) for answer in answers]
     ax.plot(queries, answers, color=OUTPUT, linestyle="-", marker="")
     ax.plot(keys, values, color=VALUE, linestyle="", marker="o", markersize=9)

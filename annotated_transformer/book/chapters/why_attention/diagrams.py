@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+from matplotlib.patches import Circle, Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas
@@ -14,7 +14,6 @@ from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
-    MASKED,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -82,23 +81,6 @@ def draw_influence(rows: Mapping[float, Sequence[float]]) -> Figure:
 def _write_share(number: float) -> str:
     """Write a number, and one between 0 and 1 as 1/n."""
     return f"1/{1 / number:,.0f}" if 0 < number < 0.95 else f"{number:,.0f}"
-
-
-def draw_digits(stored: str, recovered: str) -> Figure:
-    """Draw digits above those that come back; the wrong ones are hatched."""
-    fig, ax = new_canvas(COLUMNS, 2.6, width=WIDE)
-    width = 16.3 / max(len(stored), len(recovered))
-    for y, name, digits in ((1.5, "stored", stored), (0.2, "read back", recovered)):
-        write(ax, 0.1, y + 0.45, name, "left")
-        for place, digit in enumerate(digits):
-            wrong = digits is recovered and digit != stored[place : place + 1]
-            corner = 3.1 + width * place, y
-            hatch = "////" if wrong else None
-            face = "none" if wrong else VALUE
-            ax.add_patch(Rectangle(corner, width, 0.9, facecolor=face, alpha=0.25))
-            ax.add_patch(Rectangle(corner, width, 0.9, fill=False, edgecolor=MASKED, hatch=hatch, lw=0.8))
-            write(ax, corner[0] + width / 2, y + 0.45, digit)
-    return fig
 
 
 def draw_paths(words: Sequence[str]) -> Figure:
@@ -182,20 +164,6 @@ def draw_timeline(words: Sequence[str]) -> Figure:
         draw_arrow(ax, (left, 0.95), (right, 0.95), color=MUTED)
         said = f"time: {count} steps in a row" if count > 1 else "time: 1 step"
         write(ax, left, 0.4, said, "left", color=MUTED)
-    return fig
-
-
-def draw_recall(tokens: int) -> Figure:
-    """Draw the task of reporting the first of so many words, with an arrow from the first to the end."""
-    fig, ax = new_canvas(COLUMNS, 3.4, width=WIDE)
-    shown = ["name", "word", "word", "word", "…", "word", "name?"]
-    boxes = draw_tokens(ax, 0.2, 0.3, shown, width=2.4, gap=0.35)
-    arrow = FancyArrowPatch(
-        boxes[0].top, boxes[-1].top, connectionstyle="arc3,rad=-0.16", arrowstyle="-|>", mutation_scale=14,
-        color=FIRST, linewidth=2, shrinkA=2, shrinkB=2,
-    )  # fmt: skip
-    ax.add_patch(arrow)
-    write(ax, COLUMNS / 2, 3.0, f"from word 1 to word {tokens}", color=INK)
     return fig
 
 

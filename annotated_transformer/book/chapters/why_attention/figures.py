@@ -4,13 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
-from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
 
@@ -19,7 +16,7 @@ LOWEST, HIGHEST = -12.0, 10.0  # of the logarithms that are drawn
 
 def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the size of gradients over the distance on a log scale; those beyond lie on the edge."""
-    fig, ax = new_figure(height=3.2)
+    fig, ax = new_figure(width=WIDE, height=3.2)
     for (name, values), (color, style, _) in zip(lines.items(), cycle(LOOKS), strict=False):
         logs = [round(math.log10(max(value, 1e-99)), 1) for value in values]
         logs = [min(max(log, LOWEST), HIGHEST) for log in logs]
@@ -52,20 +49,6 @@ def draw_copies(
     return fig
 
 
-def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
-    """Draw the number of operations in a row over the sentence length, both on logarithmic scales."""
-    fig, ax = new_figure(height=3.0)
-    for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
-        ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
-    ax.set_xscale("log", base=2)
-    ax.set(yscale="log", xlabel="words in the sentence", ylabel="operations in a row")
-    ax.set_xticks(list(lengths), [f"{length}" for length in lengths])
-    ax.set_yticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
-    ax.minorticks_off()
-    label_ends(ax, gap=10)
-    return fig
-
-
 def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least: float) -> Figure:
     """Draw shares of names: a row per network, a mark per run, filled if it is at least `least`: learned."""
     fig, ax = new_figure(width=WIDE, height=0.42 * len(shares) + 1.1)
@@ -84,39 +67,4 @@ def draw_recalled(shares: Mapping[str, Sequence[float]], *, guess: float, least:
     ax.set(xlim=(0, 1.02), ylim=(len(shares) - 0.5, -0.6), xlabel="names reported correctly")
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     ax.spines["left"].set_visible(False)
-    return fig
-
-
-def draw_work(parts: Mapping[str, Mapping[str, Sequence[float]]], lengths: Sequence[int]) -> Figure:
-    """Draw operations per word as bars over the length: by network, and by the part that needs them."""
-    fig, ax = new_figure(width=WIDE, height=3.0)
-    width = 0.8 / len(parts)
-    for number, ((network, shares), color) in enumerate(zip(parts.items(), (FIRST, SECOND), strict=True)):
-        places = [place + width * (number - (len(parts) - 1) / 2) for place in range(len(lengths))]
-        floor = [0.0] * len(lengths)
-        for part, (name, counts) in enumerate(shares.items()):
-            hatch = "////" if part else None
-            ax.bar(places, counts, 0.9 * width, bottom=floor, facecolor="none" if part else color,
-                   edgecolor=color, hatch=hatch)  # fmt: skip
-            last = number == len(parts) - 1  # its words stand at the right of its bars, the others' above
-            spot = (places[-1] + width / 2, floor[-1] + counts[-1] / 2) if last else (places[-1], counts[-1])
-            where = ((8, 0), "left", "center") if last else ((0, 4), "center", "bottom")
-            write_beside(ax, spot, where[0], f"{network}{name}", *where[1:])
-            floor = [low + count for low, count in zip(floor, counts, strict=True)]
-    ax.set(xlabel="words in the sentence", ylabel="operations per word")
-    ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
-    ax.yaxis.set_major_formatter(lambda count, _: f"{count / 1000:,.0f}k" if count else "0")
-    return fig
-
-
-def draw_learned_weights(before: Float[Tensor, "n n"], after: Float[Tensor, "n n"]) -> Figure:
-    """Draw a copier's weights before and after training, a row for each output word."""
-    fig, axes = new_figure(1, 2, width=WIDE, height=3.3)
-    names = [str(place + 1) for place in range(len(before))]
-    for ax, title, weights in zip(axes, ("Before training", "After training"), (before, after), strict=True):
-        draw_attention(ax, weights, names, names, print_values=False)
-        ax.set_title(title, loc="left")
-        ax.set_xlabel("word of the sentence")
-    axes[0].set_ylabel("word of the copy")
-    axes[1].set_ylabel("")
     return fig
