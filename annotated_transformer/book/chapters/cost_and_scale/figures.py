@@ -23,7 +23,7 @@ def draw_layer_costs(costs: Mapping[int, Mapping[str, Number]], *, growing: str)
 
     `costs` has the FLOPs for some lengths, the longest last. At each, the growing part's share is written.
     """
-    fig, ax = new_figure(width=WIDE, height=3.6)
+    fig, ax = new_figure(height=3.4)
     lengths = list(costs)
     dense = np.geomspace(lengths[0], lengths[-1], 90)
     per_token = {  # between the lengths, the costs per token are straight lines
@@ -109,21 +109,21 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
 
 def draw_memory(parts: Mapping[str, Number], *, kept: Sequence[str]) -> Figure:
     """Draw the bytes of each part in GB; what the forward pass keeps for the backward pass is hatched."""
-    fig, ax = new_figure(width=WIDE, height=0.46 * len(parts) + 0.8)
+    fig, ax = new_figure(height=0.46 * len(parts) + 0.8)
     most = max(parts.values()) / 1e9
     for place, (name, size) in enumerate(parts.items()):
         color, hatch = (SECOND, "//") if name in kept else (FIRST, "")
         shown = round(size / 1e9, 2)
         ax.barh(place, shown, color=to_rgba(color, 0.4), edgecolor=color, hatch=hatch, height=0.72)
         write(ax, shown + 0.01 * most, place, f"{shown:.2f}", "left")
-    ax.set(xlim=(0, 1.08 * most), ylim=(len(parts) - 0.5, -0.5), xlabel="GB")
+    ax.set(xlim=(0, 1.12 * most), ylim=(len(parts) - 0.5, -0.5), xlabel="GB")
     name_rows(ax, parts)
     return fig
 
 
 def draw_kept(lengths: Sequence[int], kept: Mapping[str, Sequence[Number]]) -> Figure:
     """Draw the MiB that attention keeps for the backward pass over the length of the text."""
-    fig, ax = new_figure(width=WIDE, height=3.2)
+    fig, ax = new_figure(height=3.0)
     for (name, sizes), (color, style) in zip(kept.items(), ((SECOND, "--"), (FIRST, "-")), strict=True):
         shown = [round(size / 2**20, 3) for size in sizes]
         ax.plot(lengths, shown, color=color, ls=style, marker="o", label=f"{name}: {shown[-1]:.0f}")

@@ -90,12 +90,12 @@ def draw_law(losses: Mapping[int, Sequence[Number]], law: PowerLaw, *, fitted: i
     The law is solid where it was fitted, and dashed where it extrapolates. At the largest size, an arrow
     leads from what it predicts to the mean that was measured.
     """
-    fig, ax = new_figure(width=WIDE, height=3.6)
+    fig, ax = new_figure(height=3.4)
     sizes = list(losses)
     for place, (size, of_seeds) in enumerate(losses.items()):
         color, face = (FIRST, FIRST) if place < fitted else (SECOND, PAPER)
         shown = [round(loss, 2) for loss in of_seeds]
-        ax.plot([size] * len(shown), shown, color=color, ls="", marker="o", markersize=8, mfc=face)
+        ax.plot([size] * len(shown), shown, color=color, ls="", marker="o", markersize=8, mfc=face, mew=2)
     for some, style in ((sizes[:fitted], "-"), (sizes[fitted - 1 :], "--")):
         ax.plot(some, [round(law(size), 2) for size in some], color=FIRST, ls=style, marker="", lw=2.5)
     across, predicted, mean = (
@@ -107,7 +107,8 @@ def draw_law(losses: Mapping[int, Sequence[Number]], law: PowerLaw, *, fitted: i
     write(
         ax, 1.17 * sizes[-1], math.sqrt(predicted * mean), f"× {mean / predicted:.1f}", "left", weight="bold"
     )
-    write_beside(ax, (sizes[1], law(sizes[1])), (-8, -22), "fitted", "right")
+    write_beside(ax, (sizes[-1], max(losses[sizes[-1]])), (0, 10), "measured", "center")
+    write_beside(ax, (sizes[1], law(sizes[1])), (-8, -24), "fitted", "right")
     write_beside(ax, (sizes[-2], law(sizes[-2])), (-4, -22), "predicted", "right")
     ax.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, 1.7 * sizes[-1]), xlabel="weights")
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
