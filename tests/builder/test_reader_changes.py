@@ -27,7 +27,7 @@ CHANGES = [  # one of each kind: an entry that is renamed, seeds, a sentence, a 
     ("20_the_same_as_pytorch", "num_layers=2, d_model=20", "num_layers=3, d_model=24"),
     ("06_masking", 'schläft", "<s> Hunde rennen <pad>"', 'schläft </s>", "<s> Hunde rennen </s> <pad>"'),
     ("14_transformer", '(["I hope that you can come tomorrow."])', '(["The old man likes to read a book."])'),
-    ("21_cost_and_scale", "TOKENS = [32, 128, 512, 1024, 3072, 8192]", "TOKENS = [16, 64, 1000]"),
+    ("21_cost_and_scale", "TOKENS = [32, 128, 512, 2048, 8192, 32768]", "TOKENS = [16, 64, 1000]"),
 ]
 
 

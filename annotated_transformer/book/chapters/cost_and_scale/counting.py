@@ -1,19 +1,18 @@
 """Counting operations, layers between two positions, and the bytes that are kept for the backward pass."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+Run = Callable[[], object]
 Layer = Callable[[Tensor], Tensor]  # from (tokens, d_model) to (tokens, d_model)
 
 
-def count_flops(run: Callable[[], object]) -> int:
+def count_flops(run: Run) -> int:
     """Return the FLOPs of the matrix products (and convolutions) that `run` computes, as PyTorch counts them.
 
     A multiplication and an addition are two. Other operations, such as a softmax, are not counted.
@@ -22,23 +21,6 @@ def count_flops(run: Callable[[], object]) -> int:
     with counter:
         run()
     return int(counter.get_total_flops())
-
-
-class _Operators(TorchDispatchMode):
-    number = 0
-
-    def __torch_dispatch__(
-        self, operator: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        self.number += 1
-        return operator(*args, **(kwargs or {}))
-
-
-def count_operators(run: Callable[[], object]) -> int:
-    """Return how many of PyTorch's operators `run` calls, those of a backward pass included."""
-    with _Operators() as counter:  # type: ignore[no-untyped-call]
-        run()
-    return counter.number
 
 
 def reads_from(layer: Layer, tokens: int, d_model: int) -> Bool[Tensor, "tokens tokens"]:
@@ -78,8 +60,8 @@ def shortest_path(patterns: Sequence[Bool[Tensor, "tokens tokens"]], *, start: i
     return paths[end]
 
 
-def kept_bytes(run: Callable[[], object], parameters: Iterable[nn.Parameter] = ()) -> int:
-    """Return the bytes of the tensors that `run` keeps for the backward pass, each storage once.
+def kept_bytes(run: Run, parameters: Iterable[nn.Parameter] = ()) -> int:
+    """Return the bytes of what `run` keeps for the backward pass, each storage once.
 
     Parameters, which are in memory anyway, do not count.
     """

@@ -2,81 +2,82 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 
-from jaxtyping import Bool
-from matplotlib.axes import Axes
+import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
-from annotated_transformer.book.chapters.cost_and_scale.counting import shortest_path
-from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_line
+from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_frame, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write
+from annotated_transformer.book.drawing.words import label_ends, name_rows, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
 Number = float | int
 
 
-def draw_layer_costs(parts: Mapping[str, Number], *, growing: str, most: Number) -> Figure:
-    """Draw the FLOPs of each part of a layer, in millions per token; the part that grows is dashed.
+def draw_layer_costs(costs: Mapping[int, Mapping[str, Number]], *, growing: str) -> Figure:
+    """Draw the share of each part in the FLOPs of a layer over the length, the growing part on top.
 
-    `most` is where the axis ends, the same for all lengths.
+    `costs` has the FLOPs for some lengths, the longest last. At each, the growing part's share is written.
     """
-    fig, ax = new_figure(height=0.62 * len(parts) + 0.9)
-    total = sum(parts.values())
-    for place, (name, flops) in enumerate(parts.items()):
-        color = SECOND if name == growing else FIRST
-        style = "--" if name == growing else "-"
-        shown = round(flops / 1e6, 2)
-        ax.barh(place, shown, color=to_rgba(color, 0.45), edgecolor=color, ls=style, lw=1.5, height=0.4)
-        write(ax, 0, place - 0.26, f"{name}: {flops / total:.0%}", "left", "bottom")
-    ax.set(xlim=(0, most / 1e6), ylim=(len(parts) - 0.4, -0.95), yticks=[], xlabel="million FLOPs per token")
-    ax.spines["left"].set_visible(False)  # the words begin there
-    return fig
-
-
-def draw_paths(panels: Mapping[str, Sequence[Bool[Tensor, "tokens tokens"]]]) -> Figure:
-    """Draw, for each kind of layer, who reads whom, and the path from the first input to the last output."""
-    paths = {
-        name: shortest_path(patterns, start=0, end=len(patterns[0]) - 1) for name, patterns in panels.items()
+    fig, ax = new_figure(height=3.4)
+    lengths = list(costs)
+    dense = np.geomspace(lengths[0], lengths[-1], 90)
+    per_token = {  # between the lengths, the costs per token are straight lines
+        part: np.interp(dense, lengths, [flops[part] / n for n, flops in costs.items()])
+        for part in sorted(costs[lengths[0]], key=growing.__eq__)
     }
-    high = max(len(path) for path in paths.values())
-    step, rise = 56.0 / sum(len(patterns[0]) for patterns in panels.values()), 3.4
-    fig, ax = new_canvas(64, rise * high + 5.5, width=WIDE)
-    left = 2.0
-    for name, patterns in panels.items():
-        path, tokens = paths[name], len(patterns[0])
-        for layer in range(len(path) - 1):
-            for row, read in enumerate(patterns[layer % len(patterns)].tolist()):
-                for place in (place for place, reads in enumerate(read) if reads):
-                    ends = _at(left, step, rise, place, layer), _at(left, step, rise, row, layer + 1)
-                    across, up = zip(*ends, strict=True)
-                    ax.plot(across, up, color=NEUTRAL, lw=1.5, ls="-", marker="", alpha=0.35, zorder=1)
-        for layer in range(len(path)):
-            for place in range(tokens):
-                _draw_dot(ax, *_at(left, step, rise, place, layer), lit=place == path[layer])
-        across, up = zip(
-            *(_at(left, step, rise, place, layer) for layer, place in enumerate(path)), strict=True
-        )
-        ax.plot(across, up, color=SECOND, lw=3, ls="-", marker="", zorder=3)
-        steps = len(path) - 1
-        words = f"{name}\n{steps} {'step' if steps == 1 else 'steps'}"
-        write(ax, left + step * (tokens - 1) / 2, rise * len(path) + 0.2, words, height="bottom")
-        left += step * (tokens + 0.6)
+    total, floor = sum(per_token.values()), np.zeros(len(dense))
+    for part, sizes in per_token.items():
+        top = np.round(floor + 100 * sizes / total, 1)
+        color, hatch = (SECOND, "//") if part == growing else (FIRST, "")
+        face = to_rgba(color, 0.35)
+        ax.fill_between(dense, floor, top, facecolor=face, edgecolor=color, hatch=hatch, lw=1.5)
+        if part != growing:
+            write(ax, 1.15 * lengths[0], (floor[0] + top[0]) / 2, part, "left")
+        floor = top
+    for n, flops in costs.items():
+        share = 100 * flops[growing] / sum(flops.values())
+        ax.plot([n, n], [100 - share, 100], color=INK, ls=":", marker="", lw=1.2)
+        side = "left" if n == lengths[0] else "right" if n == lengths[-1] else "center"
+        write_beside(ax, (n, 100), (0, 5), f"{share:.0f}%", side, weight="bold")
+    ax.set(xscale="log", xlim=(lengths[0], lengths[-1]), ylim=(0, 100))
+    ax.set(xlabel="tokens in the text", ylabel="% of the FLOPs")
+    ax.set_title(growing, loc="left", weight="normal", pad=24)
+    ax.set_xticks(lengths, [f"{n:,}" for n in lengths])
+    ax.minorticks_off()
     return fig
 
 
-def _at(left: float, step: float, rise: float, place: int, layer: int) -> tuple[float, float]:
-    return left + step * place, 1.0 + rise * layer
+def draw_paths(words: Sequence[str], paths: Mapping[str, Sequence[int]]) -> Figure:
+    """Draw, for each kind of layer, a path from the first word to the last, each step as an arc.
 
-
-def _draw_dot(ax: Axes, x: float, y: float, *, lit: bool) -> None:
-    ax.plot(
-        [x], [y], marker="o", ls="", markersize=6 if lit else 4, color=SECOND if lit else NEUTRAL, zorder=4
-    )
+    A path has the positions on it; each step reads the word where its arc begins.
+    """
+    fig, ax = new_canvas(64, 12.6 * len(paths), width=WIDE)
+    ends = list(accumulate(len(word) + 2.0 for word in words))
+    spots = [16 + 46 * (end - len(word) / 2) / ends[-1] for end, word in zip(ends, words, strict=True)]
+    for row, (name, path) in enumerate(paths.items()):
+        base = 12.6 * (len(paths) - 1 - row) + 3.4
+        steps = len(path) - 1
+        write(ax, 0.5, base + 4.2, name, "left", weight="bold")
+        write(ax, 0.5, base + 1.4, f"{steps} {'step' if steps == 1 else 'steps'}", "left", color=MUTED)
+        for place, word in enumerate(words):
+            on_path = place in path
+            write(ax, spots[place], base - 2.2, word, color=INK if on_path else MUTED)
+            ax.plot([spots[place]], [base], marker="o", ls="", markersize=7 if on_path else 4,
+                    color=SECOND if on_path else NEUTRAL, zorder=3)  # fmt: skip
+        for start, end in pairwise(path):
+            x, reach = spots[start], spots[end] - spots[start]
+            turns = [math.pi * part / 40 for part in range(41)]
+            high = 1.6 + 5.8 * reach / (spots[-1] - spots[0])
+            across = [x + reach * (1 - math.cos(turn)) / 2 for turn in turns]
+            ax.plot(across, [base + high * math.sin(turn) for turn in turns], color=SECOND, lw=2.5, ls="-",
+                    marker="")  # fmt: skip
+    return fig
 
 
 def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
@@ -106,81 +107,63 @@ def draw_products(tokens: int, inputs: int, outputs: int) -> Figure:
     return fig
 
 
-def draw_spent(models: Mapping[str, tuple[Number, Number]]) -> Figure:
-    """Draw, for each model, the FLOPs that its machines could have done, and those of its products."""
-    fig, ax = new_figure(height=0.95 * len(models) + 0.7)
-    for place, (name, (bought, used)) in enumerate(models.items()):
-        ax.barh(place, 1, color="none", edgecolor=MUTED, ls="--", height=0.5)
-        ax.barh(place, round(used / bought, 3), color=to_rgba(FIRST, 0.5), edgecolor=FIRST, height=0.5)
-        words = f"{name}: {_power(used)} of {_power(bought)}, {used / bought:.0%}"
-        write(ax, 0, place - 0.3, words, "left", "bottom")
-    ax.set(xlim=(0, 1.02), ylim=(len(models) - 0.6, -0.8), xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    return fig
-
-
-def _power(number: Number) -> str:
-    """Return 3.28e18 as it is printed in a book."""
-    digits, exponent = f"{number:.1e}".split("e")
-    return f"{digits} · $10^{{{int(exponent)}}}$"
-
-
 def draw_memory(parts: Mapping[str, Number], *, kept: Sequence[str]) -> Figure:
     """Draw the bytes of each part in GB; what the forward pass keeps for the backward pass is hatched."""
-    fig, ax = new_figure(height=0.5 * len(parts) + 0.8)
+    fig, ax = new_figure(height=0.46 * len(parts) + 0.8)
     most = max(parts.values()) / 1e9
     for place, (name, size) in enumerate(parts.items()):
         color, hatch = (SECOND, "//") if name in kept else (FIRST, "")
         shown = round(size / 1e9, 2)
-        ax.barh(place, shown, color=to_rgba(color, 0.4), edgecolor=color, hatch=hatch, height=0.7)
+        ax.barh(place, shown, color=to_rgba(color, 0.4), edgecolor=color, hatch=hatch, height=0.72)
         write(ax, shown + 0.01 * most, place, f"{shown:.2f}", "left")
     ax.set(xlim=(0, 1.12 * most), ylim=(len(parts) - 0.5, -0.5), xlabel="GB")
-    ax.set_yticks(range(len(parts)), list(parts))
-    ax.tick_params(left=False)
+    name_rows(ax, parts)
     return fig
 
 
 def draw_kept(lengths: Sequence[int], kept: Mapping[str, Sequence[Number]]) -> Figure:
-    """Draw the MiB that attention keeps for the backward pass over the length, on logarithmic axes."""
-    fig, ax = new_figure(height=2.8)
-    for (name, sizes), (color, style) in zip(kept.items(), ((SECOND, "--"), (FIRST, "-")), strict=False):
+    """Draw the MiB that attention keeps for the backward pass over the length of the text."""
+    fig, ax = new_figure(height=3.0)
+    for (name, sizes), (color, style) in zip(kept.items(), ((SECOND, "--"), (FIRST, "-")), strict=True):
         shown = [round(size / 2**20, 3) for size in sizes]
-        ax.plot(lengths, shown, color=color, ls=style, marker="o", label=name)
-    ax.set(xscale="log", yscale="log", xlabel="tokens $n$", ylabel="MiB kept")
-    ax.set_xticks(lengths, [f"{length:,}" for length in lengths])
-    ax.minorticks_off()
+        ax.plot(lengths, shown, color=color, ls=style, marker="o", label=f"{name}: {shown[-1]:.0f}")
+    ax.set(xlim=(0, lengths[-1] * 1.02), ylim=(0, None), xlabel="tokens $n$", ylabel="MiB kept")
+    ticks = [n for n in lengths if n >= lengths[-1] / 8]
+    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     label_ends(ax)
     return fig
 
 
-def draw_pass(scores: Sequence[Number], block: int, done: int, state: Mapping[str, Number]) -> Figure:
-    """Draw a row of scores in blocks, of which `done` have been read, and their exponentials.
+def draw_pass(scores: Sequence[Number], block: int) -> Figure:
+    """Draw a pass over a row of scores, block by block: after each, the exponentials of all that were read.
 
-    The exponentials are relative to the largest score so far; those of earlier blocks were, before the last
-    one, as high as their dashed outlines.
+    They are relative to the largest score so far; dashed: how high those of earlier blocks were before.
     """
-    fig, ax = new_canvas(40, 25)
-    width, start = 36.0 / len(scores), block * (done - 1)
-    largest, before = max(scores[: block * done]), max(scores[:start], default=-math.inf)
-    for place, score in enumerate(scores):
-        now, read = start <= place < start + block, place < start + block
-        box, color = Box(2 + width * place, 18, width, 4), FIRST if now else NEUTRAL
-        face = to_rgba(FIRST, 0.45) if now else "none"
-        ax.add_patch(Rectangle(box[:2], width, 4, facecolor=face, edgecolor=color, lw=2 if now else 1))
-        weight = "bold" if now else "normal"
-        write(ax, *box.center, f"{score:g}", weight=weight, color=INK if now else MUTED)
-        corner, wide = (box.x + 0.15 * width, 4.5), 0.7 * width
-        if read:
-            high = 9 * math.exp(score - largest)
-            draw_area(ax, corner, wide, high, color, 0.45, lw=1.5)
-        if read and not now:
-            high = 9 * math.exp(score - before)
-            ax.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=MUTED, ls="--", lw=1.2))
-    write(ax, 2, 22.6, "scores of one query", "left", "bottom", color=MUTED)
-    if start:
-        words = f"$\\times\\,e^{{{before:g}-{largest:g}}} = {math.exp(before - largest):.2g}$"
-        write(ax, 2 + width * start / 2, 14.2, words, height="bottom", weight="bold")
-    draw_line(ax, (2, 4.5), (38, 4.5))
-    for x, (name, value) in zip((2, 25), state.items(), strict=True):
-        write(ax, x, 1.8, f"{name} = {value:.4g}", "left")
+    panels = -(-len(scores) // block)
+    fig, ax = new_canvas(64, 30, width=WIDE)
+    room = 64 / panels
+    width = (room - 2.5) / len(scores)
+    for panel in range(panels):
+        left, start, end = panel * room + 1, panel * block, (panel + 1) * block
+        largest, before = max(scores[:end]), max(scores[:start], default=-math.inf)
+        for place, score in enumerate(scores):
+            now, x = start <= place < end, left + width * place
+            color = FIRST if now else NEUTRAL
+            draw_area(ax, (x, 23), width, 3.6, color, 0.45 if now else 0.0, lw=1.5 if now else 1)
+            write(ax, x + width / 2, 24.8, f"{score:g}", weight="bold" if now else "normal",
+                  color=INK if place < end else MUTED)  # fmt: skip
+            corner, wide = (x + 0.12 * width, 6.5), 0.76 * width
+            if place < end:
+                draw_area(ax, corner, wide, 12 * math.exp(score - largest), color, 0.45, lw=1.5)
+            if place < start and before < largest:
+                high = 12 * math.exp(score - before)
+                draw_frame(ax, corner, wide, high, SECOND, ls="--", lw=1.5)
+        if 0 < start and before < largest:
+            words = f"$\\times\\,e^{{{before:g}-{largest:g}}}$"
+            write(ax, left + width * start / 2, 19.3, words, height="bottom")
+        draw_line(ax, (left, 6.5), (left + width * len(scores), 6.5))
+        total = sum(math.exp(score - largest) for score in scores[:end])
+        write(ax, left, 4.2, f"$m$ = {largest:g}", "left")
+        write(ax, left, 1.5, f"$\\ell$ = {total:.3f}", "left")
+        write(ax, left, 27.3, f"block {panel + 1}", "left", "bottom", color=MUTED)
     return fig

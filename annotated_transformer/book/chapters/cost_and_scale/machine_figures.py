@@ -1,17 +1,17 @@
-"""The drawings of what was measured in the chapter on cost and scale: machines, formats, and losses."""
+"""The drawings of what was measured in the chapter on cost and scale: a machine, bits, and losses."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.chapters.cost_and_scale.power_law import PowerLaw
-from annotated_transformer.book.drawing.boxes import draw_area
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write, write_beside
+from annotated_transformer.book.drawing.boxes import draw_tip
+from annotated_transformer.book.drawing.figures import new_figure
+from annotated_transformer.book.drawing.words import write, write_beside
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, PAPER, SECOND
 
 Number = float | int
 PLACES = {  # of a name beside its point, in points to the right and up
@@ -61,103 +61,58 @@ def draw_roofline(result: Mapping[str, Any]) -> Figure:
     return fig
 
 
-def draw_shares(updates: Mapping[str, Mapping[str, Number]]) -> Figure:
-    """Draw the share of each kind of operator in the time of an update, one bar for each model."""
-    most = {kind: max(shares[kind] for shares in updates.values()) for kind in next(iter(updates.values()))}
-    kinds = sorted((kind for kind, share in most.items() if share >= 0.005), key=lambda kind: -most[kind])
-    fig, ax = new_figure(height=0.46 * len(kinds) + 0.9)
-    for place, kind in enumerate(kinds):
-        for row, (name, shares) in enumerate(updates.items()):
-            color, hatch = ((FIRST, ""), (SECOND, "//"))[row % 2]
-            shown = round(100 * shares[kind], 1)
-            y = place + 0.38 * (row - (len(updates) - 1) / 2)
-            ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.34)
-            words = f"{shown:.0f}%  {name}" if place == 0 else f"{shown:.0f}%"
-            write(ax, shown + 0.7, y, words, "left")
-    ax.set(xlim=(0, 130), ylim=(len(kinds) - 0.4, -0.6), xlabel="percent of the time of an update")
-    ax.set_xticks(range(0, 101, 50))
-    ax.set_yticks(range(len(kinds)), [kind.replace(", ", ",\n", 1) for kind in kinds])
-    ax.tick_params(left=False)
-    return fig
-
-
-def draw_formats(formats: Mapping[str, tuple[int, int]]) -> Figure:
-    """Draw the bits of each format: one for the sign, some for the exponent, the others for the fraction."""
-    fig, ax = new_canvas(64, 5.4 * len(formats) + 3.4, width=WIDE)
-    widest = max(1 + exponent + fraction for exponent, fraction in formats.values())
-    size = 49.0 / widest
-    for row, (name, (exponent, fraction)) in enumerate(formats.items()):
-        y = 5.4 * (len(formats) - 1 - row) + 1.2
-        write(ax, 13, y + 1.2, name, "right")
-        for bit in range(1 + exponent + fraction):
-            kind = 0 if bit == 0 else 1 if bit <= exponent else 2
-            color, hatch = ((NEUTRAL, ""), (FIRST, ""), (SECOND, "//"))[kind]
-            draw_area(ax, (14 + size * bit, y), size, 2.4, color, 0.4, hatch=hatch)
-        middles = (14 + size * (1 + exponent / 2), 14 + size * (1 + exponent + fraction / 2))
-        for x, words in zip(middles, (f"{exponent}: range", f"{fraction}: precision"), strict=True):
-            write(ax, x, y + 2.7, words, height="bottom", color=MUTED)
-    return fig
-
-
-def draw_sums(counts: Sequence[int], sums: Mapping[str, Sequence[Number]]) -> Figure:
-    """Draw a running sum of ones in each format over how many were added."""
-    fig, ax = new_figure(height=2.6)
-    for (name, values), (color, style, _) in zip(sums.items(), LOOKS, strict=False):
-        ax.plot(counts, values, color=color, ls=style, marker="", label=name, clip_on=False)
-    ax.set(xlim=(0, counts[-1]), ylim=(0, None), xlabel="ones added", ylabel="sum")
-    label_ends(ax)
-    return fig
-
-
-def draw_caches(users: Sequence[int], caches: Mapping[str, Sequence[Number]], *, weights: Number) -> Figure:
-    """Draw the bytes of all users' caches over the number of users, and those of the weights, in GB."""
-    fig, ax = new_figure(height=3.0)
-    for (name, sizes), (color, style, _) in zip(caches.items(), LOOKS, strict=False):
-        shown = [round(size / 1e9, 2) for size in sizes]
-        ax.plot(users, shown, color=color, ls=style, marker="", label=name, clip_on=False)
-    ax.axhline(weights / 1e9, color=INK, lw=1.5, ls="-", marker="")
-    write(ax, users[-1], weights / 1e9, "the weights, once", "right", "bottom")
-    ax.set(xlim=(users[0], users[-1]), ylim=(0, None), xlabel="users", ylabel="GB of caches")
-    label_ends(ax)
-    return fig
-
-
-def draw_errors(errors: Mapping[str, Mapping[str, Number]]) -> Figure:
-    """Draw the error of each layer's output for several roundings of the weights, in percent."""
-    fig, ax = new_figure(height=3.0)
-    layers = list(next(iter(errors.values())))
-    for (name, by_layer), (color, style, mark) in zip(errors.items(), LOOKS, strict=False):
-        shown = [round(100 * by_layer[layer], 2) for layer in layers]
-        ax.plot(range(len(layers)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
-    ax.set(xticks=range(len(layers)), xticklabels=layers, yscale="log", ylabel="error of the output, %")
-    ax.minorticks_off()
-    label_ends(ax)
-    return fig
-
-
-def draw_laws(
-    panels: Mapping[str, tuple[Mapping[int, Sequence[Number]], PowerLaw]], *, fitted: int
+def draw_bits(
+    bits: Sequence[int],
+    errors: Mapping[str, Sequence[Number]],
+    same: Mapping[str, Sequence[int]],
+    texts: int,
 ) -> Figure:
+    """Draw the error of the logits over the bits of the weights, and how many translations stay the same."""
+    fig, (left, right) = new_figure(1, 2, width=WIDE, height=3.3)
+    for name, (color, style, mark) in zip(errors, LOOKS, strict=False):
+        shown = [round(100 * error, 2) for error in errors[name]]
+        for ax, values in ((left, shown), (right, same[name])):
+            ax.plot(bits, values, color=color, ls=style, marker=mark, label=name, clip_on=False)
+    left.set(yscale="log", title="error of the logits, %")
+    left.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+    right.set(ylim=(0, texts * 1.03), yticks=range(0, texts + 1, 4), title=f"same translations, of {texts}")
+    for ax in (left, right):
+        ax.set_title(ax.get_title(), weight="normal")
+        ax.set(xlim=(max(bits), min(bits)), xticks=bits, xlabel="bits of a weight")
+        ax.minorticks_off()
+    right.legend(loc="lower left")
+    return fig
+
+
+def draw_law(losses: Mapping[int, Sequence[Number]], law: PowerLaw, *, fitted: int) -> Figure:
     """Draw the losses of all seeds over the number of weights, and the law fitted to the first sizes.
 
-    The law is solid where it was fitted, and dashed where it extrapolates.
+    The law is solid where it was fitted, and dashed where it extrapolates. At the largest size, an arrow
+    leads from what it predicts to the mean that was measured.
     """
-    fig, _ = new_figure(1, len(panels), height=3.1)
-    every = [loss for losses, law in panels.values() for some in losses.values() for loss in some]
-    every += [law(max(losses)) for losses, law in panels.values()]
-    for ax, (title, (losses, law)) in zip(fig.axes, panels.items(), strict=True):
-        sizes = list(losses)
-        for place, (size, of_seeds) in enumerate(losses.items()):
-            color, mark = (FIRST, "o") if place < fitted else (SECOND, "s")
-            ax.plot([size] * len(of_seeds), of_seeds, color=color, ls="", marker=mark, markersize=5)
-        inside, beyond = sizes[:fitted], sizes[fitted - 1 :]
-        ax.plot(inside, [law(size) for size in inside], color=FIRST, ls="-", marker="", lw=2)
-        ax.plot(beyond, [law(size) for size in beyond], color=MUTED, ls="--", marker="", lw=2)
-        ax.set(xscale="log", yscale="log", ylim=(min(every) / 1.2, max(every) * 1.2))
-        ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 3, 5) if min(every) <= tick <= max(every)]
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_title(title, loc="left", weight="normal")
-        ax.set_xlabel("weights")
-        ax.minorticks_off()
-    fig.axes[0].set_ylabel("validation loss")
+    fig, ax = new_figure(height=3.4)
+    sizes = list(losses)
+    for place, (size, of_seeds) in enumerate(losses.items()):
+        color, face = (FIRST, FIRST) if place < fitted else (SECOND, PAPER)
+        shown = [round(loss, 2) for loss in of_seeds]
+        ax.plot([size] * len(shown), shown, color=color, ls="", marker="o", markersize=8, mfc=face, mew=2)
+    for some, style in ((sizes[:fitted], "-"), (sizes[fitted - 1 :], "--")):
+        ax.plot(some, [round(law(size), 2) for size in some], color=FIRST, ls=style, marker="", lw=2.5)
+    across, predicted, mean = (
+        1.12 * sizes[-1],
+        law(sizes[-1]),
+        sum(losses[sizes[-1]]) / len(losses[sizes[-1]]),
+    )
+    draw_tip(ax, (across, round(predicted, 2)), (across, round(mean, 2)), INK, 1.5)
+    write(
+        ax, 1.17 * sizes[-1], math.sqrt(predicted * mean), f"× {mean / predicted:.1f}", "left", weight="bold"
+    )
+    write_beside(ax, (sizes[-1], max(losses[sizes[-1]])), (0, 10), "measured", "center")
+    write_beside(ax, (sizes[1], law(sizes[1])), (-8, -24), "fitted", "right")
+    write_beside(ax, (sizes[-2], law(sizes[-2])), (-4, -22), "predicted", "right")
+    ax.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.2, 1.7 * sizes[-1]), xlabel="weights")
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    ax.set_yticks([1, 1.5, 2, 3], ["1", "1.5", "2", "3"])
+    ax.set_ylabel("loss on new sentences")
+    ax.minorticks_off()
     return fig

@@ -8,33 +8,36 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 
 FLOAT = 4  # bytes of a number
+Parts = dict[str, int]  # the bytes of each part of the model
 
 
-def predict_kept(config: TransformerConfig, *, sentences: int, src: int, tgt: int) -> dict[str, int]:
-    """Return the bytes that each part of the package's plain post-norm model keeps in float32.
+def predict_kept(shape: TransformerConfig, sentences: int, src: int, tgt: int) -> Parts:
+    """Return the bytes that each part of the package's plain post-norm model keeps.
 
-    `src` and `tgt` are the tokens of each sentence. Attention masks, one byte per number, are left out. With
-    dropout, each sub-layer and each stack's input keeps a mask of as many numbers as it has features.
+    `src` and `tgt` are the tokens of each sentence; numbers are float32. Attention
+    masks, one byte per number, are left out. With dropout, each sub-layer and each
+    stack's input keeps a mask of as many numbers as it has features.
     """
-    d, dropout = config.d_model, 1 if config.dropout else 0
+    d, layers, dropout = shape.d_model, shape.num_layers, 1 if shape.dropout else 0
 
-    def attention(queries: int, keys: int) -> int:  # inputs, heads, and the weights before and after the mask
-        return d * (3 * queries + 2 * keys) + 2 * config.num_heads * queries * keys
+    def attention(queries: int, keys: int) -> int:  # inputs, heads, and weights twice
+        return d * (3 * queries + 2 * keys) + 2 * shape.num_heads * queries * keys
 
-    def rest(tokens: int, sublayers: int) -> int:  # feed-forward network, norms, and dropout
-        return tokens * (d + config.d_ff + sublayers * (2 * d + 1 + dropout * d))
+    def rest(tokens: int, sublayers: int) -> int:  # the network, norms, and dropout
+        return tokens * (d + shape.d_ff + sublayers * (2 * d + 1 + dropout * d))
 
+    decoder_layer = attention(tgt, tgt) + attention(tgt, src) + rest(tgt, 3)
     parts = {
-        "encoder": config.num_layers * (attention(src, src) + rest(src, 2)) + dropout * src * d,
-        "decoder": config.num_layers * (attention(tgt, tgt) + attention(tgt, src) + rest(tgt, 3))
+        "encoder": layers * (attention(src, src) + rest(src, 2)) + dropout * src * d,
+        "decoder": layers * decoder_layer
         + d * src  # the memory, once for all layers
         + dropout * tgt * d,
-        "logits": tgt * (d + config.vocab_size),
+        "logits": tgt * (d + shape.vocab_size),
     }
     return {name: FLOAT * sentences * numbers for name, numbers in parts.items()}
 
 
-def measure_kept(model: Transformer, batch: Batch) -> dict[str, int]:
+def measure_kept(model: Transformer, batch: Batch) -> Parts:
     """Return the bytes that each part keeps in a training step, each tensor once."""
     pad_id, totals = model.config.pad_id, []
     memory_mask, mask = padding_mask(batch.src, pad_id), decoder_mask(batch.decoder_input, pad_id)

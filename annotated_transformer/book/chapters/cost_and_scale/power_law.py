@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+Numbers = Sequence[float | int]
+
 
 class PowerLaw(NamedTuple):
     r"""A loss $a N^{-b}$ as a function of a size $N$: a straight line if both axes are logarithmic."""
@@ -16,9 +18,8 @@ class PowerLaw(NamedTuple):
         return float(self.factor * size**-self.exponent)
 
 
-def fit_power_law(sizes: Sequence[float | int], losses: Sequence[float | int]) -> PowerLaw:
+def fit_power_law(sizes: Numbers, losses: Numbers) -> PowerLaw:
     """Return the law with the least squared error of the logarithms."""
-
     across, up = [math.log(size) for size in sizes], [math.log(loss) for loss in losses]
     middle, height = sum(across) / len(across), sum(up) / len(up)
     both = sum((x - middle) * (y - height) for x, y in zip(across, up, strict=True))
