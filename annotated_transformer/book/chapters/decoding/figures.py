@@ -94,7 +94,7 @@ def draw_crossing(
     marked: Mapping[str, float],
 ) -> Figure:
     """Draw what two texts get over the exponent of the penalty, where they cross, and some exponents."""
-    fig, ax = new_figure(width=WIDE, height=3.0)
+    fig, ax = new_figure(height=3.0)
     low, high = (find(map(find, curves.values())) for find in (min, max))
     ax.set(xlim=(0, alphas[-1]), ylim=(low - 0.05, high + 0.12))
     for (name, values), (color, style, _) in zip(curves.items(), LINES, strict=False):
@@ -103,11 +103,13 @@ def draw_crossing(
         )
     for name, alpha in marked.items():
         ax.axvline(alpha, color=NEUTRAL, lw=1, ls=":", marker="")
-        write(ax, alpha + 0.01, high + 0.1, name, "left", "top", color=MUTED)
+        write(ax, alpha + 0.02, high + 0.1, name, "left", "top", color=MUTED)
     spot = equal, round(float(np.interp(equal, alphas, next(iter(curves.values())))), 3)
     ax.plot(*spot, color=INK, marker="o", ls="", markersize=8)
     write_beside(ax, spot, (8, -14), f"equal at α = {equal:.2f}", weight="bold")
-    ax.set(xlabel="exponent α of the penalty", ylabel="$\\log\\,p\\,/\\,lp(L)$: higher wins")
+    ax.set(
+        xticks=[0, 0.5, 1], xlabel="exponent α of the penalty", ylabel="$\\log\\,p\\,/\\,lp(L)$: higher wins"
+    )
     label_ends(ax)
     return fig
 
@@ -187,7 +189,7 @@ def draw_outputs(
     lines: Mapping[str, Sequence[float]], others: Sequence[Sequence[float]], *, beams: Sequence[int]
 ) -> Figure:
     """Draw the shares of two kinds of outputs over the beam size, and in grey the first kind otherwise."""
-    fig, ax = new_figure(width=WIDE, height=3.0)
+    fig, ax = new_figure(height=3.0)
     for shares in others:
         shown = [round(100 * share) for share in shares]
         ax.plot(range(len(beams)), shown, color=NEUTRAL, ls="-", marker="", lw=4, alpha=0.6, clip_on=False)
@@ -196,9 +198,7 @@ def draw_outputs(
         shown = [round(100 * share) for share in shares]
         ax.plot(range(len(beams)), shown, color=color, ls=style, marker=mark, label=word, lw=3, clip_on=False)
     label_ends(ax)
-    write(
-        ax, len(beams) - 1, 105, "right, with a penalty or without smoothing", "right", "bottom", color=MUTED
-    )
+    write(ax, len(beams) - 1, 105, "right, in the controls", "right", "bottom", color=MUTED)
     ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
     ax.set(yticks=[0, 50, 100], ylabel="percent of the outputs", xlabel="beam size")
     return fig
@@ -206,7 +206,7 @@ def draw_outputs(
 
 def draw_lengths(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
     """Draw how long the translations are over the beam size, a line for each length penalty."""
-    fig, ax = new_figure(width=WIDE, height=3.0)
+    fig, ax = new_figure(height=3.0)
     ax.set(xlim=(0, len(rows) - 1), ylim=(89, 101))
     for (key, name), (color, style, mark) in zip(names.items(), LINES, strict=False):
         shown = [round(100 * row["length_ratio"][key], 1) for row in rows]

@@ -8,13 +8,12 @@ from matplotlib.figure import Figure
 from annotated_transformer.book.drawing.boxes import draw_area
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import name_rows, write
-from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, KEY, MASKED, MUTED
 
 
 def draw_processed(unchanged: Mapping[str, float], panels: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw what each of four changes makes of a distribution, over its outline."""
-    fig, axes = new_figure(2, 2, width=WIDE, height=4.4)
+    fig, axes = new_figure(2, 2, height=4.4)
     for number, (ax, (title, shares)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
         for place, word in enumerate(unchanged):
             before, share = round(unchanged[word], 3), round(shares[word], 3)
@@ -34,8 +33,8 @@ def draw_processed(unchanged: Mapping[str, float], panels: Mapping[str, Mapping[
 def draw_cache(words: Sequence[str]) -> Figure:
     """Draw which positions each step computes without a cache, and with one, where it reads the others."""
     count = len(words)
-    fig, ax = new_canvas(2 * count + 6.2, count + 3.2, width=WIDE)
-    for left, title, cached in ((2.2, "without a cache", False), (count + 5.2, "with a cache", True)):
+    fig, ax = new_canvas(2 * count + 7.0, count + 4.0)
+    for left, title, cached in ((2.7, "without a cache", False), (count + 5.9, "with a cache", True)):
         filled = 0
         for step in range(count):
             y = float(count - step) + 0.2
@@ -48,5 +47,6 @@ def draw_cache(words: Sequence[str]) -> Figure:
                 draw_area(ax, corner, 1, 1, color, share, edgecolor=INK, hatch=hatch, lw=1)
         for position, word in enumerate(words):
             write(ax, left + position + 0.08, count + 1.4 - position, word, "left", "bottom")
-        write(ax, left, 0.5, f"{title}: {filled} computed", "left", weight="bold")
+        write(ax, left, count + 2.5, title, "left", "bottom", weight="bold")
+        write(ax, left, 0.6, f"{filled} computed", "left")
     return fig
