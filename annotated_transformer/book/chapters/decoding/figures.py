@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import label_ends, write
+from annotated_transformer.book.drawing.words import label_ends, write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
@@ -20,7 +21,7 @@ Prefix = tuple[str, float, float]  # a text, where its part of the bar begins, a
 
 LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
 # Of the tree, in tenths of an inch: distances, and a word's box.
-ROW, COLUMN, WORD, HIGH = 4.5, 12.4, 8.8, 4.0
+ROW, COLUMN, WORD, HIGH = 5.0, 10.9, 7.6, 4.5
 LOOK = {  # of a text that a search kept, or dropped, or did not compute
     "kept": {"edgecolor": FIRST, "facecolor": to_rgba(FIRST, 0.3), "lw": 2.0, "ls": "-"},
     "dropped": {"edgecolor": MUTED, "facecolor": "none", "lw": 1.2, "ls": "--"},
@@ -28,30 +29,26 @@ LOOK = {  # of a text that a search kept, or dropped, or did not compute
 }
 
 
-def draw_tree(
-    table: Table, searches: Mapping[int, tuple[Sequence[Step], str]], size: int, *, end: str
-) -> Figure:
-    """Draw all texts of a table as a tree, and what the search with a beam of `size` kept and dropped.
+def draw_tree(table: Table, steps: Sequence[Step], *, end: str) -> Figure:
+    """Draw all texts of a table as a tree, and what a search kept and dropped.
 
-    `searches` has the steps of each search, and what it found, in words. A column is a step. What was dropped
-    is struck through, and the text that the search returns is framed.
+    A column is a step of the search. What was dropped is struck through, what was not reached is grey, and
+    the text that the search returns has a thick frame.
     """
     nodes = _nodes(table, "", end)
     leaves = [text for text in nodes if text.endswith(end)]
-    depth, below = max(len(leaf.split()) for leaf in leaves), 5.2
-    fig, ax = new_canvas(64, ROW * len(leaves) + below + 2.6, width=WIDE)
-    steps, _ = searches[size]
+    depth = max(len(leaf.split()) for leaf in leaves)
+    fig, ax = new_canvas(64, ROW * len(leaves) + 2.6, width=WIDE)
     computed = {text: share for continued, _ in steps for text, share in continued.items()}
     kept = {text for _, chosen in steps for text in chosen}
     best = max((text for text in kept if text.endswith(end)), key=computed.__getitem__, default=None)
-    boxes = {"": Box(0.6, below + _height("", leaves), 0.0, HIGH)}
+    boxes = {"": Box(0.6, _height("", leaves), 0.0, HIGH)}
     for number in range(depth):
-        spot = 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.4
-        write(ax, *spot, f"step {number + 1}", color=MUTED)
+        write(ax, 3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + 1.4, f"step {number + 1}")
     for text in nodes:
         words = text.split()
         kind = "kept" if text in kept else "dropped" if text in computed else "not reached"
-        x, y = 3.3 + COLUMN * (len(words) - 1), below + _height(text, leaves)
+        x, y = 3.3 + COLUMN * (len(words) - 1), _height(text, leaves)
         boxes[text] = Box(x, y, WORD, HIGH)
         line = {"kept": (FIRST, "-", 2.5), "dropped": (MUTED, "--", 1.2)}.get(kind, (NEUTRAL, ":", 1.2))
         across, up = zip(boxes[" ".join(words[:-1])].right, boxes[text].left, strict=True)
@@ -60,12 +57,7 @@ def draw_tree(
         _draw_word(ax, boxes[text], "end" if words[-1] == end else words[-1], share, kind)
         if text == best:
             ax.add_patch(Rectangle((x, y), WORD, HIGH, fill=False, edgecolor=INK, lw=3))
-    for place, kind in enumerate(LOOK):  # a key, in the corner that the shortest text leaves free
-        _draw_word(ax, Box(3.3 + COLUMN * (depth - 3 + place), below + 0.7, WORD, HIGH), kind, "", kind)
-    for place, (beam, (_, found)) in enumerate(searches.items()):
-        weight, ink = ("bold", INK) if beam == size else ("normal", MUTED)
-        for y, said in ((3.6, f"a beam of {beam} returns"), (1.4, found)):
-            write(ax, 0.5 + 22 * place, y, said, "left", weight=weight, color=ink)
+            write(ax, x + WORD + 0.7, y + HIGH / 2, "returned", "left", weight="bold")
     return fig
 
 
@@ -91,37 +83,33 @@ def _nodes(table: Table, text: str, end: str) -> list[str]:
 
 def _height(text: str, leaves: Sequence[str]) -> float:
     below = [row for row, leaf in enumerate(leaves) if f"{leaf} ".startswith(f"{text} ".lstrip())]
-    return ROW * (len(leaves) - 1 - sum(below) / len(below)) + 0.7
+    return ROW * (len(leaves) - 1 - sum(below) / len(below)) + 0.3
 
 
-def draw_penalized(panels: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw what two texts get by each measure, negative numbers; the one nearer to 0 wins."""
-    fig, ax = new_figure(height=0.8 * len(panels) + 0.1)
-    least = min(min(values.values()) for values in panels.values())
-    for place, (title, values) in enumerate(panels.items()):
-        top = max(values, key=values.__getitem__)
-        write(ax, 1.3 * least, 3 * place - 1, title, "left", color=MUTED)
-        for row, (text, value) in enumerate(values.items()):
-            color, hatch = ((FIRST, ""), (SECOND, "///"))[row % 2]
-            y, shown = 3 * place + row, round(value, 2)
-            ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.85)
-            wins = f"{text} wins" if text == top else text
-            write(ax, 0.03, y, wins, "left", weight="bold" if text == top else "normal")
-            number = f"{shown:.2f}".replace("-", "−")
-            write(ax, shown - 0.03, y, number, "right", color=MUTED)
-    ax.set(xlim=(1.3 * least, -0.9 * least), ylim=(3 * len(panels) - 1.4, -1.6), xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    ax.axvline(0, color=INK, lw=1, ls="-", marker="")
-    return fig
-
-
-def draw_penalties(lengths: Sequence[int], curves: Mapping[str, Sequence[float | int]]) -> Figure:
-    """Draw the divisor of each penalty over the length."""
-    fig, ax = new_figure(height=2.5)
+def draw_crossing(
+    alphas: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    equal: float,
+    *,
+    marked: Mapping[str, float],
+) -> Figure:
+    """Draw what two texts get over the exponent of the penalty, where they cross, and some exponents."""
+    fig, ax = new_figure(height=3.0)
+    low, high = (find(map(find, curves.values())) for find in (min, max))
+    ax.set(xlim=(0, alphas[-1]), ylim=(low - 0.05, high + 0.12))
     for (name, values), (color, style, _) in zip(curves.items(), LINES, strict=False):
-        shown = [round(value, 2) for value in values]
-        ax.plot(lengths, shown, color=color, ls=style, marker="", label=name, clip_on=False)
-    ax.set(xlim=(0, lengths[-1]), ylim=(0, None), xlabel="tokens $L$", ylabel="divisor $lp(L)$")
+        ax.plot(
+            alphas, [round(value, 3) for value in values], color=color, ls=style, marker="", label=name, lw=3
+        )
+    for name, alpha in marked.items():
+        ax.axvline(alpha, color=NEUTRAL, lw=1, ls=":", marker="")
+        write(ax, alpha + 0.02, high + 0.1, name, "left", "top", color=MUTED)
+    spot = equal, round(float(np.interp(equal, alphas, next(iter(curves.values())))), 3)
+    ax.plot(*spot, color=INK, marker="o", ls="", markersize=8)
+    write_beside(ax, spot, (8, -14), f"equal at α = {equal:.2f}", weight="bold")
+    ax.set(
+        xticks=[0, 0.5, 1], xlabel="exponent α of the penalty", ylabel="$\\log\\,p\\,/\\,lp(L)$: higher wins"
+    )
     label_ends(ax)
     return fig
 
@@ -198,40 +186,34 @@ def draw_exit(columns: Sequence[Sequence[str]]) -> Figure:
 
 
 def draw_outputs(
-    panels: Mapping[str, Sequence[tuple[float, float]]], *, beams: Sequence[int], words: tuple[str, str]
+    lines: Mapping[str, Sequence[float]], others: Sequence[Sequence[float]], *, beams: Sequence[int]
 ) -> Figure:
-    """Draw the shares of two kinds of outputs over the beam size for the first setting.
-
-    Of the other settings, the first kind alone is drawn, in grey, and only those lines lie together.
-    """
+    """Draw the shares of two kinds of outputs over the beam size, and in grey the first kind otherwise."""
     fig, ax = new_figure(height=3.0)
-    (_, first), *others = panels.items()
-    for _, pairs in others:
-        shares = [round(100 * pair[0]) for pair in pairs]
-        ax.plot(range(len(beams)), shares, color=NEUTRAL, ls="-", marker="", lw=4, alpha=0.6, clip_on=False)
+    for shares in others:
+        shown = [round(100 * share) for share in shares]
+        ax.plot(range(len(beams)), shown, color=NEUTRAL, ls="-", marker="", lw=4, alpha=0.6, clip_on=False)
     ax.set_ylim(0, 120)
-    for kind, (word, (color, style, mark)) in enumerate(zip(words, LOOKS, strict=False)):
-        shares = [round(100 * pair[kind]) for pair in first]
-        ax.plot(range(len(beams)), shares, color=color, ls=style, marker=mark, label=word, clip_on=False)
+    for (word, shares), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
+        shown = [round(100 * share) for share in shares]
+        ax.plot(range(len(beams)), shown, color=color, ls=style, marker=mark, label=word, lw=3, clip_on=False)
     label_ends(ax)
-    if others:
-        write(ax, len(beams) - 1, 105, f"{words[0]}, in each other setting", "right", "bottom", color=MUTED)
+    write(ax, len(beams) - 1, 105, "right, in the controls", "right", "bottom", color=MUTED)
     ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
     ax.set(yticks=[0, 50, 100], ylabel="percent of the outputs", xlabel="beam size")
     return fig
 
 
-def draw_beams(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
-    """Draw BLEU and the length of the translations over the beam size, a line for each length penalty."""
-    fig, axes = new_figure(1, 2, width=WIDE, height=2.9)
-    parts = ("bleu", "BLEU"), ("length_ratio", "length / reference")
-    for ax, (part, title) in zip(axes, parts, strict=True):
-        for (key, name), (color, style, mark) in zip(names.items(), LINES, strict=False):
-            shown = [round(row[part][key], 3) for row in rows]
-            ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, markersize=5)
-        ax.set_title(title, loc="left")
-        ax.set_xlabel("beam size")
-        beams = [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
-        ax.set_xticks(range(len(rows)), beams)
-        label_ends(ax)
+def draw_lengths(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
+    """Draw how long the translations are over the beam size, a line for each length penalty."""
+    fig, ax = new_figure(height=3.0)
+    ax.set(xlim=(0, len(rows) - 1), ylim=(89, 101))
+    for (key, name), (color, style, mark) in zip(names.items(), LINES, strict=False):
+        shown = [round(100 * row["length_ratio"][key], 1) for row in rows]
+        ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, lw=3, clip_on=False)
+    ax.axhline(100, color=INK, lw=1, ls="-", marker="")
+    write(ax, 0.05, 99.8, "as long as the references", "left", "top", color=MUTED)
+    ax.set_xticks(range(len(rows)), [str(row["beam"]) for row in rows])
+    ax.set(yticks=[90, 95, 100], xlabel="beam size", ylabel="length, % of references")
+    label_ends(ax)
     return fig
