@@ -11,6 +11,8 @@ GROUP = re.compile(r'<g data-part="([^"]*)">\n(.*?)</g>', re.DOTALL)
 WORDS = {
     "encoder attention": "the encoder’s self-attention",
     "decoder attention": "the decoder’s masked self-attention",
+    "cross-attention": "cross-attention",
+    "feed-forward": "the feed-forward network",
     "loop": "the way of each new word back to the start",
     "loss": "the probability of the next word",
     "memory": "the encoder’s vectors",
@@ -47,4 +49,4 @@ def model_map(chapters: Sequence[Chapter], chapter: Chapter) -> str:
     label = (
         f"Map of the model: the encoder at the left, the decoder at the right. This chapter is about {said}."
     )
-    return f'<nav class="at-map" aria-label="{escape(label)}">{GROUP.sub(linked, drawing)}</nav>'
+    return f'<nav aria-label="{escape(label)}">{GROUP.sub(linked, drawing)}</nav>'

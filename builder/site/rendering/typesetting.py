@@ -49,8 +49,11 @@ def name_opening(page: nodes.document) -> None:
                 rest[0]["classes"].append("at-question")
                 if isinstance(rest[1], nodes.paragraph):
                     rest[1]["classes"].append("at-times")
-                    if "at-map" in rest[2].get("classes", ()):
-                        section[1:] = [nodes.container("", *rest[:3], classes=["at-head"]), *rest[3:]]
+                    if rest[2:] and "at-map" in rest[2].get("classes", ()):
+                        head = nodes.container("", *rest[:3], classes=["at-head"])
+                        section[:] = [
+                            head if block is rest[0] else block for block in section if block not in rest[1:3]
+                        ]
 
 
 def box_exercises(page: nodes.document) -> None:
