@@ -50,6 +50,7 @@ def note_steps(result, log=log, hooks=hooks, steps=steps):
 sys.addaudithook(note_files)
 get_ipython().events.register("post_run_cell", note_steps)
 """  # for the kernel: it notes which files a notebook opens, and which cells train
+MAP_IS_STALE = "the map at the head of the chapters is out of date; build with a browser to draw it"
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -133,6 +134,8 @@ def build(names: list[str]) -> None:
 
     A rule keeps no draft from being executed. Words that its outputs refuse end the program, at its end.
     """
+    if still.refresh_map(redraw=True):
+        print(MAP_IS_STALE, file=sys.stderr)
     sources, book = {source.stem: source for source in written(ROOT)}, Book(ROOT)
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
@@ -162,5 +165,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] != ["--check"]:
         build(sys.argv[1:])
         write(ROOT / "annotated_transformer" / "book" / "exercises" / "table.json", exercise_table())
-    elif wrong := all_stale(sys.argv[2:]):
+    elif wrong := [*all_stale(sys.argv[2:]), *[MAP_IS_STALE] * still.refresh_map(redraw=False)]:
         sys.exit("\n".join([*wrong, "Edit chapters/src/NAME.md, never the notebook, then: make chapters"]))

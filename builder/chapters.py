@@ -3,7 +3,7 @@
     title: Masking
     part: "Part I: Attention"
     question: How do you keep a word from attending to padding, or to words that come after it?
-    here: [mask]              the parts of the model that it is about, which the strip at its head marks
+    here: [mask]              the parts of the model that it is about, which the map at its head lights
     terms: {causal mask: …}   what it introduces; the glossary is made of them
     prerequisites: [what a reader needs, in Markdown, with a link to where it is taught]
 

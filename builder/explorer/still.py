@@ -1,24 +1,26 @@
 """The drawings of the chapters that the explorer's own scripts make: written by a headless browser, and kept.
 
 `python -m builder.build` draws those whose numbers, scripts, or styles have changed. Without a browser, the
-kept one stays, and a stale one is named. A chapter shows what is kept (`book/explorer/figure.py`).
+kept one stays, and a stale one is named. A chapter shows what is kept (`book/explorer/figure.py`), and at its
+head the map, the explorer's picture in small.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Any
 
 from nbformat import NotebookNode
 
-from annotated_transformer.book.explorer import kept
+from annotated_transformer.book.explorer import first_frame, kept
 from annotated_transformer.plotting.figures import FACES
 from builder.explorer import bundle
 from builder.explorer.pack import join_scripts
 
 STATIC = bundle.HERE.parent / "site" / "static"
+MAP = STATIC.parent / "front" / "map.svg"
 WIDTHS = {"wide": 672, "narrow": 344}  # of a chapter's column, and of a phone's
 COLORED = re.compile(r"(?<![\w-])(fill|stroke|background|color): ([^;}]+);")
 VARIABLE = re.compile(r"(--at-[\w-]+): (#[0-9a-f]{6});")
@@ -50,7 +52,7 @@ def theme() -> str:
 
 
 @cache
-def parts() -> tuple[str, str]:
+def parts(entry: str) -> tuple[str, str]:
     """Return style and script of the page in which a drawing is made; each color is there twice.
 
     `--fill` and the others are what `fill` has in the style sheet, with the values of variables.
@@ -59,14 +61,14 @@ def parts() -> tuple[str, str]:
     book = bundle.book_data({}, [])
     data = {name: book[name] for name in ("shape", "full", "least")}
     data["kinds"] = {kind: {"title": entry["title"]} for kind, entry in book["kinds"].items()}
-    script = f"const BOOK = {json.dumps(data)};\n{join_scripts(bundle.HERE / 'ui' / 'still.js')}"
+    script = f"const BOOK = {json.dumps(data)};\n{join_scripts(bundle.HERE / 'ui' / entry)}"
     return theme() + COLORED.sub(r"\g<0> --\1: \2;", sheet + OWN), script
 
 
 @cache
-def made_with() -> str:
-    """Return a digest of the scripts and styles that a drawing is made with."""
-    return hashlib.sha256("".join(parts()).encode()).hexdigest()[:16]
+def made_with(entry: str = "still.js", numbers: str = "") -> str:
+    """Return a digest of the scripts and styles that a drawing is made with, and of these numbers."""
+    return hashlib.sha256("".join([*parts(entry), numbers]).encode()).hexdigest()[:16]
 
 
 def refresh(cells: Iterable[NotebookNode], *, redraw: bool) -> Iterator[str]:
@@ -92,33 +94,55 @@ def is_stale(number: str, request: Any = None) -> bool:
 
 def draw_still(number: str, request: Any = None) -> bool:
     """Draw a figure, by default from the kept numbers; return False if there is no browser."""
+    request = json.loads(json.dumps(request)) if request else kept.committed(number).get("request")
+    drawings = drawn(request, WIDTHS.values()) if request else []
+    if not drawings:
+        return False
+    made = {"scripts": made_with(), "request": request, **dict(zip(WIDTHS, drawings, strict=True))}
+    kept.DRAWN.mkdir(exist_ok=True)
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in made.items()]
+    (kept.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"drew figure {number}")
+    return True
+
+
+def refresh_map(*, redraw: bool) -> bool:
+    """Draw the map if its scripts or numbers have changed; return whether it stays stale."""
+    numbers = first_frame.FILE.read_text(encoding="utf-8")
+    mark = f"<!-- {made_with('map.js', numbers)} -->\n"
+    if MAP.is_file() and MAP.read_text(encoding="utf-8").endswith(mark):
+        return False
+    if not (redraw and (drawings := drawn(json.loads(numbers), [WIDTHS["wide"]], "map.js"))):
+        return True
+    MAP.write_text(f"{drawings[0]}\n{mark}", encoding="utf-8")
+    print("drew the map at the head of the chapters")
+    return False
+
+
+def drawn(request: Any, widths: Collection[int], entry: str = "still.js") -> list[str]:
+    """Return a drawing in pages of these widths, or nothing if there is no browser."""
     try:
         from playwright.sync_api import sync_playwright
 
         from builder.figures import faces
         from tests.browser import OPTIONS, find
     except ImportError:
-        return False
-    request = json.loads(json.dumps(request)) if request else kept.committed(number).get("request")
-    if not (request and find()):
-        return False
-    drawn = {"scripts": made_with(), "request": request}
-    style, script = parts()
+        return []
+    if not find():
+        return []
+    style, script = parts(entry)
     fonts = "".join(face for _, face in faces("x") if "Source Sans" in face)
     page = f"<!doctype html><style>{style}{fonts}</style><body><script>{{\n{script}}}</script>"
+    drawings = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find(), args=OPTIONS)
-        for form, width in WIDTHS.items():
+        for width in widths:
             tab = browser.new_page(viewport={"width": width, "height": 900})
             tab.set_content(page)
             tab.evaluate("Promise.all([...document.fonts].map(face => face.load())).then(() => 0)")
-            drawn[form] = themed(tab.evaluate("request => drawStill(request)", request))
+            drawings.append(themed(tab.evaluate("request => drawStill(request)", request)))
         browser.close()
-    kept.DRAWN.mkdir(exist_ok=True)
-    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in drawn.items()]
-    (kept.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    print(f"drew figure {number}")
-    return True
+    return drawings
 
 
 def themed(drawing: str) -> str:

@@ -12,10 +12,11 @@ from annotated_transformer.book import chapters as rooms
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter
 from builder.explorer.bundle import model_size
+from builder.explorer.still import MAP
 from builder.site.front.cards import cards, icon, table
 from builder.site.front.cover_data import FILE, MODEL
+from builder.site.front.model_map import model_map
 from builder.site.front.picture import picture
-from builder.site.front.strip import strip
 from builder.site.front.targets import TargetTable, note_sources
 
 MODULE = """### `{short}`
@@ -38,15 +39,16 @@ class Picture(SphinxDirective):
 
 
 class YouAreHere(SphinxDirective):
-    """`{you-are-here} N`: the strip of the model for chapter N, after its opening question."""
+    """`{you-are-here} N`: the map of the model for chapter N, beside its opening question."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the strip as HTML."""
-        number = int(self.arguments[0])
-        here = next(chapter.here for chapter in self.config.at_chapters if chapter.number == number)
-        return [nodes.raw("", strip(number, here), format="html")]
+        """Return the map as HTML."""
+        self.env.note_dependency(str(MAP))
+        number, chapters = int(self.arguments[0]), self.config.at_chapters
+        chapter = next(each for each in chapters if each.number == number)
+        return [nodes.raw("", model_map(chapters, chapter), format="html", classes=["at-map"])]
 
 
 class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]

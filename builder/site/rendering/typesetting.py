@@ -39,7 +39,7 @@ class Typeset(SphinxPostTransform):
 
 
 def name_opening(page: nodes.document) -> None:
-    """Mark the question below the title and the line of times, and keep the title whole at hyphens."""
+    """Mark the question and the line of times, put the map beside them, and keep the title whole."""
     for section in page.children:
         if isinstance(section, nodes.section):
             title, *rest = (block for block in section if not isinstance(block, nodes.Invisible))
@@ -49,6 +49,11 @@ def name_opening(page: nodes.document) -> None:
                 rest[0]["classes"].append("at-question")
                 if isinstance(rest[1], nodes.paragraph):
                     rest[1]["classes"].append("at-times")
+                    if rest[2:] and "at-map" in rest[2].get("classes", ()):
+                        head = nodes.container("", *rest[:3], classes=["at-head"])
+                        section[:] = [
+                            head if block is rest[0] else block for block in section if block not in rest[1:3]
+                        ]
 
 
 def box_exercises(page: nodes.document) -> None:
