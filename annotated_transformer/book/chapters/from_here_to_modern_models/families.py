@@ -1,24 +1,9 @@
-"""The models in the tree of chapter 22, and the table of their parts, from a committed result."""
+"""The table of chapter 22: the parts of well-known models, from a committed result."""
 
 from typing import Any
 
 from annotated_transformer.book.results import read_result
 
-BRANCHES = {
-    "encoder only": [("BERT", 2018), ("RoBERTa", 2019), ("ViT (images)", 2020), ("ModernBERT", 2024)],
-    "both halves": [("BART", 2019), ("T5", 2019), ("NLLB", 2022)],
-    "decoder only": [
-        ("GPT", 2018), ("GPT-2", 2019), ("GPT-3", 2020), ("PaLM", 2022), ("BLOOM", 2022), ("LLaMA", 2023),
-        ("Mistral 7B", 2023), ("Mixtral", 2024), ("Gemma", 2024), ("Qwen2", 2024), ("DeepSeek-V3", 2024),
-        ("Qwen3", 2025), ("gpt-oss", 2025),
-    ],
-}  # fmt: skip
-IDEAS = [
-    ("experts", 2017), ("relative positions", 2018), ("pre-norm", 2019), ("RMSNorm", 2019),
-    ("multi-query", 2019),
-    ("SwiGLU", 2020), ("sliding window", 2020), ("rotary positions", 2021), ("ALiBi", 2021),
-    ("grouped queries", 2023),
-]  # fmt: skip
 # When each report was published, and its number on arXiv, which begins with year and month.
 REPORTS = {
     "GPT-2": ("2019", ""), "T5": ("2019", "1910.10683"), "BLOOM": ("2022", "2211.05100"),

@@ -1,19 +1,17 @@
-"""The drawings of the whole of chapter 22: a layer from 2017 until today, and the family of models."""
+"""The drawing of a layer from 2017 until today, at the head of chapter 22."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_area, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.words import write
 from annotated_transformer.plotting.figures import WIDE
-from annotated_transformer.plotting.palette import DECODER, ENCODER, FIRST, INK, MUTED, NEUTRAL, PAPER
+from annotated_transformer.plotting.palette import FIRST, NEUTRAL
 
 
 class Change(NamedTuple):
@@ -90,39 +88,3 @@ def _draw_row(
         start, end = spots[before].right[0] + 0.5, spots[after].top[0] - 0.5
         draw_line(ax, (start, y + 5.25), (start, high), (end, high))
         draw_arrow(ax, (end, high), (end, y + 10.5))
-
-
-Dated = Sequence[tuple[str, int]]  # names and years
-BRANCHES = {"encoder only": ENCODER, "both halves": NEUTRAL, "decoder only": DECODER}
-COLUMNS, LINE = (1.5, 17.0, 29.0), 2.3  # of the tree: where its lines are, and from name to name
-
-
-def draw_family(branches: Mapping[str, Dated], ideas: Dated) -> Figure:
-    """Draw the models of each branch down the years, each with its name, and each year's ideas above them.
-
-    `branches` and `ideas` give names and years, in order.
-    """
-    lanes = list(branches.values())
-    every = [year for lane in (*lanes, ideas) for _, year in lane]
-    years = range(min(every), max(every) + 1)
-    counts = {year: 1 + max(sum(y == year for _, y in lane) for lane in lanes) for year in years}
-    height = LINE * sum(counts.values())
-    fig, ax = new_canvas(46, height + 6.5)
-    write(ax, COLUMNS[1], height + 5.3, "Transformer, 2017", weight="bold")
-    for name, x in zip(branches, COLUMNS, strict=True):
-        draw_line(ax, (COLUMNS[1], height + 4.2), (x, height + 2.8), (x, 0.4), color=BRANCHES[name])
-        write(ax, x + 1, height + 1.4, name, "left", color=MUTED)
-    top = height
-    for year, count in counts.items():
-        ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=PAPER, lw=0, zorder=2))
-        ax.add_patch(Rectangle((0, top - LINE), 46, LINE, facecolor=to_rgba(NEUTRAL, 0.2), lw=0, zorder=2))
-        words = ", ".join(word for word, y in ideas if y == year)
-        write(ax, 0.5, top - LINE / 2, str(year), "left", weight="bold")
-        write(ax, 6.5, top - LINE / 2, words, "left", color=MUTED)
-        for lane, x, name in zip(lanes, COLUMNS, branches, strict=True):
-            for place, word in enumerate(word for word, y in lane if y == year):
-                y = top - LINE * (place + 1.5)
-                ax.plot([x], [y], marker="o", color=BRANCHES[name], markersize=6, ls="")
-                write(ax, x + 1, y, word, "left", color=INK)
-        top -= LINE * count
-    return fig

@@ -20,7 +20,6 @@ from annotated_transformer.modern.language_model import next_token_loss
 from annotated_transformer.modern.modern_parts import NoPositions
 from annotated_transformer.modern.rms_norm import PreRMSNorm, RMSNorm
 from annotated_transformer.modern.rotary import RotaryAttention, RotaryPositions
-from annotated_transformer.modern.sliding_window import SlidingWindowAttention
 from annotated_transformer.modern.swiglu import SwiGLU
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.toy.grammar import ToyPair
@@ -29,20 +28,6 @@ from annotated_transformer.training.schedule import BETAS
 
 KV_HEADS = 2
 HELD_OUT = 500
-
-
-class WindowParts(PaperParts):
-    """2017's parts with a sliding window in each attention."""
-
-    def __init__(self, config: TransformerConfig, window: int) -> None:
-        """Take the config, and the number of tokens that a token sees, itself included."""
-        super().__init__(config)
-        self.window = window
-
-    def attention(self, place: str = "encoder") -> MultiHeadAttention:
-        """Return multi-head attention with a window."""
-        c = self.config
-        return MultiHeadAttention(c.d_model, c.num_heads, attention=SlidingWindowAttention(self.window))
 
 
 class PreNormParts(PaperParts):
@@ -176,18 +161,29 @@ def count_parameters(model: nn.Module) -> int:
 
 
 def fit_translation(
-    model: DecoderOnly, texts: Texts, *, updates: int, max_lr: float, seed: int, batch: int = 64
+    model: DecoderOnly,
+    texts: Texts,
+    *,
+    updates: int,
+    max_lr: float,
+    seed: int,
+    batch: int,
 ) -> list[float]:
-    """Train on random batches, with a warm-up and a linear decay, and return the loss of each update."""
+    """Train on random batches, and return the loss of each update.
+
+    The learning rate rises for a tenth of the updates, and then falls to 0.
+    """
     rng = torch.Generator().manual_seed(seed)
 
     def draw_loss() -> Tensor:
         drawn = texts.batch(torch.randint(len(texts.ids), (batch,), generator=rng))
         longest = int((drawn.ids != 0).sum(dim=1).max())
-        return next_token_loss(model, drawn.ids[:, :longest], drawn.counted[:, :longest])
+        ids, counted = drawn.ids[:, :longest], drawn.counted[:, :longest]
+        return next_token_loss(model, ids, counted)
 
     def lr(update: int) -> float:
-        return max_lr * min((update + 1) / (0.1 * updates), (1 - update / updates) / 0.9)
+        rise, fall = (update + 1) / (0.1 * updates), (1 - update / updates) / 0.9
+        return max_lr * min(rise, fall)
 
     losses = fit(model, draw_loss, steps=updates, lr=lr, betas=BETAS)
     model.eval().requires_grad_(False)
