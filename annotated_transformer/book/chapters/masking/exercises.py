@@ -1,4 +1,4 @@
-"""Leak tests and checks of the exercises of the chapter on masking (section 3.2.3 of the paper)."""
+"""Checks of the exercises of the chapter on masking (section 3.2.3 of the paper)."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,27 +24,6 @@ from annotated_transformer.book.exercises.verdict import (
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Layer = Callable[[Tensor], Tensor]
-
-
-def count_leaks(layer: Layer, scale: float = 1.0, runs: int = 20) -> int:
-    """Return in how many of `runs` a new future changes an earlier output of `layer`.
-
-    The inputs have the shape (1, 6, 8) and the size `scale`; outputs have to be equal.
-    """
-    leaks = 0
-    for seed in range(runs):
-        rng = torch.Generator().manual_seed(seed)
-        old, new = scale * torch.randn(2, 1, 6, 8, generator=rng, dtype=torch.float64)
-        past = 1 + seed % 5  # the number of slots that stay unchanged
-        changed = torch.cat([old[:, :past], new[:, past:]], dim=1)
-        leaks += not equal(layer(old)[:, :past], layer(changed)[:, :past])
-    return leaks
-
-
-def influence(layer: Layer, x: Tensor) -> Tensor:
-    """Return how strongly output i reacts to input j: sums of absolute derivatives."""
-    jacobian: Tensor = torch.autograd.functional.jacobian(layer, x)
-    return jacobian.abs().sum(dim=(0, 2, 3, 5))  # from (1, n, features, 1, n, features)
 
 
 def expect_mask(result: object, wanted: Tensor, *, what: str, mistakes: Mistakes = NONE) -> None:

@@ -57,47 +57,6 @@ def draw_with_and_without(
     return fig
 
 
-def draw_steps(words: Sequence[str], steps: Sequence[int], allowed: Bool[Tensor, " keys"]) -> Figure:
-    """Draw the softmax of one row of scores, in units of log 2, without and with a mask, step by step."""
-    fig, ax = new_canvas(19.5, 4.9 + 0.3 * max(map(len, words)), width=WIDE)
-    share = 3 / len(words)
-    for y, mask, title in ((3.5, allowed | True, "no mask"), (0.7, allowed, "causal mask")):
-        scores = [step if keep else -math.inf for step, keep in zip(steps, mask.tolist(), strict=True)]
-        powers = [2**score for score in scores]
-        weights = [power / sum(powers) for power in powers]
-        free = bool(mask.all())
-        look: dict[str, Any] = {"mask": mask[None], "columns": words if free else ()}
-        write(ax, 0.1, y + 0.475, title, "left", weight="bold")
-        narrow, wide = (1.1 * share, 0.95), (1.4 * share, 0.95)
-        start = draw_matrix(ax, 4.4, y, [scores], color=NEUTRAL, name="scores", size=narrow, **look)
-        total = f"sum {sum(powers):g}"
-        middle = draw_matrix(ax, 9.6, y, [powers], color=NEUTRAL, name=total, size=narrow, **look)
-        look["highlight"] = [cell(0, place) for place in (~allowed).nonzero().flatten().tolist()] * free
-        color = OUTPUT if free else KEY
-        end = draw_matrix(ax, 15.0, y, [weights], color=color, name="weights", size=wide, **look)
-        draw_arrow(ax, start, middle, "$e^s$")
-        draw_arrow(ax, middle, end, f"÷ {sum(powers):g}")
-    return fig
-
-
-def draw_batch(sentences: Sequence[Sequence[str]], real: Bool[Tensor, "batch tokens"]) -> Figure:
-    """Draw a batch as a rectangle of tokens, its padding hatched, beside its padding mask."""
-    fig, ax = new_canvas(19.5, 1.2 * len(sentences) + 1.2, width=WIDE)
-    tokens = real.size(1)
-    pitch, side = 13.0 / tokens, 4.0 / tokens
-    for row, (words, keep) in enumerate(zip(sentences, real.tolist(), strict=True)):
-        y = 0.95 + 1.2 * (len(sentences) - 1 - row)
-        for place, (word, here) in enumerate(zip(words, keep, strict=True)):
-            look: dict[str, Any] = {"color": KEY if here else MASKED, "mask": torch.tensor([[here]])}
-            draw_matrix(ax, 0.1 + pitch * place, y, [[word]], size=(pitch - 0.15, 1.0), **look)
-    middle = 0.85 + 0.6 * len(sentences)
-    draw_arrow(ax, (13.3, middle), (14.9, middle))
-    blank = [[""] * tokens for _ in sentences]
-    draw_matrix(ax, 15.2, 0.95, blank, color=KEY, name="padding mask", mask=real, size=(side, 1.1))
-    write(ax, 0.1 + pitch * tokens / 2, 0.8, "batch", height="top", weight="bold")
-    return fig
-
-
 def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal: Mask, both: Mask) -> Figure:
     """Draw the decoder's mask as the sum of padding mask and causal mask, 0 and −∞ in their cells."""
     fig, ax = new_canvas(14.0, 7.0)
@@ -111,27 +70,6 @@ def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal
         box = draw_matrix(ax, x, y, _additive(mask), color=KEY, name=name, **look)
         if sign.strip():
             draw_operator(ax, box.right[0] + 0.4, bottom + len(tokens) * side / 2, sign)
-    return fig
-
-
-def draw_slot(sentence: Sequence[str], slot: int) -> Figure:
-    """Draw which input slots the prediction of `slot` reads, and the word that it must predict."""
-    fig, ax = new_canvas(14.0, 7.4)
-    slots = len(sentence) - 1
-    pitch = 13.6 / slots
-    width = pitch - 0.3
-    target = draw_box(ax, 0.3 + pitch * (slot - 1), 4.9, width, 1.2, f"{sentence[slot]} ?", color=OUTPUT)
-    late = slot > slots / 2
-    place = target.x + late * width, 6.75
-    side = "right" if late else "left"
-    write(ax, *place, f"slot {slot} must predict", side, weight="bold")
-    for number, word in enumerate(sentence[:-1], start=1):
-        x = 0.3 + pitch * (number - 1)
-        if number <= slot:
-            draw_arrow(ax, draw_box(ax, x, 1.2, width, 1.2, word, color=KEY).top, target.bottom, color=QUERY)
-        else:
-            draw_matrix(ax, x, 1.2, [[word]], color=MASKED, mask=HIDDEN, size=(width, 1.2))
-        write(ax, x + width / 2, 0.6, f"slot {number}", color=MUTED)
     return fig
 
 
@@ -216,25 +154,6 @@ def draw_staircase(weights: Weights) -> Figure:
     return fig
 
 
-def draw_blind(scores: Sequence[float], ways: Mapping[str, tuple[Float[Tensor, " keys"], str]]) -> Figure:
-    """Draw hidden scores, and below, a row of weights for each way to deal with them, and what follows."""
-    fig, ax = new_canvas(19.5, 1.4 * len(ways) + 1.6, width=WIDE)
-    left, size = 6.4, (1.4, 1.0)
-    top = 0.35 + 1.4 * len(ways)
-    hidden = torch.zeros(1, len(scores), dtype=torch.bool)
-    box = draw_matrix(ax, left, top, [list(scores)], color=NEUTRAL, mask=hidden, size=size)
-    rows = [("scores", box, "all hidden")]
-    for row, (name, (weights, note)) in enumerate(ways.items(), start=1):
-        numbers = ["NaN" if math.isnan(weight) else weight for weight in weights.tolist()]
-        color = SECOND if (weights != 0).any() else FIRST
-        box = draw_matrix(ax, left, top - 1.4 * row, [numbers], color=color, size=size)
-        rows.append((name, box, note))
-    for name, box, note in rows:
-        write(ax, 0.1, box.center[1], name, "left")
-        write(ax, box.right[0] + 0.4, box.center[1], note, "left")
-    return fig
-
-
 def draw_pasts(orders: Sequence[Sequence[str]]) -> Figure:
     """Draw, for two orders of the same words, which words each position has read in a causal first layer.
 
@@ -265,39 +184,6 @@ def draw_pasts(orders: Sequence[Sequence[str]]) -> Figure:
                 ax.add_patch(
                     Rectangle((x, 2.1), pitch - 0.15, end - 2.1, fill=False, edgecolor=INK, lw=3, zorder=5)
                 )
-    return fig
-
-
-def draw_prefixes(sentence: Sequence[str], mask: Mask) -> Figure:
-    """Draw one pass for each prefix of `sentence`, and the mask whose rows are those passes."""
-    fig, ax = new_canvas(14.0, 6.6)
-    tokens = len(sentence)
-    side, pitch = 3.8 / tokens, 6.6 / tokens
-    for number in range(1, tokens + 1):
-        y = 0.5 + (tokens - number) * side
-        write(ax, 0.1, y + side / 2, f"pass {number}", "left", color=MUTED)
-        for place, word in enumerate(sentence[:number]):
-            draw_matrix(ax, 2.0 + pitch * place, y + 0.1, [[word]], color=KEY, size=(pitch - 0.1, side - 0.2))
-    draw_operator(ax, 9.0, 0.5 + tokens * side / 2, "=")
-    blank = [[""] * tokens for _ in sentence]
-    draw_matrix(ax, 9.9, 0.5, blank, color=KEY, columns=sentence, mask=mask, size=(side, side))
-    write(ax, 8.7, 6.35, "one masked pass", "left", weight="bold")
-    write(ax, 0.1, 6.35, f"{tokens} passes", "left", weight="bold")
-    return fig
-
-
-def draw_masks(masks: Mapping[str, AnyMask], *, rows: Sequence[Sequence[str]]) -> Figure:
-    """Draw masks side by side, their tokens beside the rows and above the columns."""
-    pitch, side = 14 / len(masks), 0.62
-    letters = max(len(word) for words in rows for word in words)
-    above, left = max(0.7, 0.34 * letters), max(0.5, 0.31 * letters + 0.25)
-    tallest = max(len(mask) for mask in masks.values())
-    fig, ax = new_canvas(14.0, tallest * side + above + 1.4)
-    for place, ((name, mask), words) in enumerate(zip(masks.items(), rows, strict=True)):
-        blank = [[""] * mask.size(1) for _ in mask]
-        y = 0.9 + (tallest - len(mask)) * side
-        look: dict[str, Any] = {"rows": words[-len(mask) :], "columns": words, "size": (side, side)}
-        draw_matrix(ax, place * pitch + left, y, blank, color=KEY, name=name, mask=mask, **look)
     return fig
 
 
