@@ -1,18 +1,15 @@
 """The drawings of the chapter on looking inside a trained model."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
-from textwrap import fill
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.words import LINE, Curves, Words, label_ends, write, write_beside
+from annotated_transformer.book.drawing.words import Words, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
@@ -20,8 +17,6 @@ from annotated_transformer.plotting.palette import (
     HEAT_INK_HIGH,
     HEAT_INK_LOW,
     HEAT_SWITCH,
-    INK,
-    LOOKS,
     MASKED,
     MUTED,
     NEUTRAL,
@@ -29,52 +24,34 @@ from annotated_transformer.plotting.palette import (
     SECOND,
 )
 
-SHARPLY = 0.05  # heads whose entropies differ by less are equally sharp
+SYMBOLS = "ABCDEFGHIJKLMNOP"
 LEAST = 0.03  # lighter cells of small maps are left out
 SEEN = 0.05  # the least weight of a line to the first token
-WRAPPED = 22  # letters of a translation in a line
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
-Spots = list[tuple[float, float]]
-# At which of its marks a kind's name stands, and how many points away.
-NAMED_AT: Mapping[str, tuple[Callable[[Spots], tuple[float, float]], tuple[int, int]]] = {
-    "encoder": (lambda spots: spots[-1], (4, 24)),
-    "decoder": (lambda spots: spots[0], (34, 24)),
-    "cross": (lambda spots: max(spots, key=lambda spot: spot[1]), (-32, 0)),
-}
 
 
 def draw_stripes(
-    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Words
+    maps: Mapping[str, Float[Tensor, "queries keys"]],
+    ids: Int[Tensor, " queries"],
+    *,
+    period: int,
+    below: Words,
 ) -> Figure:
     """Draw two maps of one sequence side by side, with the key after the earlier copy of each query outlined.
 
     `below` has a line of text for each map.
     """
-    fig, _ = new_figure(1, len(maps), height=3.15)
+    fig, _ = new_figure(1, len(maps), width=WIDE, height=3.9)
+    symbols = [SYMBOLS[i] for i in ids]
     for ax, (title, weights), text in zip(fig.axes, maps.items(), below, strict=True):
-        draw_attention(ax, weights, list(symbols), list(symbols))
+        draw_attention(ax, weights, symbols, symbols, print_values=False)
         for query in range(period, len(symbols)):
             ax.add_patch(
-                Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
+                Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=2)
             )
         ax.set(xlabel="", ylabel="")
         ax.set_title(title, pad=22)
-        write_beside(ax, (0.5, 0), (0, -6), text, "center", "top", xycoords="axes fraction", color=MUTED)
-    return fig
-
-
-def draw_one_head(
-    weights: Float[Tensor, "queries keys"], queries: Words, keys: Words, outcomes: Mapping[str, str]
-) -> Figure:
-    """Draw the map of one head, and beside it some texts, such as translations with and without the head."""
-    fig, ax = new_figure(width=WIDE, height=3.3)
-    draw_attention(ax, weights, queries, keys, print_values=False)
-    ax.set(xlabel="", ylabel="", anchor="W")
-    for place, (name, text) in enumerate(outcomes.items()):
-        spot = {"xycoords": "axes fraction", "height": "top"}
-        top = 0.9 - 0.5 * place
-        write_beside(ax, (1, top), (24, 0), name, color=MUTED, **spot)
-        write_beside(ax, (1, top), (24, -LINE - 4), fill(text, WRAPPED), weight="bold", **spot)
+        write_beside(ax, (0.5, 0), (0, -6), text, "center", "top", xycoords="axes fraction", weight="bold")
     return fig
 
 
@@ -89,7 +66,7 @@ def draw_wall(
     `framed` is a layer and a head of it, counted from 0.
     """
     layers, heads = len(maps), len(maps[0])
-    fig, axes = new_figure(layers, heads, height=1.12 * layers)
+    fig, axes = new_figure(layers, heads, width=WIDE, height=1.4 * layers)
     for layer, row in enumerate(axes):
         for head, ax in enumerate(row):
             lost = round(losses[layer][head], 1)
@@ -109,72 +86,6 @@ def draw_wall(
             ax.set_xlabel(f"{sign}{abs(lost):.1f}", labelpad=2, weight="bold" if most else "normal")
             if head == 0:
                 ax.set_ylabel(f"layer {layer + 1}")
-    return fig
-
-
-def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw a mark for each head: the entropy of its map, and the BLEU that is lost without it.
-
-    An arrow joins the two heads, among those with nearly the same entropy, whose losses differ most.
-    """
-    fig, ax = new_figure(height=3.7)
-    for (kind, name), (color, _, mark) in zip(KIND_NAMES.items(), cycle(LOOKS), strict=False):
-        own = sorted((round(row["entropy"], 2), round(row["lost"], 2)) for row in rows if row["kind"] == kind)
-        if not own:
-            continue
-        across, up = zip(*own, strict=True)
-        ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
-        place, offset = NAMED_AT[kind]
-        write_beside(ax, place(own), offset, name, "center", "center")
-    ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=0)
-    ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost without the head", xlim=(0, None))
-    needed, spare = alike(rows)
-    ends = [(round(row["entropy"], 2), round(row["lost"], 2)) for row in (needed, spare)]
-    arrow = FancyArrowPatch(
-        *ends, arrowstyle="<->", mutation_scale=14, color=INK, lw=1.5, shrinkA=5, shrinkB=5
-    )
-    ax.add_patch(arrow)
-    gap = f"equally sharp,\n{needed['lost'] - spare['lost']:.1f} BLEU apart"
-    middle = sum(end[0] for end in ends) / 2, sum(end[1] for end in ends) / 2
-    write_beside(ax, middle, (-12, 10), gap, "right", "center", weight="bold")
-    return fig
-
-
-def alike(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the two heads whose losses differ most among those whose entropies differ by less than 0.05."""
-    pairs = [
-        (one, other) for one in rows for other in rows if abs(one["entropy"] - other["entropy"]) < SHARPLY
-    ]
-    return max(pairs, key=lambda pair: pair[0]["lost"] - pair[1]["lost"])
-
-
-def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range.
-
-    The names of the orders stand at their lines where half of the heads are off, with the BLEU there.
-    """
-    fig, ax = new_figure(width=WIDE, height=3.4)
-    half = len(counts) // 2
-    ax.axvline(counts[half], color=MUTED, lw=1, ls=":", marker="", zorder=0)
-    places = ((14, 46), (60, 18), (-70, -42))  # of the names, in points from the lines
-    for (name, runs), (color, style, mark), place in zip(
-        orders.items(), cycle(LOOKS), cycle(places), strict=False
-    ):
-        columns = [sorted(values) for values in zip(*runs, strict=True)]
-        middle = [round(values[len(values) // 2], 1) for values in columns]
-        if len(runs) > 1:
-            low, high = ([round(values[end], 1) for values in columns] for end in (0, -1))
-            ax.fill_between(counts, low, high, color=color, alpha=0.12, lw=0)
-        ax.plot(counts, middle, color=color, ls=style, marker=mark, label=name, clip_on=False, markersize=5)
-        ax.annotate(
-            f"{name}: {middle[half]:.0f} BLEU", (counts[half], middle[half]), place,
-            textcoords="offset points", ha="left" if place[0] > 0 else "right", va="center",
-            arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 1, "shrinkA": 2, "shrinkB": 4},
-        )  # fmt: skip
-    ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
-    look = {"xycoords": ("data", "axes fraction"), "color": MUTED}
-    write_beside(ax, (counts[half], 1), (6, -2), "half of the heads off", "left", "top", **look)
-    ax.set_xlabel(f"heads switched off, of {counts[-1]}")
     return fig
 
 
@@ -253,18 +164,4 @@ def draw_readers(readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]],
         for place in range(len(words)):
             draw_token(place, low, lit=place in read)
         top -= height
-    return fig
-
-
-def draw_lens(shares: Curves) -> Figure:
-    """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
-    fig, ax = new_figure(width=WIDE, height=2.8)
-    for (name, values), color, style, mark in zip(
-        shares.items(), (FIRST, SECOND), ("-", "--"), ("o", "s"), strict=True
-    ):
-        shown = [round(value, 2) for value in values]
-        ax.plot(range(len(shown)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
-    ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
-    ax.set(xticks=range(len(shown)), yticks=[0, 0.5, 1], yticklabels=["0", "½", "1"])
-    label_ends(ax)
     return fig

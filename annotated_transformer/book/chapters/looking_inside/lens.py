@@ -11,11 +11,13 @@ from annotated_transformer.model.transformer import Transformer
 
 
 def logit_lens(
-    model: Transformer, src: Int[Tensor, "batch src_tokens"], decoder_input: Int[Tensor, "batch tgt_tokens"]
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    decoder_input: Int[Tensor, "batch tgt_tokens"],
 ) -> Float[Tensor, "depths batch tgt_tokens vocab"]:
     """Return the logits of the decoder's input and of each layer's output, bottom up.
 
-    The last are the model's own. With pre-norm, the final norm is applied at each depth.
+    The last are the model's own. In pre-norm, the final norm is applied at each depth.
     """
     pad_id = model.config.pad_id
     seen, mask = padding_mask(src, pad_id), decoder_mask(decoder_input, pad_id)

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Point, draw_area, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
@@ -43,32 +41,6 @@ def draw_areas(weights: Sequence[float], values: Sequence[float]) -> Figure:
         start += weight
     ax.axhline(0, color=INK, lw=1, ls="-", marker="")
     ax.set(xlim=(0, 1), ylim=(min(values) - 1.8, max(values) + 1.8), ylabel="value", xlabel="weight")
-    return fig
-
-
-def draw_word_in_layers(maps: Float[Tensor, "layers heads keys"], keys: Words, word: str) -> Figure:
-    """Draw where one word looks in each layer, the lowest at the bottom: a bar for each head."""
-    layers, heads, tokens = maps.shape
-    wide, high = 57.0 / tokens, 6.0 * layers
-    fig, ax = new_canvas(64, high + 6.0, width=WIDE)
-    for key, text, ha in ((keys.index(word), "itself", "center"), (tokens - 1, "the end", "right")):
-        x, mean = 7 + wide * key, float(maps[..., key].mean())
-        spot = x + (wide / 2 if ha == "center" else wide), high + 4.8
-        ax.add_patch(Rectangle((x, 3.6), wide, high, facecolor=to_rgba(NEUTRAL, 0.25), lw=0, zorder=0))
-        write(ax, *spot, f"{text}: {mean:.0%}", ha, weight="bold")
-    for layer in range(layers):
-        y = 6.0 * layer + 4.0
-        write(ax, 0.3, y + 1.5, f"layer {layer + 1}", "left", color=MUTED)
-        ax.plot([7, 64], [y, y], color=NEUTRAL, lw=1, ls="-", marker="")
-        for head in range(heads):
-            for key in range(tokens):
-                bar = 0.82 * wide / heads
-                x = 7 + wide * key + 0.09 * wide + bar * head
-                tall = 5.0 * round(float(maps[layer, head, key]), 2)
-                ax.add_patch(Rectangle((x, y), 0.8 * bar, tall, facecolor=FIRST, edgecolor="none"))
-    for key, name in enumerate(keys):
-        own = "bold" if name == word else "normal"
-        write(ax, 7 + wide * (key + 0.5), 2.0, name, weight=own)
     return fig
 
 
