@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.words import name_rows, write, write_beside
+from annotated_transformer.book.drawing.words import write, write_beside
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, MASKED, MUTED, NEUTRAL, SECOND
 
@@ -49,7 +49,7 @@ def draw_tokens_per_word(
     pieces: Mapping[int, float], *, letters: tuple[int, float], words: tuple[int, float]
 ) -> Figure:
     """Draw tokens per word over the size of the vocabulary, for byte-pair encoding, characters and words."""
-    fig, ax = new_figure(height=3.2)
+    fig, ax = new_figure(width=WIDE, height=3.4)
     ax.plot(list(pieces), list(pieces.values()), color=FIRST, label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
     ax.plot(*words, color=SECOND, marker="^", ls="", markersize=10)
@@ -58,23 +58,6 @@ def draw_tokens_per_word(
     middle = list(pieces)[len(pieces) // 2]
     write_beside(ax, (middle, pieces[middle]), (10, 8), "byte pairs", height="bottom")
     ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
-    return fig
-
-
-def draw_pair_counts(counts: Mapping[Merge, int], merged: Merge) -> Figure:
-    """Draw the counts of the most frequent pairs as bars, the pair that is merged first and colored."""
-    rest = sorted((pair for pair in counts if pair != merged), key=lambda pair: -counts[pair])
-    shown = [merged, *rest[:6]]
-    values = [counts[pair] for pair in shown]
-    fig, ax = new_figure(height=2.6)
-    colors = [FIRST, *[NEUTRAL] * len(rest[:6])]
-    ax.barh(range(len(shown)), values, color=colors, height=0.65, edgecolor="none")
-    for place, count in enumerate(values):
-        words = f"{count}, merged into {''.join(merged)}" if place == 0 else f"{count}"
-        write_beside(ax, (count, place), (4, 0), words, height="center")
-    name_rows(ax, [" + ".join(pair) for pair in shown])
-    ax.set(xticks=[], ylim=(6.6, -0.6), xlim=(0, 2.2 * max(values)))
-    ax.spines[["bottom", "left"]].set_visible(False)
     return fig
 
 
@@ -189,7 +172,7 @@ def draw_families(pairs: Sequence[Merge], panels: Mapping[str, Sequence[bool]]) 
 
 def draw_padding(panels: Mapping[str, Sequence[Sequence[int]]]) -> Figure:
     """Draw batches of sentences as stripes, hatched where there is padding; a panel has a list of batches."""
-    fig, _ = new_figure(1, len(panels), height=5.2)
+    fig, _ = new_figure(1, len(panels), width=WIDE, height=4.2)
     for ax, (title, batches) in zip(fig.axes, panels.items(), strict=True):
         _draw_batches(ax, batches)
         ax.set_title(title)
