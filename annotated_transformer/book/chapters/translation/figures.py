@@ -34,26 +34,25 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
     Both are tokens joined by spaces.
     """
     words, wanted = hypothesis.split(), reference.split()
-    fig, ax = new_canvas(10.6, 8.6)
-    step = min(0.93, 7.5 / max(len(words) - 1, 1))
+    fig, ax = new_canvas(14, 7.4, width=WIDE)
+    step = min(1.3, 9.6 / max(len(words) - 1, 1))
     counted = matches(words, wanted)
     for n, row in enumerate(counted, 1):
-        y = 1.5 + 0.95 * n
+        y = 1.1 + 0.95 * n
         for at, match in enumerate(row):
-            x = 0.95 + step * (at + (n - 1) / 2)
-            face = FIRST if match else "none"
-            ax.plot(x, y, marker="o", markersize=11, color=FIRST if match else NEUTRAL, markerfacecolor=face,
-                    markeredgewidth=1.5, ls="")  # fmt: skip
-        write(ax, 9.1, y, f"{sum(row)} of {len(row)}", "left", color=INK)
-        write(ax, 0.25, y, f"{n}", color=MUTED)
+            x = 2.2 + step * (at + (n - 1) / 2)
+            face, edge = (FIRST, FIRST) if match else ("none", SECOND)
+            ax.plot(x, y, marker="o", markersize=12, color=edge, markerfacecolor=face, markeredgewidth=1.8,
+                    ls="")  # fmt: skip
+        write(ax, 12.4, y, f"{sum(row)} of {len(row)}", "left", color=INK)
+        write(ax, 0.0, y, f"{n} word{'s' if n > 1 else ''}", "left", color=MUTED)
     for at, word in enumerate(words):
         color = INK if counted[0][at] else SECOND
         weight = "normal" if color == INK else "bold"
-        y = 1.5 - 0.7 * (at % 2)  # in two lines, so that long words do not meet
-        write(ax, 0.95 + step * at, y, word, color=INK, weight=weight)
-    write(ax, 0.0, 8.2, "reference:", "left", color=MUTED)
-    write(ax, 0.0, 7.5, " ".join(wanted), "left", color=MUTED)
-    write(ax, 0.0, 6.5, f"BLEU {bleu:.0f}", "left", weight="bold", fontsize=15)
+        y = 1.1 - 0.7 * (at % 2)  # in two lines, so that long words do not meet
+        write(ax, 2.2 + step * at, y, word, color=color, weight=weight)
+    write(ax, 0.0, 6.9, f"reference: {' '.join(wanted)}", "left", color=MUTED)
+    write(ax, 0.0, 6.0, f"BLEU {bleu:.0f}", "left", weight="bold", fontsize=15)
     return fig
 
 
@@ -126,8 +125,8 @@ def draw_same_output(tested: Mapping[str, float], here: Mapping[str, float]) -> 
             ax.plot(values[name], place, color=color, marker=mark, markersize=10, ls="")
             write_beside(ax, (values[name], place), (10, 0), f"{values[name]:.1f}", height="center")
     top = len(names) - 1
-    for values, title in ((tested, "test set"), (here, "our 64 sentences")):
-        write(ax, values[names[top]], top + 0.45, title, height="bottom", color=INK)
+    for values, title, side in ((tested, "test set", "right"), (here, "our 64 sentences", "center")):
+        write(ax, values[names[top]] + 2, top + 0.45, title, side, "bottom", color=INK)
     ax.set(xlim=(0, 108), ylim=(-0.6, len(names) + 0.2), xlabel="BLEU")
     name_rows(ax, names)
     return fig
@@ -152,12 +151,12 @@ def draw_sizes(lines: Mapping[str, Mapping[int, float]]) -> Figure:
 
 def draw_layers(predicts: Sequence[float], going_in: Sequence[float], diagonal: float) -> Figure:
     """Draw for each layer how many words cross-attention aligns as we do, read in either row."""
-    fig, ax = new_figure(height=2.9)
+    fig, ax = new_figure(width=WIDE, height=3.2)
     layers = range(1, len(predicts) + 1)
     ax.plot(layers, [100 * share for share in predicts], color=FIRST, ls="-", marker="o",
-        label="row predicting")  # fmt: skip
+        label="the row that predicts it")  # fmt: skip
     ax.plot(layers, [100 * share for share in going_in], color=SECOND, ls="--", marker="s",
-        label="row going in")  # fmt: skip
+        label="one row too late")  # fmt: skip
     ax.axhline(100 * diagonal, color=NEUTRAL, lw=1.2, ls=":", marker="")
     write_beside(ax, (len(predicts), 100 * diagonal), (0, 3), "diagonal", "right", "bottom")
     ax.set(ylim=(0, 100), xticks=list(layers), xlabel="layer", ylabel="% of words aligned")
