@@ -7,10 +7,11 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.book.chapters.translation.contrasts import CONTRASTS, margins
+from annotated_transformer.book.chapters.translation.contrasts import CONTRASTS
 from annotated_transformer.book.chapters.translation.exercises import corpus_bleu, draw_texts
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.observation import observe
 
 
 def grams(tokens, n):
@@ -67,13 +68,13 @@ def test_oracle_chrf_is_sacrebleus():
 def test_oracle_a_margin_is_the_difference_of_two_log_probabilities():
     translator = Translator.from_pretrained(EN_DE)
     contrast = CONTRASTS[0]
-    logs = []
-    for text in (contrast.right, contrast.wrong):
-        (source,) = translator.tokenizer.encode_source([contrast.source])
-        (target,) = translator.tokenizer.encode_target([text])
+    (source,) = translator.tokenizer.encode_source([contrast.source])
+    logs, products = [], []
+    for target in translator.tokenizer.encode_target([contrast.right, contrast.wrong]):
+        ids = torch.tensor([source]), torch.tensor([target[1:]])
+        logs.append(observe(translator.model, *ids).log_probs.item())
         with torch.no_grad():
-            logits = translator.model.eval()(torch.tensor([source]), torch.tensor([target[:-1]]))
-        steps = logits[0].log_softmax(dim=-1)
-        logs.append(sum(steps[at, token].item() for at, token in enumerate(target[1:])))
-    margin = margins(translator.model, translator.tokenizer, [contrast]).item()
-    assert margin == pytest.approx(logs[0] - logs[1], abs=1e-2)
+            logits = translator.model.eval()(ids[0], torch.tensor([target[:-1]]))
+        steps = logits[0].softmax(dim=-1).double()
+        products.append(math.prod(steps[at, token].item() for at, token in enumerate(target[1:])))
+    assert logs[0] - logs[1] == pytest.approx(math.log(products[0] / products[1]), abs=1e-2)

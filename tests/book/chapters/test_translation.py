@@ -1,19 +1,13 @@
-"""The alignments and log-probabilities of the chapter on translation."""
+"""The alignments of the chapter on translation."""
 
 import pytest
 import torch
 
 from annotated_transformer.book.chapters.translation.alignments import (
     ALIGNMENTS,
-    aligned_share,
     read_alignments,
     word_attention,
     word_places,
-)
-from annotated_transformer.book.chapters.translation.contrasts import (
-    CONTRASTS,
-    log_probs,
-    margins,
 )
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.decoding.translator import Translator
@@ -56,29 +50,3 @@ def test_law_weights_of_tokens_are_added_over_sources_and_averaged_over_targets(
             torch.testing.assert_close(late[:, :, row, column], later)
             sizes |= {("target", len(these)), ("source", len(those))}
     assert sizes >= {("target", 2), ("source", 2)}
-
-
-def test_oracle_agreement_counts_the_words_whose_largest_weight_is_on_a_link():
-    alignments = read_alignments("a b c = x y = b a+c\n a b = z = a")
-    right, wrong = torch.eye(3)[[1, 2]], torch.eye(3)[[0, 1]]
-    weights = [torch.stack([right, wrong]), torch.tensor([[[0.9, 0.1]], [[0.6, 0.4]]])]
-    assert aligned_share(weights, alignments).tolist() == pytest.approx([1, 1 / 3])
-
-
-def test_oracle_log_probabilities_are_those_of_the_decoder(translator: Translator):
-    texts = ["The weather is nice today.", "I do not know where he lives, and nobody else does."]
-    explained = translator.explain(texts)
-    pairs = [(text, found.text) for text, found in zip(texts, explained, strict=True)]
-    found = log_probs(translator.model, translator.tokenizer, pairs)
-    torch.testing.assert_close(found, torch.tensor([each.log_prob for each in explained]))
-
-
-def test_law_a_margin_is_right_minus_wrong_and_the_control_takes_a_later_source(translator: Translator):
-    contrasts = list(CONTRASTS[:3])
-    for shift in (0, 1, 2):
-        found = margins(translator.model, translator.tokenizer, contrasts, shift=shift)
-        for place, contrast in enumerate(contrasts):
-            source = contrasts[(place + shift) % 3].source
-            pairs = [(source, contrast.right), (source, contrast.wrong)]
-            right, wrong = log_probs(translator.model, translator.tokenizer, pairs)
-            torch.testing.assert_close(found[place], right - wrong, rtol=0, atol=1e-4)

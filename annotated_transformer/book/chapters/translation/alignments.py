@@ -1,4 +1,4 @@
-"""Sentences whose words we aligned by hand, and how often cross-attention agrees with them."""
+"""Sentences whose words we aligned by hand, and the cross-attention between them."""
 
 from typing import NamedTuple
 
@@ -83,38 +83,31 @@ def word_places(tokens: list[str]) -> list[int | None]:
 
 
 def word_attention(
-    model: Transformer, tokenizer: Tokenizer, alignment: Alignment, *, going_in: bool = False
+    model: Transformer,
+    tokenizer: Tokenizer,
+    alignment: Alignment,
+    *,
+    going_in: bool = False,
 ) -> Float[Tensor, "layers heads _tgt_words _src_words"]:
-    """Return the cross-attention weights from the prediction of each target word to each source word.
+    """Return the cross-attention from predicting each target word to each source word.
 
-    The weights on the tokens of a source word are added, and the rows of the tokens of a target word are
-    averaged. Weights on punctuation and EOS are left out, so a row may sum to less than 1. With `going_in`,
-    the rows are those in which a word's tokens are the decoder's input, one row later.
+    The weights on the tokens of a source word are added, and the rows of the tokens of
+    a target word are averaged. Weights on punctuation and EOS are left out, so a row
+    may sum to less than 1. With `going_in`, the rows are those in which a word's tokens
+    are the decoder's input, one row later.
     """
-    batch = batch_of(encode_pairs(tokenizer, [alignment[:2]]), [0], pad_id=model.config.pad_id)
+    encoded = encode_pairs(tokenizer, [alignment[:2]])
+    batch = batch_of(encoded, [0], pad_id=model.config.pad_id)
     weights = observe(model, batch.src, batch.labels).attention[0]
-    rows, columns = (_membership(tokenizer.tokens(ids.tolist())) for ids in (batch.labels[0], batch.src[0]))
-    rows = rows.roll(int(going_in), dims=1)  # the last label is EOS, which is part of no word
-    return (rows / rows.sum(dim=1, keepdim=True)).to(weights) @ weights @ columns.T.to(weights)
+    tokens = [tokenizer.tokens(ids.tolist()) for ids in (batch.labels[0], batch.src[0])]
+    rows, columns = map(membership, tokens)
+    rows = rows.roll(int(going_in), dims=1)  # EOS, the last, is part of no word
+    rows = rows / rows.sum(dim=1, keepdim=True)
+    return rows.to(weights) @ weights @ columns.T.to(weights)
 
 
-def _membership(tokens: list[str]) -> Float[Tensor, "_words _tokens"]:
+def membership(tokens: list[str]) -> Float[Tensor, "_words _tokens"]:
+    """Return for each word (row) which tokens (columns) are a part of it, as 1 and 0."""
     places = word_places(tokens)
     count = 1 + max(place for place in places if place is not None)
     return torch.tensor([[float(place == word) for place in places] for word in range(count)])
-
-
-def aligned_share(weights: list[Tensor], alignments: list[Alignment]) -> Float[Tensor, "*maps"]:
-    """Return the fraction of the target words whose largest weight is on a word that they translate.
-
-    The weights are those of each alignment, with any number of axes in front, such as layers and heads.
-    """
-    hits = [
-        torch.stack([_in(best[..., row], links) for row, links in enumerate(alignment.links)])
-        for best, alignment in zip((each.argmax(dim=-1) for each in weights), alignments, strict=True)
-    ]
-    return torch.cat(hits).double().mean(dim=0)
-
-
-def _in(places: Tensor, links: frozenset[int]) -> Tensor:
-    return torch.isin(places, torch.tensor(sorted(links)))

@@ -7,14 +7,6 @@ translation need not equal a reference: all it takes is two texts, one of which 
 import re
 from typing import NamedTuple
 
-from jaxtyping import Float
-from torch import Tensor
-
-from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import batch_of, encode_pairs
-from annotated_transformer.text.tokenizer import Tokenizer
-
 # English sentences by us, and their translations; in braces, what is right, then what is wrong.
 _LISTS = {
     "gender": """
@@ -122,29 +114,3 @@ def read_contrasts(kind: str, text: str) -> list[Contrast]:
 CONTRASTS: tuple[Contrast, ...] = tuple(
     contrast for kind, text in _LISTS.items() for contrast in read_contrasts(kind, text)
 )
-
-
-def log_probs(
-    model: Transformer, tokenizer: Tokenizer, pairs: list[tuple[str, str]]
-) -> Float[Tensor, " pairs"]:
-    r"""Return $\log p(\text{target} \mid \text{source})$ of each pair of texts, in nats, the EOS included."""
-    encoded = encode_pairs(tokenizer, pairs)
-    batch = batch_of(encoded, list(range(len(encoded))), pad_id=model.config.pad_id)
-    return observe(model, batch.src, batch.labels).log_probs
-
-
-def margins(
-    model: Transformer, tokenizer: Tokenizer, contrasts: list[Contrast], *, shift: int = 0
-) -> Float[Tensor, " contrasts"]:
-    r"""Return $\log p(\text{right} \mid \text{source}) - \log p(\text{wrong} \mid \text{source})$ of each.
-
-    With a `shift`, each gets the source of the contrast that comes so many places later. That is the control:
-    what is still right then needs only the target language.
-    """
-    count = len(contrasts)
-    sources = [contrasts[(place + shift) % count].source for place in range(count)]
-    right, wrong = (
-        log_probs(model, tokenizer, list(zip(sources, texts, strict=True)))
-        for texts in ([each.right for each in contrasts], [each.wrong for each in contrasts])
-    )
-    return right - wrong
