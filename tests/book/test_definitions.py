@@ -13,6 +13,7 @@ from builder.source import HIDDEN, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
+WHOLE = ROOT / "annotated_transformer/book/from_scratch/whole_transformer.py"
 OWN_PARTS = "own_parts.md"  # its classes are examples of a reader's own
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
@@ -26,10 +27,13 @@ def definitions(code: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, list[str]]:
-    """Return which modules of the package and of the site define a name; drawings belong to their rooms."""
+    """Return which modules of the package and of the site define a name; drawings belong to their rooms.
+
+    Those of the whole Transformer in one file, the one second copy, do not count.
+    """
     places = defaultdict(list)
     for folder in ("annotated_transformer", "builder/site", "builder/explorer"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
+        for path in sorted({*(ROOT / folder).rglob("*.py")} - {WHOLE}):
             code, own_room = path.read_text("utf-8"), "book/chapters/" in path.as_posix()
             for name in definitions(code):
                 if not (own_room and name.startswith("draw_")) and not (name == "setup" and "sphinx" in code):
