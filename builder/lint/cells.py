@@ -11,7 +11,7 @@ from builder.source import COMMENT, READERS, Part, Source, split_sections
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
 # The chapters whose experiments are written to be read; the others follow.
-IN_SIGHT = {3, 4, 6, 8, 9, 11, 12, 13, 14}
+IN_SIGHT = {3, 4, 6, 7, 8, 9, 11, 12, 13, 14}
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
