@@ -11,7 +11,7 @@ from builder.source import COMMENT, READERS, Part, Source, split_sections
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
 # The chapters whose experiments are written to be read; the others follow.
-IN_SIGHT = {1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22}
+IN_SIGHT = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22}
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head

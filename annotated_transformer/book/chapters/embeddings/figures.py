@@ -14,7 +14,6 @@ from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operat
 from annotated_transformer.book.drawing.words import (
     Curves,
     Words,
-    draw_vector,
     name_rows,
     write,
     write_beside,
@@ -173,26 +172,6 @@ def draw_turned(
 
 def _dots(ax: Axes, points: Float[Tensor, "words 2"], color: str, mark: str, name: str) -> None:
     ax.plot(*points.T.tolist(), color=color, marker=mark, ls="", markersize=8, label=name)
-
-
-def draw_pipeline(
-    tokens: Words, ids: Sequence[int], rows: Float[Tensor, "tokens features"], *, width: int
-) -> Figure:
-    """Draw a text from its tokens over their ids to the first features of their rows, a column per token."""
-    fig, ax = new_canvas(19.5, 7.9, width=WIDE)
-    pitch, cell = 16.0 / len(tokens), 3.0 / rows.size(1)
-    shares = (rows.abs() / rows.abs().max()).tolist()
-    for place, (token, number, row_shares) in enumerate(zip(tokens, ids, shares, strict=True)):
-        x = 3.4 + pitch * place
-        word = draw_box(ax, x, 6.7, pitch - 0.2, 1.0, token, color=NEUTRAL)
-        id_ = draw_box(ax, x, 4.7, pitch - 0.2, 1.0, f"{number}", color=NEUTRAL)
-        vector = draw_vector(ax, id_.center[0] - 0.4, 0.75, row_shares, color=FIRST, size=(0.8, cell))
-        draw_arrow(ax, word, id_)
-        draw_arrow(ax, id_.bottom, vector.top)
-        write(ax, id_.center[0], 0.35, "⋮")
-    for y, name in ((7.2, "tokens"), (5.2, "ids"), (2.25, f"rows of $E$\n({width} wide)")):
-        write(ax, 0.1, y, name, "left", weight="bold")
-    return fig
 
 
 def draw_languages(

@@ -44,46 +44,13 @@ _LIST = """
     Gitarre
 """
 
-# Others, each one token, too, as a control for that choice: inflected forms, function words, and more nouns.
-_OTHERS = """
-    animals Tiere, mouth Mund, ear Ohr, eye Auge, back Rücken, name Name, men Männer, uncle Onkel,
-    grandmother Großmutter, grandfather Großvater, baby Baby, boss Chef, lawyer Anwalt, policeman
-    Polizist, singer Sänger, girlfriend Freundin, shirt Hemd, suit Anzug, tie Krawatte, bag Tasche,
-    suitcase Koffer, wall Wand, floor Boden, library Bibliothek, store Laden, building Gebäude,
-    class Klasse, test Prüfung, beach Strand, island Insel, wood Wald, air Luft, storm Sturm,
-    parents Eltern, cake Kuchen, fruit Obst, vegetables Gemüse, breakfast Frühstück, bottle Flasche,
-    cup Tasse, evening Abend, morning Morgen, moment Moment, weeks Wochen, beginning Anfang, twenty
-    zwanzig, twice zweimal, camera Kamera, cars Autos, card Karte, cards Karten, trip Reise, news
-    Nachrichten, books Bücher, dictionary Wörterbuch, list Liste, minutes Minuten, price Preis,
-    business Geschäft, war Krieg, hope Hoffnung, courage Mut, interest Interesse, success Erfolg,
-    difference Unterschied, situation Situation, information Information, advice Rat, gift Geschenk,
-    offer Angebot, choice Wahl, concert Konzert, soccer Fußball, baseball Baseball, golf Golf, team
-    Mannschaft, ball Ball, quiet ruhig, fast schnell, slowly langsam, full voll, drunk betrunken,
-    awake wach, alone allein, together zusammen, famous berühmt, angry wütend, nervous nervös, crazy
-    verrückt, smart klug, interesting interessant, certain bestimmt, clear klar, ready bereit, free
-    frei, high hoch, better besser, best beste, worse schlechter, later später, sometimes manchmal,
-    still noch, again wieder, immediately sofort, suddenly plötzlich, probably wahrscheinlich,
-    really wirklich, only nur, enough genug, outside draußen, behind hinter, before vor, after nach,
-    until bis, through durch, everything alles, nothing nichts, something etwas, someone jemand,
-    everyone jeder, some einige, his sein, your dein, us uns, she sie, what was, know wissen,
-    understand verstehen, want wollen, need brauchen, can können, should sollte, would würde, kiss
-    küssen, marry heiraten, laugh lachen, sit sitzen, lie liegen, fly fliegen, leave verlassen,
-    arrive ankommen, stop aufhören, do tun, give geben, take nehmen, pull ziehen, close schließen,
-    smoke rauchen, win gewinnen, save retten, say sagen, tell erzählen, ask fragen, change ändern,
-    translate übersetzen, study studieren, call anrufen, follow folgen, trust vertrauen, happen
-    passieren, seem scheinen, borrow leihen, had hatte, were waren, are sind, came kam, knew wusste,
-    thought dachte, gave gab, heard hörte, ran rannte, sat saß, slept schlief, died starb, asked
-    fragte, bought kaufte, wrote schrieb, became wurde, lost verlor, brought brachte, stayed blieb,
-    Germany Deutschland, America Amerika, Japanese Japanisch, Tokyo Tokio, Christmas Weihnachten
-"""
-
 
 def _pairs(listed: str) -> tuple[tuple[str, str], ...]:
     """Return the pairs of a list."""
     return tuple((english, german) for english, german in (pair.split() for pair in listed.split(",")))
 
 
-WORD_PAIRS, OTHER_WORD_PAIRS = _pairs(_LIST), _pairs(_OTHERS)
+WORD_PAIRS = _pairs(_LIST)
 
 
 def token_ids(tokenizer: Tokenizer) -> dict[str, int]:
@@ -101,9 +68,10 @@ def unit_rows(vectors: Float[Tensor, "words d_model"]) -> Float[Tensor, "words d
 def orthogonal_map(
     source: Float[Tensor, "words d_model"], target: Float[Tensor, "words d_model"]
 ) -> Float[Tensor, "d_model d_model"]:
-    r"""Return the orthogonal $R$ for which $\lVert AR - B \rVert$ is smallest (Schönemann, 1966).
+    r"""Return the orthogonal $R$ for which $\lVert AR - B \rVert$ is smallest.
 
-    $A$ is `source` and $B$ is `target`. Such a map changes no length and no angle between the rows.
+    $A$ is `source` and $B$ is `target` (Schönemann, 1966). Such a map changes
+    no length and no angle between the rows.
     """
     left, _, right = torch.linalg.svd(source.T @ target)
     return left @ right
