@@ -26,7 +26,7 @@ from builder.book import Book
 from builder.chapters import CHAPTERS, ROOT, written
 from builder.explorer import still
 from builder.lint import claims, numbers, skeleton
-from builder.lint.cells import IN_SIGHT, lint_notebook
+from builder.lint.cells import lint_notebook
 from builder.source import read
 from builder.staleness import Status, all_stale, exercise_table, made_of, status, text_of, unexecuted
 
@@ -80,7 +80,7 @@ def execute(source: Path, book: Book) -> str:
             sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
         lines = log.read_text("utf-8").splitlines()
     metadata["made_of"] = made_of(source.stem, lines)
-    if read(source).number in IN_SIGHT:
+    if read(source).number:
         refuse_hidden_training(source.name, notebook.cells, lines)
     notebook.metadata = nbformat.from_dict(metadata)
     for number in still.refresh(notebook.cells, redraw=True):

@@ -10,8 +10,6 @@ from builder.source import COMMENT, READERS, Part, Source, split_sections
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 LINES, COLUMNS = 14, 88
-# The chapters whose experiments are written to be read; the others follow.
-IN_SIGHT = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22}
 FOLDED, TOGETHER, FIGURES = 100, 230, 9  # lines before the exercises, and figures
 WORDS = 7500  # of a handbook
 TABLE = re.compile(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n\|", re.MULTILINE)  # with a row below its head
@@ -52,7 +50,7 @@ def weight(chapter: Source) -> Iterator[str]:
     parts = [part for part in before_exercises(chapter) if part.code and not is_listing(part)]
     folded = sum(length(part.text) for part in parts if not part.visible)
     together = sum(length(part.text) for part in parts)
-    if chapter.number in IN_SIGHT:
+    if chapter.number:
         yield from too_many(folded, FOLDED, "folded lines before the exercises")
         yield from too_many(together, TOGETHER, "lines of code before the exercises")
         yield from too_many(len(chapter.figures), FIGURES, "figures")

@@ -88,7 +88,6 @@ def length(chapter: Source) -> Iterator[str]:
 def handbook(chapter: Source) -> Iterator[str]:
     """Check the entries of a chapter's handbook."""
     anchors = set()
-    told = any(entry.whence for entry in chapter.entries)
     for entry in chapter.entries:
         name = f"{entry.section}: {entry.title[:50]!r}"
         if entry.anchor in anchors:
@@ -97,7 +96,6 @@ def handbook(chapter: Source) -> Iterator[str]:
         if "](" in entry.title or "}`" in entry.title:
             yield f"{name}: a title has no link"
         known = entry.whence.partition(":")[0] in WHENCES and "{whence}" not in entry.text
-        known |= not told  # delete this line when all handbooks say whence their entries are
         if not known:
             yield f"{name}: its first line does not end with one {{whence}}`…`, of {', '.join(WHENCES)}"
         if entry.section != SYMPTOMS:
