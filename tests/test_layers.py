@@ -73,7 +73,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(MODERN, ("config", "registry", *MODEL, *MODERN)),
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
-    "book.chapters": (),
+    **dict.fromkeys(("book.chapters", "book.from_scratch", "book.from_scratch.whole_transformer"), ()),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
     "commands.grade": (*TOGETHER, "book.grading"),

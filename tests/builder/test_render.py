@@ -33,7 +33,7 @@ APP = Mock(spec=Sphinx)
 
 # Rooms have a directive; `python -m` is documented by its --help.
 WITHOUT_REFERENCE = re.compile(
-    r"annotated_transformer\.book\.(chapters\.[\w.]+|grading|explorer\.(?!figure|frame)\w+)"
+    r"annotated_transformer\.book\.(chapters\.[\w.]+|from_scratch\.\w+|grading|explorer\.(?!figure|frame)\w+)"
 )
 
 
