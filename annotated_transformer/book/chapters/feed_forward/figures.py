@@ -217,20 +217,20 @@ def draw_genders(activations: Mapping[str, Curves], *, named: Mapping[str, Words
     return fig
 
 
-def draw_losses(losses: Mapping[str, Curves], *, coin: float = 1.0) -> Figure:
+def draw_losses(losses: Mapping[str, Curves]) -> Figure:
     """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
     fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
     for ax, (title, blocks) in zip(axes, losses.items(), strict=True):
-        ax.axvline(coin, color=NEUTRAL, lw=1.5, ls=":", marker="")
+        ax.axvline(1, color=NEUTRAL, lw=1.5, ls=":", marker="")
         for place, values in enumerate(blocks.values()):
-            color, mark = (FIRST, "o") if max(values) < coin / 2 else (SECOND, "s")
+            color, mark = (FIRST, "o") if max(values) < 0.5 else (SECOND, "s")
             shown = [round(value, 3) for value in values]
             ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
         ax.set_title(title, loc="left")
-        ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1 * coin), xlabel="loss in bits")
-        ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
+        ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1), xlabel="loss in bits")
+        ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
         name_rows(ax, blocks, shown=ax is axes[0])
-    write(axes[0], 0.95 * coin, 1, "coin toss", "right", color=MUTED)
+    write(axes[0], 0.95, 1, "coin toss", "right", color=MUTED)
     return fig
 
 
