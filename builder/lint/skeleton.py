@@ -31,6 +31,8 @@ EXERCISES = range(5, 8)
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
 SHADE = re.compile(r"\b(?:dark|bright|black|white|pale|lighter)\w*", re.IGNORECASE)
+MARKUP = re.compile(r"\]\(|`|\$|\*\w[^*]*\*")
+ROLE = re.compile(r"\{claim\}`[^`]*`")
 SHOWN = ("show_figure", "show_slider", "show_drag", "show_explorer", "show_heat", "show_way")
 
 
@@ -160,6 +162,8 @@ def figures(chapter: Source) -> Iterator[str]:
     for figure in chapter.figures:
         if shade := SHADE.search(BLANK.split(figure.text)[-1]):
             yield f"the caption of figure {figure.number} says {shade[0]!r}, false in light or dark mode"
+        if markup := MARKUP.search(ROLE.sub("", figure.title + figure.text)):
+            yield f"the words of figure {figure.number} have {markup[0]!r}, and a page shows them as they are"
     if chapter.number is None:
         return
     if "show_slider(" not in code:

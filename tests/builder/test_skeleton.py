@@ -48,6 +48,7 @@ FAULTS = [
     ('"1.2", draw', '"1.3", draw', "numbered 1.1, 1.3; in reading order they are 1.1, 1.2"),
     ("(#figure-1-1)", "(#figure-1-3)", "there is no figure 1.3"),
     ("[figure 1.1]", "[figure 1.2]", "'figure 1.2' links to figure 1.1"),
+    ("Drag to 5: half a square is", "Drag to *five*: it is", "the words of figure 1.2 have '*five*'"),
     ("Drag to 5: half a square is", "The dark half is", "the caption of figure 1.2 says 'dark', false in"),
     (FOUR[: FOUR.index("\n\n") + 2], "", "4 exercises, not 5 to 7"),
     (":class: debug stars-2", ":class: debug stars-4", "ex-debug: no class such as"),
