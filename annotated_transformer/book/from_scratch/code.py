@@ -62,29 +62,37 @@ class Process:
     """A file in a process of its own, which gets some seconds for each request."""
 
     def __init__(self, path: Path, seconds: float) -> None:
+        """Take the file, and the seconds; `with` starts the process."""
+        self.path, self.seconds = path.resolve(), seconds
+
+    def __enter__(self) -> "Process":
         """Start the process, and let it import the file.
 
         Raises:
             Unmet: If that fails, changes PyTorch's defaults, or imports this package.
         """
-        self.path, self.seconds, self.printed = path.resolve(), seconds, tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
+        self.printed = tempfile.TemporaryFile()
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
-        command = [sys.executable, "-I", worker.__file__, str(self.path), str(theirs_in), str(theirs_out)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            command, pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=self.printed,
-            stderr=self.printed, env=environment, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-I", worker.__file__, str(self.path), str(theirs_in), str(theirs_out)],
+            pass_fds=(theirs_in, theirs_out),
+            stdin=subprocess.DEVNULL,
+            stdout=self.printed,
+            stderr=self.printed,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
         for end in (theirs_in, theirs_out):
             os.close(end)
         self.given, self.answers = os.fdopen(ours_out, "wb"), os.fdopen(ours_in, "rb")
-        said = self._answer()
-        if said["changed"]:
-            told = ", ".join(f"{name} to {value}" for name, value in said["changed"].items())
-            raise Unmet(f"your file changes torch's defaults ({told}); leave them as they are.")
-
-    def __enter__(self) -> "Process":
+        try:
+            if changed := self._answer()["changed"]:
+                told = ", ".join(f"{name} to {value}" for name, value in changed.items())
+                raise Unmet(f"your file changes torch's defaults ({told}); leave them as they are.")
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(

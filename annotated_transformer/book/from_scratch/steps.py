@@ -93,8 +93,8 @@ def attention_step(code: Code, draw: Draws) -> str:
         tolerance=CLOSE,
         what="attention, if a query may attend nowhere,",
         mistakes={
-            "masked scores are a large negative number, not −∞: a query that may attend nowhere gets the mean "
-            "of all values, not zeros": torch.where(
+            "masked scores are a large negative number, not −∞: a query that may attend nowhere gets the "
+            "mean of all values, not zeros": torch.where(
                 mask.any(-1, keepdim=True), right, v.mean(-2, keepdim=True)
             ),
         },
@@ -336,7 +336,7 @@ def feed_forward_step(code: Code, draw: Draws) -> str:
         tolerance=CLOSE,
         mistakes={
             "the ReLU is missing": ours.contract(up),
-            "the ReLU comes last": ours(x).relu(),
+            "the ReLU comes last": ours.contract(up).relu(),
             "there is a second ReLU at the end": ours.contract(up.relu()).relu(),
             "the activation is GELU": ours.contract(F.gelu(up)),
             "the biases are missing": up.sub(ours.expand.bias).relu() @ ours.contract.weight.T,
@@ -686,7 +686,7 @@ def loop_step(code: Code, draw: Draws) -> str:
     )
 
 
-def greedy(logits: Callable[[Tensor], Tensor], src: Tensor, extra_tokens: int = 50) -> Tensor:
+def greedy(logits: Callable[[Tensor], Tensor], src: Tensor, extra_tokens: int = 50, end: int = 2) -> Tensor:
     """Return the likeliest tokens, one by one, by what computes logits from the tokens before."""
     ids, limit = torch.full_like(src[:, :1], 1), (src != 0).sum(1) + extra_tokens
     writing = limit > 0
@@ -694,17 +694,19 @@ def greedy(logits: Callable[[Tensor], Tensor], src: Tensor, extra_tokens: int = 
         last = logits(ids)[:, -1].clone()
         last[:, :2] = -math.inf
         ids = torch.cat([ids, last.argmax(-1).where(writing, 0)[:, None]], dim=1)
-        writing = writing & (ids[:, -1] != 2) & (ids.size(1) <= limit)
+        writing = writing & (ids[:, -1] != end) & (ids.size(1) <= limit)
     return ids[:, 1:]
 
 
 def search_step(code: Code, draw: Draws) -> str:
     """Greedy search."""
     sizes: dict[str, Any] = {"vocab_size": 11, "num_layers": 1, "d_model": 12, "num_heads": 2, "d_ff": 9}
-    ours, src = transformer(draw, sizes), draw.ids(11, 6, 7)
+    extra, ends = draw.python.randint(4, 9), 0
+    while not 0 < ends < 6:  # some rows end by the end symbol, and others at their limit
+        ours, src = transformer(draw, sizes), draw.ids(11, 6, 7)
+        right = greedy_search(ours, src, extra_tokens=extra)
+        ends = int((right == 2).any(dim=1).sum())
     theirs = Part(code, "Transformer", *sizes.values(), 0.0, tensors=ours.state_dict())
-    extra = draw.python.randint(4, 9)
-    right = greedy_search(ours, src, extra_tokens=extra)
     found = code.request("call", "greedy_search", theirs.reference, src, extra)
     with_start = torch.cat([torch.ones_like(right[:, :1]), right], dim=1)
 
@@ -717,6 +719,7 @@ def search_step(code: Code, draw: Draws) -> str:
         return F.pad(ids, (0, max(0, 30 - ids.size(1))))[:, :30]
 
     late = greedy_search(ours, src, extra_tokens=extra + 1)
+    endless = greedy(lambda ids: ours(src, ids), src, extra, end=-1)
     expect_close(
         padded(found),
         padded(right),
@@ -725,6 +728,7 @@ def search_step(code: Code, draw: Draws) -> str:
             "the start symbol is a part of the result": padded(with_start),
             "it writes one token more than the limit": padded(late),
             "the limit does not count the source's tokens": padded(right[:, :extra]),
+            "a target goes on after its end symbol": padded(endless),
         },
     )
     return "the likeliest token at each step, until the end symbol or the limit"

@@ -1,19 +1,20 @@
 """What a reader's file computes, in a process of its own: this module runs as a script, by its path.
 
-It imports PyTorch and the standard library, nothing of the book, and answers requests that come as tensors,
-so that nothing in the file can reach what judges it.
+It imports nothing of the book, and answers requests that come as tensors, so that nothing in the file can
+reach what judges it.
 """
 
 import contextlib
+import json
 import os
 import struct
 import sys
 import traceback
-from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
+import safetensors.torch
 import torch
 from torch import Tensor, nn
 
@@ -24,8 +25,18 @@ SHOWN_LINES = 4  # of the file, in an error
 
 def send(pipe: BinaryIO, message: object) -> None:
     """Write a message of tensors, numbers, texts, lists, and dictionaries."""
-    torch.save(message, buffer := BytesIO())
-    pipe.write(struct.pack(">Q", buffer.tell()) + buffer.getvalue())
+    tensors = dict[str, Tensor]()
+
+    def packed(value: Any) -> object:
+        if isinstance(value, Tensor):
+            tensors[name := str(len(tensors))] = value.detach().clone().contiguous()
+            return {"tensor": name}
+        if isinstance(value, dict):
+            return {key: packed(each) for key, each in value.items()}
+        return [packed(each) for each in value] if isinstance(value, list | tuple) else value
+
+    for data in (json.dumps(packed(message)).encode(), safetensors.torch.save(tensors)):
+        pipe.write(struct.pack(">Q", len(data)) + data)
     pipe.flush()
 
 
@@ -35,9 +46,15 @@ def receive(pipe: BinaryIO) -> Any:
     Raises:
         EOFError: If the other side has ended.
     """
-    if len(head := pipe.read(8)) < 8:
-        raise EOFError
-    return torch.load(BytesIO(pipe.read(struct.unpack(">Q", head)[0])), weights_only=True)
+    parts = []
+    for _ in range(2):
+        if len(head := pipe.read(8)) < 8:
+            raise EOFError
+        parts.append(pipe.read(*struct.unpack(">Q", head)))
+    tensors = safetensors.torch.load(parts[1])
+    return json.loads(
+        parts[0], object_hook=lambda found: tensors[found["tensor"]] if "tensor" in found else found
+    )
 
 
 class Objects:
