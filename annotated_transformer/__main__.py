@@ -22,13 +22,13 @@ from annotated_transformer.commands.arguments import add_options, check_options
 from annotated_transformer.commands.output import Unfinished, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, handle_signals, raise_signal
 
-FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade")
+FILES = ("translate", "download", "train", "evaluate", "curves", "export", "import_", "grade", "build")
 COMMANDS = {name.strip("_"): import_module(f"annotated_transformer.commands.{name}") for name in FILES}
 MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
-ONE_THREAD = ("translate", "evaluate", "grade")
+ONE_THREAD = ("translate", "evaluate", "grade", "build")
 
 
 def main(arguments: list[str] | None = None) -> int:

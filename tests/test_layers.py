@@ -74,6 +74,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(INTEROP, ("registry", *CHECKPOINTING, *DECODING, *INTEROP)),
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     **dict.fromkeys(("book.chapters", "book.from_scratch", "book.from_scratch.whole_transformer"), ()),
+    "book.from_scratch.*": (*ENGINE, *VOCABULARY, "book.from_scratch.*"),
+    "commands.build": (*TOGETHER, "book.from_scratch.*", "book.exercises.verdict"),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
     "commands.grade": (*TOGETHER, "book.grading"),
