@@ -142,7 +142,7 @@ def read(page: str) -> dict[str, list[str]]:
     """Return the titles, descriptions, language, ids, links, other addresses, and formulas of a page."""
     root = lxml.html.document_fromstring(page)
     return {
-        "title": [title.text_content().strip() for title in root.head.iter("title")],
+        "title": [title.text_content().strip() for title in root.xpath("head/title")],
         "description": [meta.get("content") for meta in root.xpath("//meta[@name='description']")],
         "language": [root.get("lang", "")],
         "id": [str(name) for name in root.xpath("//@id | //*[not(self::meta)]/@name")],
