@@ -213,7 +213,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, query, key, value, mask):
         parts = zip((query, key, value), self.qkv.weight.chunk(3))
-        q, k, v = (torch.einsum("bnd,hed->bhne", x, w.view(self.h, -1, w.size(1))) for x, w in parts)
+        q, k, v = (torch.einsum("bnd,hkd->bhnk", x, w.view(self.h, -1, w.size(1))) for x, w in parts)
         return self.out(attention(q, k, v, mask).permute(0, 2, 1, 3).reshape(query.shape))
 
 
