@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from annotated_transformer.book.exercises.verdict import Unmet
-from annotated_transformer.book.from_scratch.code import Code, Part
+from annotated_transformer.book.from_scratch.code import Code, ReadersModule
 from annotated_transformer.book.from_scratch.steps import STEPS, Draws, Step
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
@@ -50,7 +50,7 @@ def translations(code: Code) -> Iterator[tuple[str, str, str]]:
     ours = translator.model.double()
     ours.positions.table = sinusoids(256, 160)
     tensors = {name: weight.clone() for name, weight in ours.state_dict().items()}
-    theirs = Part(code, "Transformer", 6000, 4, 160, 5, 512, 0.1, tensors=tensors)
+    theirs = ReadersModule(code, "Transformer", 6000, 4, 160, 5, 512, 0.1, tensors=tensors)
     src = pad(translator.tokenizer.encode_source([*SENTENCES]))
     found = torch.as_tensor(code.request("call", "greedy_search", theirs.reference, src, 50))
     right = greedy_search(ours, src)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -18,6 +18,7 @@ from annotated_transformer.book.from_scratch import worker
 Tensors = Mapping[str, Tensor]
 
 
+@runtime_checkable
 class Code(Protocol):
     """What the checks need: each method answers as `worker.Objects` does, or stops the check."""
 
@@ -25,10 +26,10 @@ class Code(Protocol):
         """Return the result of one of its methods."""
 
 
-class Part:
+class ReadersModule:
     """A module of a reader's class."""
 
-    def __init__(self, code: Code, name: str, *sizes: float, tensors: Tensors | None = None) -> None:
+    def __init__(self, code: Code, name: str, *sizes: int | float, tensors: Tensors | None = None) -> None:
         """Make it, with these weights."""
         weights = None if tensors is None else {key: value.clone() for key, value in tensors.items()}
         self.code, self.number = code, code.request("make", name, list(sizes), weights)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import mistaken_attention
 from annotated_transformer.book.exercises.verdict import Unmet, expect, expect_close, expect_number
-from annotated_transformer.book.from_scratch.code import Code, Part
+from annotated_transformer.book.from_scratch.code import Code, ReadersModule
 from annotated_transformer.book.toy.reordered import padded_ids, reordered_pairs, reordered_vocabulary
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import greedy_search
@@ -110,7 +110,7 @@ def heads_step(code: Code, draw: Draws) -> str:
     d_model = heads * d_k
     ours = MultiHeadAttention(d_model, heads)
     tensors = draw.weights(ours)
-    theirs = Part(code, "MultiHeadAttention", d_model, heads, tensors=tensors)
+    theirs = ReadersModule(code, "MultiHeadAttention", d_model, heads, tensors=tensors)
     query, key, value = (
         draw.normal(2, queries, d_model),
         draw.normal(2, keys, d_model),
@@ -277,7 +277,7 @@ def norm_step(code: Code, draw: Draws) -> str:
     x, ours = draw.normal(batch, tokens, d_model + 3), LayerNorm(d_model + 3)
     tensors = draw.weights(ours)
     x = x * 0.01  # so that it shows where ε stands
-    theirs = Part(code, "LayerNorm", d_model + 3, tensors=tensors)
+    theirs = ReadersModule(code, "LayerNorm", d_model + 3, tensors=tensors)
     mean, gain, bias = x.mean(-1, keepdim=True), ours.gain, ours.bias
     variance = x.var(-1, correction=0, keepdim=True)
     expect_close(
@@ -305,7 +305,7 @@ def norm_step(code: Code, draw: Draws) -> str:
         },
     )
     plain = {"gain": torch.ones_like(gain), "bias": torch.zeros_like(bias)}
-    shifted = Part(code, "LayerNorm", d_model + 3, tensors=plain)(1e4 * x + 7)
+    shifted = ReadersModule(code, "LayerNorm", d_model + 3, tensors=plain)(1e4 * x + 7)
     expect_close(
         shifted.square().mean(-1),
         torch.ones(batch, tokens).double(),
@@ -318,7 +318,7 @@ def norm_step(code: Code, draw: Draws) -> str:
     for why, kind in WRONG_NORMS.items():
         (other := kind(d_model + 3, 0.0).double()).load_state_dict(tensors)
         wrong[why] = other(x, lambda x: x @ matrix)
-    found = Part(code, "AddNorm", d_model + 3, 0.0, tensors=tensors)(x, {"linear": matrix})
+    found = ReadersModule(code, "AddNorm", d_model + 3, 0.0, tensors=tensors)(x, {"linear": matrix})
     expect_close(found, norm(x, lambda x: x @ matrix), what="Add & Norm", tolerance=CLOSE, mistakes=wrong)
     return "LayerNorm(x + Sublayer(x))"
 
@@ -328,7 +328,7 @@ def feed_forward_step(code: Code, draw: Draws) -> str:
     batch, tokens, d_model, d_ff = draw.sizes(4)
     ours, x = FeedForward(d_model, d_ff), draw.normal(batch, tokens, d_model)
     tensors = draw.weights(ours)
-    theirs, up = Part(code, "FeedForward", d_model, d_ff, tensors=tensors), ours.expand(x)
+    theirs, up = ReadersModule(code, "FeedForward", d_model, d_ff, tensors=tensors), ours.expand(x)
     expect_close(
         theirs(x),
         ours(x),
@@ -385,7 +385,7 @@ def encoder_step(code: Code, draw: Draws) -> str:
     ours = make(PostNorm)
     tensors, x = draw.weights(ours), draw.normal(3, tokens + 2, d_model)
     mask = padding_mask(draw.ids(9, 3, tokens + 2), 0)
-    theirs = Part(code, "Encoder", layers, d_model, heads, d_ff, 0.0, tensors=tensors)
+    theirs = ReadersModule(code, "Encoder", layers, d_model, heads, d_ff, 0.0, tensors=tensors)
     wrong = {"the mask is not used": ours(x, None)} | mistaken_stacks(make, tensors, x, mask)
     expect_close(theirs(x, mask), ours(x, mask), what="the encoder", tolerance=1e-7, mistakes=wrong)
     changed = torch.where(mask[:, 0, 0, :, None], x, draw.normal(*x.shape))
@@ -418,7 +418,7 @@ def decoder_step(code: Code, draw: Draws) -> str:
         draw.normal(3, tokens + 2, d_model),
     )
     causal, hidden = causal_mask(tokens), padding_mask(draw.ids(9, 3, tokens + 2), 0)
-    theirs = Part(code, "Decoder", layers, d_model, heads, d_ff, 0.0, tensors=tensors)
+    theirs = ReadersModule(code, "Decoder", layers, d_model, heads, d_ff, 0.0, tensors=tensors)
 
     def changed(order: Callable[[DecoderLayer, Tensor], Tensor]) -> Tensor:
         y = x
@@ -485,7 +485,7 @@ def model_step(code: Code, draw: Draws) -> str:
     ours = transformer(draw, sizes)
     src, tgt = draw.ids(vocab_size, 3, source + 3), draw.ids(vocab_size, 3, target + 2, first=1)
     tensors, right = ours.state_dict(), ours(src, tgt)
-    theirs = Part(code, "Transformer", *sizes.values(), 0.0, tensors=tensors)
+    theirs = ReadersModule(code, "Transformer", *sizes.values(), 0.0, tensors=tensors)
     hidden, seen = padding_mask(src, 0), decoder_mask(tgt, 0)
     memory = ours.encode(src, hidden)
 
@@ -649,7 +649,7 @@ def loop_step(code: Code, draw: Draws) -> str:
             made.append(loss.item())
         return made
 
-    theirs = Part(code, "Transformer", *sizes.values(), 0.0, tensors=tensors)
+    theirs = ReadersModule(code, "Transformer", *sizes.values(), 0.0, tensors=tensors)
     given = [list(batch) for batch in batches]
     found = code.request("call", "train", theirs.reference, given, 32, 100, 0.1)
     expect(
@@ -706,7 +706,7 @@ def search_step(code: Code, draw: Draws) -> str:
         ours, src = transformer(draw, sizes), draw.ids(11, 6, 7)
         right = greedy_search(ours, src, extra_tokens=extra)
         ends = int((right == 2).any(dim=1).sum())
-    theirs = Part(code, "Transformer", *sizes.values(), 0.0, tensors=ours.state_dict())
+    theirs = ReadersModule(code, "Transformer", *sizes.values(), 0.0, tensors=ours.state_dict())
     found = code.request("call", "greedy_search", theirs.reference, src, extra)
     with_start = torch.cat([torch.ones_like(right[:, :1]), right], dim=1)
 

@@ -150,7 +150,7 @@ def _answer(objects: Objects, request: list[Any], path: str) -> dict[str, Any]:
         return described(error, path)
 
 
-def main(path: str, given: BinaryIO, answers: BinaryIO) -> None:
+def serve(path: str, given: BinaryIO, answers: BinaryIO) -> None:
     """Import the file, say how that went, and answer requests until there are none."""
     _limit_memory()
     before, names = defaults(), dict[str, Any]()
@@ -172,4 +172,4 @@ def main(path: str, given: BinaryIO, answers: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], os.fdopen(int(sys.argv[2]), "rb"), os.fdopen(int(sys.argv[3]), "wb"))
+    serve(sys.argv[1], os.fdopen(int(sys.argv[2]), "rb"), os.fdopen(int(sys.argv[3]), "wb"))
