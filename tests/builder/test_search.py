@@ -93,7 +93,7 @@ def found(page, query: str) -> list[str]:
 WHY_SQRT = "03_scaled_dot_product_attention.html#an-experiment-why-divide-by-sqrt-d-k"
 MODEL = "api/model.html#annotated_transformer.model"
 BEST = {
-    "why divide by the square root": "handbook/03_scaled_dot_product_attention.html#asked-why-divide-by-the",
+    "why divide by the square root": "handbook/03_scaled_dot_product_attention.html#asked-why-divide-by-sqrt",
     "√d_k": WHY_SQRT,
     "sqrt(d_k)": WHY_SQRT,
     "what is a query": "02_queries_keys_values.html#",
