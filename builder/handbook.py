@@ -12,9 +12,11 @@ from nbformat import writes
 from nbformat.v4 import new_notebook
 from sphinx.application import Sphinx
 
+from annotated_transformer.book.from_scratch.steps import STEPS
 from builder.source import SYMPTOMS, Source, read
 
 FOLDER = "handbook"
+BUILD = "build_it_yourself.ipynb"
 LOCAL = re.compile(r"\]\(#([\w-]+)\)")
 FILE = re.compile(r"(\{doc\}`(?:[^`<]*<)?|\]\()([\w-]+(?:\.(?:md|ipynb)|(?=[>`])))")
 
@@ -41,12 +43,17 @@ def relinked(text: str, source: Path, page: str) -> str:
 
 
 def last_line(source: Source, link: str) -> str:
-    """Return the last line of a chapter, which leads to its handbook."""
+    """Return the last lines of a chapter, which lead to its handbook, and to the steps that it completes."""
     symptoms = sum(entry.section == SYMPTOMS for entry in source.entries)
-    return (
+    stuck = (
         f"*Stuck, or curious?* The [handbook on {source.topic}]({link}) has {symptoms} symptoms and "
         f"{len(source.entries) - symptoms} questions."
     )
+    numbers = [step.number for step in STEPS if step.chapter == Path(source.name).stem]
+    if not numbers:
+        return stuck
+    steps = f"steps {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"step {numbers[0]}"
+    return f"*Your turn.* You can now write {steps} of [Build it yourself]({BUILD}).\n\n{stuck}"
 
 
 def write_stubs(app: Sphinx, config: Any) -> None:

@@ -24,7 +24,7 @@ from builder.handbook import last_line
 from builder.source import HIDDEN, INLINE, Block, Source, blocks, is_mark, read
 
 SETUP = "setup"  # the tag of the notebook's cells that its source does not have
-TALLIED = re.compile(r"\b(claim|check|check_close)\(")
+TALLIED = re.compile(r"(?<!\.)\b(claim|check|check_close)\(")
 FOLDED = HIDDEN | {"solution"}
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading

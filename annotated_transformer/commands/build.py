@@ -17,9 +17,9 @@ class BuildOptions:
     Attributes:
         file: The Python file to write, or to check.
         check: Check the file instead of writing it: its steps in order, up to the first that is wrong.
-        step: Check this step alone.
+        step: Check this step alone; `None` means all.
         start: Check from this step on.
-        seed: What the numbers of the check are drawn from; `None` draws a new one, which is printed.
+        seed: What the numbers of the check are drawn from; `None` means a new one, which is printed.
         timeout: Seconds for each call of your code.
     """
 

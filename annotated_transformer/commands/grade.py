@@ -1,9 +1,10 @@
-"""`grade`: its options, and `grade_command`, which grades the exercises in readers' notebooks."""
+"""`grade`: its options, and `grade_command`, which grades readers' notebooks, and what they built."""
 
 import argparse
 import csv
 import math
 import os
+import random
 from contextlib import nullcontext
 from pathlib import Path
 from textwrap import shorten
@@ -22,24 +23,27 @@ class GradeOptions:
     """Notebooks.
 
     Attributes:
-        notebooks: A reader's chapter.
+        notebooks: A reader's chapter, or a file in which a reader builds a Transformer.
         csv: Write the table as CSV to this file (-: to stdout); `None` means no file.
         jobs: Notebooks at once.
-        timeout: Seconds for a cell, which is then interrupted.
+        timeout: Seconds for a cell, which is then interrupted, and for a call of a file's code.
+        seed: What the checks of files draw from, the same for all; `None` means a new one, which is shown.
     """
 
     notebooks: Annotated[tuple[Path, ...], Option(flag="")]
     csv: Path | None = None
     jobs: int = 1
     timeout: float = 120.0
+    seed: int | None = None
 
 
 DESCRIPTION = (
     "Execute the answers to the exercises in readers' notebooks, with the cells that they need, in a copy of "
-    "each notebook's folder, and print which are right. The status is 0 if all could be graded, right or "
-    "wrong. Cells run with your rights: grade the work of people you do not trust in a container."
+    "each notebook's folder, and print which are right. Of a file (*.py) that a reader wrote with `build`, "
+    "each step is judged. The status is 0 if all could be graded, right or wrong. Code runs with your "
+    "rights: grade the work of people you do not trust in a container."
 )
-EXAMPLES = ("_lab/04_self_attention.ipynb", "*.ipynb --jobs 2 --csv grades.csv")
+EXAMPLES = ("_lab/04_self_attention.ipynb", "*.py --seed 7", "*.ipynb --jobs 2 --csv grades.csv")
 GROUPS = (Group(GradeOptions), THREADS)
 
 
@@ -70,9 +74,13 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # of what a signal cancels
     free = asyncio.Semaphore(options.jobs)
 
+    seed = random.randrange(10**6) if options.seed is None else options.seed
+
     async def graded(notebook: Path) -> list[tuple[str, str, str]]:
         async with free:
             try:
+                if notebook.suffix == ".py":
+                    return await asyncio.to_thread(_steps, notebook, options.timeout, seed)
                 return await grade(notebook, options.timeout)
             except Exception as error:  # the other notebooks are graded, whatever it is
                 kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
@@ -88,7 +96,8 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
             failed += [name] * any(passed == "not graded" for _, passed, _ in rows)
             if rows[0][0] and task:
                 right = sum(passed == "yes" for _, passed, _ in rows)
-                rows.append(("total", f"{right} of {len(rows)}", ""))
+                drawn = f"seed {seed}" if name.endswith(".py") else ""
+                rows.append(("total", f"{right} of {len(rows)}", drawn))
             for row in rows:
                 exercise, passed, message = map(_one_line, row)
                 if table:
@@ -97,6 +106,18 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
                     start = f"{name:{widest}}  " if len(names) > 1 else ""
                     print_line(f"{start}{exercise:8}  {passed:10}  {message}".rstrip())
     return failed
+
+
+def _steps(path: Path, seconds: float, seed: int) -> list[tuple[str, str, str]]:
+    """Return the rows of a file in which a reader builds a Transformer."""
+    from annotated_transformer.book.exercises.verdict import EMPTY
+    from annotated_transformer.book.from_scratch.checking import graded
+
+    path.read_bytes()
+    return [
+        (number, "empty", "") if said.startswith(EMPTY) else (number, "yes" if right else "no", said)
+        for number, right, said in graded(path, seconds, seed)
+    ]
 
 
 def _one_line(text: str) -> str:

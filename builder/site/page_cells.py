@@ -133,14 +133,17 @@ def without_layout(code: str) -> str:
 
 
 def without_check(cell: NotebookNode) -> NotebookNode:
-    """Return a cell of an exercise or a solution without the call that checks it, and what that displayed."""
+    """Return a cell of an exercise or a solution without the call that checks it, and what that displayed.
+
+    A cell that has only this call keeps it.
+    """
     body = ast.parse(cell.source).body
     last = body[-1] if body else None
-    if not isinstance(last, ast.Expr) or not ast.unparse(last).startswith("checks."):
+    if not isinstance(last, ast.Expr) or not ast.unparse(last).startswith(("checks.", "steps.")):
         return cell
     answer = "\n".join(cell.source.splitlines()[: last.lineno - 1]).rstrip()
     outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
-    return NotebookNode(cell, source=answer, outputs=outputs)
+    return NotebookNode(cell, source=answer or cell.source, outputs=outputs)
 
 
 def fenced(code: str) -> str:

@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 import torch
 
-from annotated_transformer.book.exercises.verdict import Unmet
+from annotated_transformer.book.exercises.verdict import EMPTY, Unmet
 from annotated_transformer.book.from_scratch import whole_transformer
-from annotated_transformer.book.from_scratch.checking import checked, translations
+from annotated_transformer.book.from_scratch.checking import Steps, checked, graded, translations
 from annotated_transformer.book.from_scratch.code import Code, Here, Process
 from annotated_transformer.book.from_scratch.outline import OUTLINE
 from annotated_transformer.book.from_scratch.steps import STEPS, Draws
+from builder.source import parsed
+
+SOURCE = Path(__file__).parents[2] / "chapters" / "src" / "build_it_yourself.md"
 
 ADAPTERS = """
 
@@ -157,16 +160,14 @@ MISTAKES = {  # the step, what is replaced, by what, and words of the verdict ("
 def code_of(source: str) -> Here:
     names: dict[str, Any] = {}
     exec(compile(source, "mine.py", "exec"), names)
-    return Here(names, "mine.py")
+    return Here(names)
 
 
 @pytest.fixture(autouse=True)
-def one_thread_float64():
+def one_thread():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)
     yield
-    torch.set_default_dtype(torch.float32)
     torch.set_num_threads(threads)
 
 
@@ -263,8 +264,45 @@ def test_message_whatever_a_file_does_one_clear_line_says_so(source: str, tmp_pa
         STEPS[0].check(code, Draws(1))
 
 
-def test_law_the_outline_is_empty_at_each_step():
-    code = code_of(OUTLINE.format(name="mine.py"))
+@pytest.mark.usefixtures("unchecked")
+def test_law_each_step_of_a_file_is_graded_whatever_came_before_it(tmp_path: Path):
+    path = tmp_path / "mine.py"
+    path.write_text(RIGHT.replace("places <= places", "exit()").replace("adam.step()", "while 1: 0"), "utf-8")
+    found = {number: right for number, right, _ in graded(path, 20.0, seed=1)}
+    assert found == {str(step.number): step.number not in (3, 9, 12, 13) for step in STEPS}
+
+
+def test_law_the_notebook_has_the_outline_step_by_step():
+    cells = [cell.source for cell in parsed(SOURCE.read_text("utf-8")).cells if cell.source.startswith("# ")]
+    steps = [cell.partition("\n\n\nsteps.check(")[0] for cell in cells if "steps.check(" in cell]
+    assert OUTLINE.format(name="").split("\n\n\n# ", 1)[1] == "\n\n\n".join(steps).removeprefix("# ") + "\n"
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_law_a_notebook_judges_its_own_objects():
+    names: dict[str, Any] = {}
+    exec(OUTLINE.format(name=""), names)
+    steps = Steps(names, seed=5)
     for step in STEPS:
-        with pytest.raises(Unmet, match="still empty"):
-            step.check(code, Draws(0))
+        assert steps.check(step.number).message == f"{EMPTY} Chapter {int(step.chapter[:2])} teaches it."
+    exec(RIGHT, names)
+    verdict = steps.check(12)
+    assert verdict.passed
+    assert verdict.message.endswith("(seed 5)")
+    assert steps.losses["yours"] == pytest.approx(steps.losses["the book's"], rel=1e-6)
+    assert steps.translate().message.count(" → ") == 5
+    exec("def attention(query, key, value, mask):\n    return query @ key", names)
+    assert not steps.check(1)
+    assert "line 2 of your answer, in attention" in steps.check(1).message
+    assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_message_weights_that_do_not_fit_are_named_on_both_sides():
+    wrong = RIGHT.replace(
+        "self.expand, self.contract = nn.Linear(d_model, d_ff)",
+        "self.expand, self.w2 = nn.Linear(d_model, d_ff, bias=False)",
+    )
+    said = r"contract.weight, missing in yours and .* in the book's.*w2.weight, \(\d, \d\) in yours"
+    with pytest.raises(Unmet, match=said):
+        STEPS[5].check(code_of(wrong), Draws(0))

@@ -64,5 +64,6 @@ def test_law_a_page_has_neither_the_check_of_an_answer_nor_what_it_says():
     verdict = new.new_output("execute_result", {"text/plain": "✗ Not yet"})
     answer = code("def f():\n    raise NotImplementedError\n\n\nchecks.check_f(f)", verdict, tags="exercise")
     assert shown(answer) == [("def f():\n    raise NotImplementedError", 0)]
+    assert shown(code("steps.translate()", verdict, tags="exercise")) == [("steps.translate()", 0)]
     other = code("x = 1\nprint(x)", PRINTED, tags="solution")
     assert shown(other) == [("x = 1\nprint(x)", 1)]

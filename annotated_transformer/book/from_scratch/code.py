@@ -5,14 +5,16 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from torch import Tensor
 
-from annotated_transformer.book.exercises.verdict import EMPTY, Unmet
+from annotated_transformer.book.exercises.verdict import EMPTY, UNTOUCHED, Unmet
 from annotated_transformer.book.from_scratch import worker
 
 Tensors = Mapping[str, Tensor]
@@ -20,7 +22,12 @@ Tensors = Mapping[str, Tensor]
 
 @runtime_checkable
 class Code(Protocol):
-    """What the checks need: each method answers as `worker.Objects` does, or stops the check."""
+    """What the checks need: each method answers as `worker.Objects` does, or stops the check.
+
+    `losses` are those of the reader's training loop and of the book's, after the check of that step.
+    """
+
+    losses: dict[str, list[float]]
 
     def request(self, *request: Any) -> Any:
         """Return the result of one of its methods."""
@@ -47,16 +54,29 @@ class ReadersModule:
 class Here:
     """The names of a notebook or a module, in this process, without a limit."""
 
-    def __init__(self, names: dict[str, Any], path: str = "") -> None:
-        """Take the names, and the path by which lines are recognized in an error."""
-        self.objects, self.path = worker.Objects(names), path
+    def __init__(self, names: dict[str, Any]) -> None:
+        """Take the names."""
+        self.objects, self.losses = worker.Objects(names), dict[str, list[float]]()
 
     def request(self, *request: Any) -> Any:
-        """Return the result of one of the methods of `worker.Objects`."""
+        """Return the result of one of the methods of `worker.Objects`, in float64."""
         try:
-            return getattr(self.objects, request[0])(*request[1:])
+            with _float64():
+                return getattr(self.objects, request[0])(*request[1:])
         except Exception as error:
-            raise _stopped(worker.described(error, self.path)) from error
+            if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
+                raise Unmet(EMPTY) from None
+            raise _stopped(worker.described(error, "")) from error
+
+
+@contextmanager
+def _float64() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 class Process:
@@ -64,7 +84,7 @@ class Process:
 
     def __init__(self, path: Path, seconds: float) -> None:
         """Take the file, and the seconds; `with` starts the process."""
-        self.path, self.seconds = path.resolve(), seconds
+        self.path, self.seconds, self.losses = path.resolve(), seconds, dict[str, list[float]]()
 
     def __enter__(self) -> "Process":
         """Start the process, and let it import the file.

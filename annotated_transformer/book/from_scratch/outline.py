@@ -29,8 +29,10 @@ import torch
 from torch import nn
 
 
-# 1. Scaled dot-product attention: the mask is True where a query may attend; a blind query gets zeros.
-def attention(query, key, value, mask):  # (…, n, d_k), (…, m, d_k), (…, m, d_v), (…, n, m) → (…, n, d_v)
+# 1. Scaled dot-product attention: the mask is True where a query may attend;
+# a query that may attend nowhere gets zeros.
+# (…, n, d_k), (…, m, d_k), (…, m, d_v), (…, n, m) → (…, n, d_v)
+def attention(query, key, value, mask):
     raise NotImplementedError("your turn")
 
 
@@ -39,11 +41,13 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model, num_heads):
         raise NotImplementedError("your turn")
 
-    def forward(self, query, key, value, mask):  # (B, n, d), (B, m, d), (B, m, d) → (B, n, d)
+    # (B, n, d), (B, m, d), (B, m, d), and a mask for (B, h, n, m) → (B, n, d)
+    def forward(self, query, key, value, mask):
         raise NotImplementedError("your turn")
 
 
-# 3. The two masks, which broadcast to (B, h, n, n): without padding; and without what comes later, too.
+# 3. The two masks, which broadcast to (B, h, n, n): one hides padding, the other
+# also what comes later.
 def padding_mask(ids):  # (B, n)
     raise NotImplementedError("your turn")
 
@@ -52,7 +56,8 @@ def decoder_mask(ids):  # (B, n)
     raise NotImplementedError("your turn")
 
 
-# 4. Sines and cosines; and the embeddings of ids, times the square root of d, plus positions.
+# 4. Sines and cosines; and the embeddings of ids, times the square root of d,
+# plus positions.
 def positions(tokens, d_model):  # → (n, d)
     raise NotImplementedError("your turn")
 
@@ -87,7 +92,8 @@ class FeedForward(nn.Module):
         raise NotImplementedError("your turn")
 
 
-# 7. The encoder: layers of self-attention and a feed-forward network, each in its Add & Norm.
+# 7. The encoder: layers of self-attention and a feed-forward network, each in its
+# Add & Norm.
 class Encoder(nn.Module):
     def __init__(self, num_layers, d_model, num_heads, d_ff, dropout):
         raise NotImplementedError("your turn")
@@ -101,7 +107,8 @@ class Decoder(nn.Module):
     def __init__(self, num_layers, d_model, num_heads, d_ff, dropout):
         raise NotImplementedError("your turn")
 
-    def forward(self, x, memory, tgt_mask, src_mask):  # (B, n, d), (B, m, d) → (B, n, d)
+    # (B, n, d), (B, m, d), and the masks of target and source → (B, n, d)
+    def forward(self, x, memory, tgt_mask, src_mask):
         raise NotImplementedError("your turn")
 
 
@@ -114,12 +121,14 @@ class Transformer(nn.Module):
         raise NotImplementedError("your turn")
 
 
-# 10. The cross-entropy with label smoothing over all V tokens, the mean over labels but padding (0).
+# 10. The cross-entropy with label smoothing over all V tokens: the mean over the
+# labels that are not padding (0).
 def cross_entropy(logits, labels, smoothing):  # (B, n, V), (B, n)
     raise NotImplementedError("your turn")
 
 
-# 11. The paper's learning rate, steps counted from 1; and a step of Adam: new weight, m, and v.
+# 11. The paper's learning rate, steps counted from 1; and a step of Adam, which
+# returns the new weight, m, and v.
 def learning_rate(step, d_model, warmup_steps):
     raise NotImplementedError("your turn")
 
@@ -128,12 +137,14 @@ def adam_step(weight, gradient, m, v, step, lr):  # betas 0.9 and 0.98, epsilon 
     raise NotImplementedError("your turn")
 
 
-# 12. The training loop: an update with each batch (src, tgt) of padded ids; return or yield the losses.
+# 12. The training loop: an update with each batch (src, tgt) of padded ids; return
+# or yield the losses.
 def train(model, batches, d_model, warmup_steps, smoothing):
     raise NotImplementedError("your turn")
 
 
-# 13. Greedy search: the likeliest token at each step; ids without the start symbol, padded after the end.
+# 13. Greedy search: the likeliest token at each step; return ids without the start
+# symbol, padded after the end.
 def greedy_search(model, src, extra_tokens=50):  # (B, m) → (B, at most m + 50)
     raise NotImplementedError("your turn")
 '''

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import mistaken_attention
 from annotated_transformer.book.exercises.verdict import Unmet, expect, expect_close, expect_number
-from annotated_transformer.book.from_scratch.code import Code, ReadersModule
+from annotated_transformer.book.from_scratch import whole_transformer
+from annotated_transformer.book.from_scratch.code import Code, Here, ReadersModule
 from annotated_transformer.book.toy.reordered import padded_ids, reordered_pairs, reordered_vocabulary
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import greedy_search
@@ -681,9 +682,15 @@ def loop_step(code: Code, draw: Draws) -> str:
         f"after {UPDATES} updates, {exact} of {HELD_OUT} new sentences are right; at "
         f"least {0.95 * HELD_OUT:.0f} should be.",
     )
-    return f"{exact} of {HELD_OUT} new sentences are right; losses " + " ".join(
-        f"{x:.2f}" for x in found[::50]
-    )
+    book = Here(vars(whole_transformer))
+    same = ReadersModule(book, "Transformer", *sizes.values(), 0.0, tensors=tensors)
+    code.losses |= {
+        "yours": found,
+        "the book's": book.request("call", "train", same.reference, given, 100, 0.1),
+    }
+    curves = (f"{name:>10}  " + "  ".join(f"{x:.2f}" for x in row[::50]) for name, row in code.losses.items())
+    start = f"{exact} of {HELD_OUT} new sentences are right; the loss of each fiftieth update:"
+    return "\n".join([start, *curves])
 
 
 def greedy(logits: Callable[[Tensor], Tensor], src: Tensor, extra_tokens: int = 50, end: int = 2) -> Tensor:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 UNTOUCHED = "your turn"  # the message of the NotImplementedError in a step that is not written yet
 MORE_MEMORY = 6 * 2**30  # bytes that the file may take beside PyTorch
+NAMES = "Name and shape them as asked, or write own_names; a buffer needs persistent=False."
 SHOWN_LINES = 4  # of the file, in an error
 
 
@@ -73,7 +74,7 @@ class Objects:
         module = self._found(name)(*sizes)
         if tensors is not None:
             rename = self.names.get("own_names")
-            module.load_state_dict(rename(dict(tensors)) if rename else tensors)
+            _load(module, name, rename(dict(tensors)) if rename else tensors)
         self.made.append(module.double().eval())
         return len(self.made) - 1
 
@@ -98,6 +99,19 @@ class Objects:
         if isinstance(arg, dict) and "linear" in arg:
             return lambda x: x @ arg["linear"]
         return arg.clone() if isinstance(arg, Tensor) else arg
+
+
+def _load(module: nn.Module, name: str, tensors: dict[str, Tensor]) -> None:
+    own, given = ({key: tuple(w.shape) for key, w in d.items()} for d in (module.state_dict(), tensors))
+    gaps = [
+        f"{key}, {own.get(key, 'missing')} in yours and {given.get(key, 'missing')} in the book's"
+        for key in {**given, **own}
+        if own.get(key) != given.get(key)
+    ]
+    if gaps:
+        more = f"; and {len(gaps) - SHOWN_LINES} more" if len(gaps) > SHOWN_LINES else ""
+        raise ValueError(f"weights do not fit {name}: {'; '.join(gaps[:SHOWN_LINES])}{more}. {NAMES}")
+    module.load_state_dict(tensors)
 
 
 def _is_float(arg: object) -> bool:
