@@ -41,6 +41,8 @@ def named(chapter: Source) -> Iterator[str]:
             text = ast.unparse(call)
             if _hides(call):
                 yield f"{text[:60]} hides what it measured; give the number and a bound"
+            if re.search(r"<\w", ast.unparse(call.args[0])):
+                yield f"{text[:60]} names a tag, which Markdown hides; write it in words"
             if text in looped:
                 yield f"{text[:60]} is in a loop or function; give it a sequence of values"
         if len(claims) != len(part.claims):

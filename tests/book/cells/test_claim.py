@@ -243,6 +243,7 @@ FAULTS = [
     (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "is in a loop or function; give it a sequence"),
     (CLAIM, f"{CLAIM}\n{CLAIM}", "a cell with 2 claims has the option :claims: [nearly-half]"),
     ("hidden[-1], between=(0.45, 0.5)", "hidden[-1] > 0.45", "hides what it measured; give the number"),
+    ("hidden pairs of 19", "hidden <pad> of 19", "names a tag, which Markdown hides"),
     ("[nearly-half]", "[Nearly]", "'Nearly' cannot be an anchor"),
     ("They agree.", "They [agree](#claim-nearly-half).", "[agree] links to a claim; the line"),
     ("- The last reads all.\n", "", "What we showed has 4 items, not 5 to 8"),
