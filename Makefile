@@ -62,7 +62,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures clean browser environment links downloads epub oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -208,6 +208,10 @@ student: $(READY)  ## copy the notebooks without solutions into _student, where 
 figures: $(READY)  ## write the figures of the chapters into _build/figures: FIGURES="4.1 16.4" for some, FORMAT=svg,png,pdf
 	@$(RUN) -m builder.figures _build/figures --format $(FORMAT) $(FIGURES)
 	@echo 'The figures: _build/figures'
+
+epub: $(READY)  ## write the book as an EPUB: _build/print/annotated-transformer.epub
+	$(VENV)/bin/jupyter-book build . --builder custom --custom-builder epub -n --keep-going
+	@mkdir -p _build/print && cp _build/epub/annotated-transformer.epub _build/print
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
 	rm -rf _build handbook .mypy_cache .ruff_cache .pytest_cache

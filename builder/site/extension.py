@@ -1,5 +1,6 @@
 """The Sphinx extension of the book: all that it registers, in the order in which Sphinx calls it."""
 
+import functools
 import gc
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinxcontrib.bibtex.plugin import register_plugin
 
 from builder import handbook
-from builder.site import cover_page, explorer_page, fields, notebooks, page_cells
+from builder.site import cover_page, epub, explorer_page, fields, notebooks, page_cells
 from builder.site.front import directives, exercises, glossary, indexes, statements, symptoms
 from builder.site.rendering import (
     docstrings,
@@ -103,17 +104,28 @@ STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
 SCRIPTS = ("book.js", "exercises.js", "entries.js")
 
 
+def on_the_site(step: Callable[..., None]) -> Callable[..., None]:
+    """Return a step that an EPUB leaves out."""
+
+    @functools.wraps(step)
+    def taken(app: Sphinx, *args: Any) -> None:
+        if app.builder.name == "html":
+            step(app, *args)
+
+    return taken
+
+
 def start(app: Sphinx) -> None:
     """Write what does not wait for the pages."""
     app.config.numfig = False  # `numbers.py` numbers all; for this, Sphinx would walk every page
-    if app.builder.format == "html":
+    if app.builder.name == "html":
         for write in FIRST:
             write(app)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write what waits for all pages."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name == "html":
         for write in LAST:
             write(app)
 
@@ -125,6 +137,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("built", (formulas.visit_inline, None), (formulas.visit_display, None))
     register_plugin("sphinxcontrib.bibtex.style.referencing", "round", typesetting.RoundCitations)
     register_backend("pybtex.backends", "plaintext", Backend)  # or each citation looks through all packages
+    app.add_builder(epub.Epub, override=True)
     app.add_autodocumenter(docstrings.CheckDocumenter)
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
@@ -135,9 +148,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
         for step in steps:
-            app.connect(event, step, priority=AFTER.get(event, 500))
+            chosen = on_the_site(step) if event == "html-page-context" else step
+            app.connect(event, chosen, priority=AFTER.get(event, 500))
     for step in (cover_page.shorten_tables, handbook.leave_out_download):
-        app.connect("html-page-context", step, priority=100)  # before the theme's
+        app.connect("html-page-context", on_the_site(step), priority=100)  # before the theme's
     app.connect("builder-inited", start)
     app.connect("build-finished", finish, priority=900)
     for style in STYLES:
