@@ -132,5 +132,6 @@ def draw_induction(symbols: Words, copy: int) -> Figure:
         ax, middles[last] - 0.46 * wide, 20.0, 0.92 * wide, size, symbols[copy + 1], color=SECOND
     )
     draw_arrow(ax, (middles[copy + 1], 10.5 + 1.5 * size), answer.left, color=SECOND)
+    draw_arrow(ax, (middles[last], 10.5 + 1.5 * size), answer.bottom, color=NEUTRAL)
     write(ax, left, 20.0 + size / 2, f"{symbols[last]} looks for “after {symbols[copy]}”", "left")
     return fig
