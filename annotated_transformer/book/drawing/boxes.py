@@ -113,8 +113,10 @@ def draw_weight_arrow(ax: Axes, start: Point, end: Point, weight: float, *, colo
     """Draw an arrow from what is read to what reads it, wider for a larger weight."""
     width = max(0.6, 9 * weight)
     style = f"simple,tail_width={width:.2f},head_width={width + 8:.2f},head_length={width + 5:.2f}"
-    look = {"facecolor": to_rgba(color, 0.75), "edgecolor": "none", "shrinkA": 0, "shrinkB": 0}
-    ax.add_patch(FancyArrowPatch(start, end, arrowstyle=style, mutation_scale=1, **look))
+    look: dict[str, Any] = {"facecolor": to_rgba(color, 0.75), "edgecolor": "none"}
+    ax.add_patch(
+        FancyArrowPatch(start, end, arrowstyle=style, mutation_scale=1, shrinkA=0, shrinkB=0, **look)
+    )
 
 
 def _side(place: Point | Box, other: Point | Box) -> Point:
