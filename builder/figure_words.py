@@ -29,6 +29,7 @@ from builder.source import Figure, blocks, notebook_of
 WRITE = "write ```{words} NUMBER. TITLE directly below the cell that shows the figure"
 ALT_WORDS = range(8, 81)
 BLANK = re.compile(r"\n\s*\n")
+GAP = re.compile(r"\s+", re.ASCII)  # not a space at which no line may end
 MARKDOWN = re.compile(r"([\\`*_$<\[\]#|~])")
 
 
@@ -70,7 +71,7 @@ def take(cell: NotebookNode, below: NotebookNode) -> tuple[list[str], Words] | N
     if not first:
         return None
     below.source = text[first.end :].lstrip("\n")
-    texts = [title, *(" ".join(paragraph.split()) for paragraph in BLANK.split(content))]
+    texts = [title, *(GAP.sub(" ", paragraph).strip() for paragraph in BLANK.split(content))]
     try:
         return texts, filled(texts, figures[0])
     except ValueError as error:

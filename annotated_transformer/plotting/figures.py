@@ -16,8 +16,8 @@ from annotated_transformer.plotting.formulas import flowing, keep_words, marked_
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
 WIDTH = 4.6  # inches: at font 12 still legible on a phone
-WIDE = 6.4  # as wide as the text; a phone shows it at three quarters, scrolled sideways
-SHRUNK = 0.75
+WIDE = 6.4  # as wide as the text; a phone shows all of it, at 59%: letters of 12 points have 10 pixels
+SHRUNK = 0.75  # elsewhere, a narrow window scrolls it sideways instead of making it smaller than this
 SCALE = 1.08  # shown at most 8% wider than drawn: its letters are then as large as those of a caption
 
 HOUSE_STYLE: dict[Any, Any] = {

@@ -109,6 +109,16 @@ def draw_weight(ax: Axes, start: Point, end: Point, weight: float, *, color: str
     ax.plot(across, up, color=color, lw=width, ls="-", marker="", alpha=0.75, solid_capstyle="butt")
 
 
+def draw_weight_arrow(ax: Axes, start: Point, end: Point, weight: float, *, color: str = VALUE) -> None:
+    """Draw an arrow from what is read to what reads it, wider for a larger weight."""
+    width = max(0.6, 9 * weight)
+    style = f"simple,tail_width={width:.2f},head_width={width + 8:.2f},head_length={width + 5:.2f}"
+    look: dict[str, Any] = {"facecolor": to_rgba(color, 0.75), "edgecolor": "none"}
+    ax.add_patch(
+        FancyArrowPatch(start, end, arrowstyle=style, mutation_scale=1, shrinkA=0, shrinkB=0, **look)
+    )
+
+
 def _side(place: Point | Box, other: Point | Box) -> Point:
     """Return where an arrow to or from `other` meets `place`: the middle of the side that faces it."""
     if not isinstance(place, Box):

@@ -222,7 +222,7 @@ def image(drawing: str, alt: str) -> str:
 
 
 def staged(drawing: str, alt: str) -> str:
-    """Return an SVG as an image; a wide one in a frame that a phone scrolls sideways, keys included."""
+    """Return an SVG as an image; a wide one in a frame that scrolls sideways, keys included."""
     picture = image(drawing, alt)
     wide = "min-width:" in drawing[: drawing.index('" ')]  # its style, the first attribute
     keys = 'tabindex="0" data-lm-suppress-shortcuts'  # JupyterLab's shortcuts would move to another cell

@@ -9,8 +9,9 @@ const HATCH = 7; // pixels between two lines
 
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Area  of the page */
 
-/** @type {(root: Element, crop?: Area) => string} */
-export function flatten(root, crop = root.getBoundingClientRect()) {
+// It is shown at `zoom` times its size.
+/** @type {(root: Element, crop?: Area, zoom?: number) => string} */
+export function flatten(root, crop = root.getBoundingClientRect(), zoom = 1) {
   const { left, top } = crop;
   const parts = [...texts(root, crop)];
   const shapes = [...root.querySelectorAll("*")].flatMap((element) => {
@@ -20,7 +21,8 @@ export function flatten(root, crop = root.getBoundingClientRect()) {
     return SHAPES.includes(element.tagName) ? shape(element, left, top) : [];
   });
   const [width, height] = [crop.right - left, crop.bottom - top].map(Math.ceil);
-  return `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${[...shapes, ...parts].join("\n")}</svg>`;
+  const [across, down] = [width, height].map((size) => Math.round(zoom * size));
+  return `<svg width="${across}" height="${down}" viewBox="0 0 ${width} ${height}">${[...shapes, ...parts].join("\n")}</svg>`;
 }
 
 /** @type {(box: DOMRect, crop: Area) => boolean} */

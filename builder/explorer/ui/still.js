@@ -5,7 +5,7 @@ import { Drawing } from "./drawing.js";
 import { flatten } from "./flatten.js";
 import { Heat, mapOf } from "./heat.js";
 import { layout } from "./layout.js";
-import { chip } from "./marks.js";
+import { chip, rect, text } from "./marks.js";
 import { tensorTitle } from "./names.js";
 import { sceneOf } from "./scene.js";
 import { START } from "./state.js";
@@ -17,6 +17,7 @@ import { plain } from "./words.js";
 
 const AIR = 8; // around a part of the picture
 const WORD = 26; // the height of a word that is read
+const ZOOM = 7 / 6; // where there is room: its letters are then 14 pixels high
 const LINE = 14; // of what names a list
 const HEADLINE = 24; // and of what names the layer
 
@@ -67,12 +68,14 @@ async function drawWay(host, { store }) {
     layer,
     await readStrips(/** @type {any} */ (null), result, Object.keys(result.strips)),
   );
-  const svg = h("svg", { width: innerWidth });
+  const zoom = innerWidth < 500 ? 1 : ZOOM;
+  const column = innerWidth / zoom;
+  const svg = h("svg", { width: column });
   fill(host, h("div", { class: "at-x-drawn" }, svg));
-  let wide = innerWidth;
+  let wide = column;
   let part = new Part(scene, layout(wide, layer), result.stops);
   for (let i = 0; i < 5; i += 1) {
-    wide += innerWidth - part.area().width;
+    wide += column - part.area().width;
     part = new Part(scene, layout(wide, layer), result.stops);
   }
   const { x, y, width, height } = part.area();
@@ -80,7 +83,8 @@ async function drawWay(host, { store }) {
   svg.setAttribute("height", String(part.layout.height));
   fill(svg, ...part.all());
   const { left, top } = svg.getBoundingClientRect();
-  return flatten(svg, { left: left + x, top: top + y, right: left + x + width, bottom: top + y + height });
+  const crop = { left: left + x, top: top + y, right: left + x + width, bottom: top + y + height };
+  return flatten(svg, crop, zoom);
 }
 
 // Some stops of the picture, without what is below and above them.
@@ -136,6 +140,24 @@ class Part extends Drawing {
     const [low, high] = [this.inside[0].strip, /** @type {Placed} */ (this.inside.at(-1)).strip];
     const y = high.y - HEADLINE;
     return { ...panel, y, height: low.y + low.height + AIR - y };
+  }
+
+  // The vector of the position is as wide as the others, in its box.
+  /** @override @type {(placed: Placed) => Element} */
+  decoderPart(placed) {
+    const { part, box, strip } = placed;
+    if (!box || !part.past || part.inLayer) return super.decoderPart(placed);
+    const { x, y, width, height } = box;
+    const inside = { ...strip, y: y + (height - strip.height) / 2 };
+    const look = this.layout.narrow ? "at-x-tight" : undefined;
+    return h(
+      "g",
+      { class: "at-x-box at-x-decoder", style: `--role: var(--at-${part.role})` },
+      rect(box, { rx: 5 }),
+      this.vector(part, part.past, inside, {}),
+      text(x + width + 3, y + height / 2 + 4, part.box, { look }),
+      this.vector(part, part.tensor, strip, {}),
+    );
   }
 
   /** @override @returns {any[]} */

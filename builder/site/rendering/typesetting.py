@@ -12,7 +12,7 @@ from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferen
 OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
 SCRIPT = re.compile(r"<script>\n(.*?)</script>", re.DOTALL)  # of a figure, as `book.drawing` writes it
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
-FIGURE = re.compile(r'<figure class="at-figure[^>]* id="figure-([\d-]+)"')
+FIGURE = re.compile(r'<figure class="at-figure[^>]* id="figure-([\w-]+)"')
 TOOLS = """<p class="at-figure-tools"><a href="../_static/figures/figure-{name}.svg" download>SVG</a> ·
 <a href="#code-{name}">code</a></p>"""
 
@@ -138,7 +138,7 @@ def name_drawings(page: nodes.document) -> None:
         for raw in cell.findall(nodes.raw) if cell.get("nb_element") == "cell_code" else ():
             if figure := FIGURE.search(raw.astext()):
                 cell["classes"].append("at-draws")
-                tools = TOOLS.format(name=figure[1])
+                tools = TOOLS.format(name=figure[1]) if figure[1][0].isdigit() else ""  # not in a guide
                 raw[:] = [nodes.Text(raw.astext().replace("</figure>", f"{tools}</figure>"))]
 
 

@@ -23,7 +23,7 @@ def draw_layer_costs(costs: Mapping[int, Mapping[str, Number]], *, growing: str)
 
     `costs` has the FLOPs for some lengths, the longest last. At each, the growing part's share is written.
     """
-    fig, ax = new_figure(height=3.4)
+    fig, ax = new_figure(height=2.5)
     lengths = list(costs)
     dense = np.geomspace(lengths[0], lengths[-1], 90)
     per_token = {  # between the lengths, the costs per token are straight lines

@@ -158,20 +158,20 @@ def _continued(table: Table, level: Sequence[Prefix], end: str) -> Iterator[Pref
 def draw_exit(columns: Sequence[Sequence[str]]) -> Figure:
     """Draw all ways through some columns of words, one of them lit, and the short way from start to end."""
     count, rows = len(columns), len(columns[0])
-    step = 52.0 / (count + 1)
+    step = 50.0 / count
     fig, ax = new_canvas(64, 3.2 * rows + 9, width=WIDE)
-    middle, end = 1.6 * rows + 3.0, 6 + step * (count + 1)
+    middle, end = 1.6 * rows + 3.0, 58.0
     path = [(5.5, middle)]
     for place, words in enumerate(columns):
         for row, word in enumerate(words):
-            x, y = 6 + step * (place + 1), middle + 3.2 * ((rows - 1) / 2 - row)
+            x, y = 7 + step * (place + 0.5), middle + 3.2 * ((rows - 1) / 2 - row)
             lit = row == (2 * place + 1) % rows
             if lit:
-                path.append((x, y))
+                path += [(x - 0.4 * step, y), (x + 0.4 * step, y)]
             face, edge, lw = (to_rgba(FIRST, 0.3), FIRST, 2) if lit else ("none", NEUTRAL, 0.8)
-            corner = x - 0.45 * step, y - 1.3
-            ax.add_patch(Rectangle(corner, 0.9 * step, 2.6, facecolor=PAPER, edgecolor="none"))
-            ax.add_patch(Rectangle(corner, 0.9 * step, 2.6, facecolor=face, edgecolor=edge, lw=lw))
+            corner = x - 0.4 * step, y - 1.3
+            ax.add_patch(Rectangle(corner, 0.8 * step, 2.6, facecolor=PAPER, edgecolor="none"))
+            ax.add_patch(Rectangle(corner, 0.8 * step, 2.6, facecolor=face, edgecolor=edge, lw=lw))
             write(ax, x, y, word, weight="bold" if lit else "normal")
     ax.plot(*zip(*path, (end, middle), strict=True), color=FIRST, lw=3, ls="-", marker="", zorder=0)
     write(ax, 5, middle, "start", "right")

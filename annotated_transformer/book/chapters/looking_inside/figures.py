@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, draw_weight
+from annotated_transformer.book.drawing.boxes import Box, draw_weight_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.words import Words, write, write_beside
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
@@ -130,7 +130,7 @@ def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: S
 
 
 def draw_readers(readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]], words: Words) -> Figure:
-    """Draw what reaches the first token through the layers of each reader: lines as wide as the weights.
+    """Draw what reaches the first token through the layers of each reader: arrows as wide as the weights.
 
     Of a layer, the rows of those tokens are drawn that the layer above reads; lighter weights are not.
     """
@@ -156,7 +156,7 @@ def draw_readers(readers: Mapping[str, Sequence[Float[Tensor, "queries keys"]]],
                 for key, weight in enumerate(rows[query]):
                     if weight >= SEEN:
                         ends = [4.6 + pitch * (place + 0.5) for place in (key, query)]
-                        draw_weight(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
+                        draw_weight_arrow(ax, (ends[0], y + 0.8), (ends[1], y + 3.9), weight, color=FIRST)
                         seen.add(key)
                 draw_token(query, y + 3.9, lit=True)
             write(ax, 4.3, y + 2.3, f"layer {layer + 1}", "right", color=MUTED)

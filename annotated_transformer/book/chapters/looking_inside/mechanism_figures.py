@@ -125,12 +125,15 @@ def draw_induction(symbols: Words, copy: int) -> Figure:
         draw_box(ax, middles[place] - 0.46 * wide, 1.0, 0.92 * wide, size, name)
         text = f"{name}\nafter {symbols[place - 1]}" if place else name
         draw_box(ax, middles[place] - 0.46 * wide, 10.5, 0.92 * wide, 1.5 * size, text, color=lit)
+        draw_line(ax, (middles[place], 1.0 + size), (middles[place], 10.5), color=NEUTRAL)
         if place:
             color = FIRST if place == copy + 1 else NEUTRAL
-            draw_arrow(ax, (middles[place - 1], 1.0 + size), (middles[place], 10.5), color=color)
+            start, end = middles[place - 1] + 0.15 * wide, middles[place] - 0.15 * wide
+            draw_arrow(ax, (start, 1.0 + size), (end, 10.5), color=color)
     answer = draw_box(
         ax, middles[last] - 0.46 * wide, 20.0, 0.92 * wide, size, symbols[copy + 1], color=SECOND
     )
     draw_arrow(ax, (middles[copy + 1], 10.5 + 1.5 * size), answer.left, color=SECOND)
+    draw_line(ax, (middles[last], 10.5 + 1.5 * size), answer.bottom, color=NEUTRAL)
     write(ax, left, 20.0 + size / 2, f"{symbols[last]} looks for “after {symbols[copy]}”", "left")
     return fig

@@ -18,6 +18,13 @@ from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
 LEAST = -17.0  # of a logarithm: smaller gaps, and none at all, are drawn there
+SHORT = {  # of the names of steps, so that they fit below the marks
+    "embedding + positions": "input",
+    "self-attention": "self",
+    "cross-attention": "cross",
+    "feed-forward": "FFN",
+    "final norm": "final",
+}
 POWERS = {-16: "$10^{-16}$", -8: "$10^{-8}$", 0: "$1$"}
 
 
@@ -30,9 +37,9 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
     """Draw the gap after each step, in the order of computation; the first above the tolerance is named."""
     first, labels = first_above(found, tolerance), list(found)
     sizes = [log_size(size) for size in found.values()]
-    fig, ax = new_figure(width=WIDE, height=4.2)
+    fig, ax = new_figure(width=WIDE, height=2.9)
     end = len(labels) - 0.4
-    names = [label.rpartition(": ")[2].removesuffix(" + positions") for label in labels]
+    names = [label.rpartition(": ")[2] for label in labels]
     ax.axhspan(LEAST, log_size(tolerance), color=NEUTRAL, alpha=0.18, lw=0)
     write(ax, end - 0.2, log_size(tolerance) - 0.8, "rounding", "right", color=MUTED)
     ax.plot(range(len(labels)), sizes, color=NEUTRAL, ls="-", lw=1.2, marker="")
@@ -56,7 +63,7 @@ def draw_steps(found: Mapping[str, float], *, tolerance: float) -> Figure:
         write(ax, place + shift, sizes[place] - 3.9, words, side, "top", **look)
     ax.set(xlim=(-0.6, end), ylim=(LEAST, 3.4), ylabel="relative gap")
     ax.set(yticks=list(POWERS), yticklabels=list(POWERS.values()))
-    ax.set_xticks(range(len(labels)), names, rotation=90)
+    ax.set_xticks(range(len(labels)), [SHORT.get(name, name) for name in names], rotation=90)
     return fig
 
 
