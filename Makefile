@@ -62,7 +62,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures clean browser environment links downloads oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures poster clean browser environment links downloads oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -208,6 +208,9 @@ student: $(READY)  ## copy the notebooks without solutions into _student, where 
 figures: $(READY)  ## write the figures of the chapters into _build/figures: FIGURES="4.1 16.4" for some, FORMAT=svg,png,pdf
 	@$(RUN) -m builder.figures _build/figures --format $(FORMAT) $(FIGURES)
 	@echo 'The figures: _build/figures'
+
+poster: browser  ## draw the whole Transformer on one sheet of A3, and print it as PDF, which the next `make book` links
+	@$(ONE_THREAD) $(RUN) -m builder.explorer.poster
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
 	rm -rf _build handbook .mypy_cache .ruff_cache .pytest_cache

@@ -1,7 +1,7 @@
 """The poster: the whole Transformer on a sheet of A3, with a shipped model's numbers for one sentence.
 
-`make poster` draws it by `ui/poster.js` in a headless browser: as SVG, which is committed with its numbers and
-with a digest of its scripts, and as PDF.
+`make poster` draws it by `ui/poster.js` in a headless browser: as SVG, which is committed with its numbers
+and with a digest of its scripts, and as PDF.
 """
 
 import json
@@ -23,9 +23,8 @@ from builder.figures import faces, plain, with_faces
 from builder.site.rendering.vendored import vendored
 from tests.browser import OPTIONS, find
 
-SVG = still.MAP.with_name("poster.svg")
+SVG, PDF = still.POSTER
 NUMBERS = SVG.with_suffix(".json")
-PDF = ROOT / "_build" / "poster.pdf"
 ENTRY = "poster.js"
 STEP, HEAD = 7, 0  # “kannst”, for which this head of the last cross-attention reads several words
 SIZES = ("num_layers", "d_model", "num_heads", "d_k", "d_ff", "vocab_size")
@@ -85,7 +84,7 @@ def numbers() -> dict[str, Any]:
 
 
 def is_stale(request: dict[str, Any]) -> bool:
-    """Return whether the poster must be drawn: for the first time, by other scripts, or from these numbers."""
+    """Return whether the poster must be drawn: at first, by other scripts, or from these numbers."""
     kept = json.loads(NUMBERS.read_text(encoding="utf-8")) if SVG.is_file() and NUMBERS.is_file() else {}
     return kept.pop("scripts", "") != still.made_with(ENTRY) or not look_alike(kept, request)
 

@@ -16,11 +16,13 @@ from nbformat import NotebookNode
 
 from annotated_transformer.book.explorer import first_frame, kept
 from annotated_transformer.plotting.figures import FACES
+from builder.chapters import ROOT
 from builder.explorer import bundle
 from builder.explorer.pack import join_scripts
 
 STATIC = bundle.HERE.parent / "site" / "static"
 MAP = STATIC.parent / "front" / "map.svg"
+POSTER = MAP.with_name("poster.svg"), ROOT / "_build" / "poster.pdf"
 WIDTHS = {"wide": 672, "narrow": 344}  # of a chapter's column, and of a phone's
 COLORED = re.compile(r"(?<![\w-])(fill|stroke|background|color): ([^;}]+);")
 VARIABLE = re.compile(r"(--at-[\w-]+): (#[0-9a-f]{6});")

@@ -101,7 +101,7 @@ type Poster = Pick<Answer, "source" | "text"> & {
   weights: Record<string, (number | null)[][][]>;
   shapes: Record<string, number[]>;
   strips: Record<string, string>;
-  config: Record<"d_model" | "d_ff", number>;
+  config: { d_model: number };
   sizes: Record<string, [ours: number, papers: number]>;
   formulas: Record<string, string>;
 };

@@ -10,12 +10,12 @@ import { exactPercent, percent, plain, shapeWords } from "./words.js";
 /** @typedef {{ height: number, draw: (x: number, y: number) => any }} Piece  of a box */
 
 const [WIDTH, HEIGHT, MARGIN] = [842, 1191, 18]; // of A3, in points
-const [PANEL, GUTTER] = [390, 26]; // the width of a stack, and what is between both
+const [PANEL, GUTTER] = [390, 20]; // the width of a stack, and what is between both
 const [PAD, LANE, GAP] = [8, 20, 8]; // around boxes, beside them for what goes past, and between two
 const [INNER, BOX] = [PANEL - 3 * PAD - LANE, PANEL - PAD - LANE]; // the width of what is in a box, and of a box
 const [HEAD, LINE, CELL] = [22, 15, 11]; // the height of a line that names a box, of one of words, and of a token
 const NOTE =
-  "Numbers: an English–German model of The Annotated Transformer, weights of 8 bits. Equations: Attention Is All You Need (2017).";
+  "Numbers: a model of The Annotated Transformer, 8-bit weights. Equations: Attention Is All You Need (2017); E and M are ours.";
 const SIDE = 56; // the width of words beside what they name
 
 /** @type {Poster} */
@@ -246,10 +246,13 @@ function attention(column, name, read, pieces) {
 /** @type {(column: Column) => Box} */
 function feedForward(column) {
   const full = `${column.stack}.layers.${data.layer}.feed_forward`;
-  const [hidden, { d_model: wide, d_ff: inner }] = [`${full}.activation`, data.config];
-  const matrices = `W₁: ${shapeWords([wide, inner])} · W₂: ${shapeWords([inner, wide])}`;
-  const pieces = [tex("network"), vectors(hidden), remark(`hidden: ${shapeOf(hidden)} · ${matrices}`)];
-  return box(column, "Feed-forward", shapeOf(full), "value", pieces);
+  const hidden = `${full}.activation`;
+  return box(column, "Feed-forward", shapeOf(full), "value", [
+    tex("network"),
+    vectors(hidden),
+    { height: 0, draw: (x, y) => math(x + 112, y + 11, "matrices", 14) },
+    remark(`hidden: ${shapeOf(hidden)}`),
+  ]);
 }
 
 // From the encoder's last vectors to the box that reads them.
@@ -290,7 +293,7 @@ function candidates(column) {
 // What is written is read again.
 /** @type {(decoder: Column) => Element} */
 function loop(decoder) {
-  const [right, edge, low] = [decoder.x + PANEL, WIDTH - 8, HEIGHT - MARGIN - LINE - 26];
+  const [right, edge, low] = [decoder.x + PANEL, WIDTH - 14, HEIGHT - MARGIN - LINE - 26];
   return path(
     `M${right} ${decoder.y + 18}H${edge - 8}q8 0 8 8V${low - 8}q0 8 -8 8H${right + 1}m5 -4l-5 4l5 4`,
   );
@@ -325,7 +328,6 @@ function closer(x, top) {
   const [query, scores, weights, heads] = ["query", "scores", "weights", "heads"].map(
     (kind) => data.closer[kind][data.step],
   );
-  const [asks, writes] = [data.read.tokens, data.target.tokens].map((one) => plain(one[data.step], 1));
   const [keys, score, bar, share, values] = [66, 196, 208, 280, 296].map((by) => x + by);
   /** @type {(values: number[], x: number, y: number) => any} */
   const small = (values, x, y) => [
@@ -338,7 +340,12 @@ function closer(x, top) {
     math(at, top + 43, ["key", "score", "weight", "value"][i]),
   );
   return [
-    say(x, top, `Head ${data.head + 1} of cross-attention: “${asks}” → “${writes}”`, "name"),
+    say(
+      x,
+      top,
+      `Head ${data.head + 1} of cross-attention, after “${plain(data.read.tokens[data.step], 1)}”`,
+      "name",
+    ),
     small(query, keys, top + 23),
     small(heads, values, top + 23),
     data.source.tokens.map((token, i) => {
