@@ -50,7 +50,7 @@ class Poster(SphinxDirective):
         for file in POSTER:
             self.env.note_dependency(str(file))
         links = [f'<a href="_static/{file.name}">{file.suffix[1:].upper()}</a>' for file in here]
-        return [nodes.raw("", f"<p>{self.arguments[0]} ({', '.join(links)})</p>", format="html")]
+        return [nodes.raw("", f"<p>{self.arguments[0]} ({', '.join(links)}).</p>", format="html")]
 
 
 class YouAreHere(SphinxDirective):
