@@ -29,6 +29,7 @@ ENTRY = "poster.js"
 STEP, HEAD = 7, 0  # “kannst”, for which this head of the last cross-attention reads several words
 SIZES = ("num_layers", "d_model", "num_heads", "d_k", "d_ff", "vocab_size")
 STRIPS = re.compile(r"\w+\.(embedding|positions|embedded)|.*(add_norm_\d|feed_forward\.activation)")
+SIZE = ' xmlns:xlink="http://www.w3.org/1999/xlink" width="297mm" height="420mm"'
 LOADER = (
     'var MathJax = {_: {components: {package: {}, loader: {}, startup: {}}}, config: {}, version: "3.2.2"};'
 )
@@ -94,7 +95,7 @@ def draw(request: dict[str, Any]) -> str:
     mathjax = [path.read_text(encoding="utf-8") for path in vendored("mathjax-svg").values()]
     (drawing,) = still.drawn(request, [842], ENTRY, [LOADER, *mathjax])
     svg = with_faces(plain(drawing), faces(""))
-    return re.sub(r' width="\d+" height="\d+"', ' width="297mm" height="420mm"', svg, count=1)
+    return re.sub(r' width="\d+" height="\d+"', SIZE, svg, count=1)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from xml.etree import ElementTree
 
 import pytest
 from nbformat import from_dict
@@ -92,6 +93,7 @@ def test_law_the_poster_is_what_its_scripts_draw_of_the_models_numbers(chromium)
     request = poster.numbers()
     assert not poster.is_stale(request), "run make poster"
     committed, drawn = poster.SVG.read_text(encoding="utf-8"), poster.draw(request)
+    assert ElementTree.fromstring(committed).get("width") == "297mm"
     assert re.findall(">([^<>]+)</text>", drawn) == re.findall(">([^<>]+)</text>", committed)
     assert min(map(float, re.findall(r"font-size: ([\d.]+)px", drawn))) >= 12  # points of A3
     request["weights"]["decoder.layers.3.cross_attention"][0][0][0] += 0.1
