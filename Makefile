@@ -62,7 +62,7 @@ STAGES := unit static pages
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures clean browser environment links downloads epub oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
+.PHONY: help book serve test quick ci lint types fresh render chapters lab student figures poster clean browser environment links downloads epub oldest newest slow cuda hosts seeds elsewhere mutate $(STAGES) $(PARTS)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -212,6 +212,9 @@ figures: $(READY)  ## write the figures of the chapters into _build/figures: FIG
 epub: $(READY)  ## write the book as an EPUB: _build/print/annotated-transformer.epub
 	$(VENV)/bin/jupyter-book build . --builder custom --custom-builder epub -n --keep-going
 	@mkdir -p _build/print && cp _build/epub/annotated-transformer.epub _build/print
+
+poster: browser  ## draw the whole Transformer on one sheet of A3, and print it as PDF, which the next `make book` links
+	@$(ONE_THREAD) $(RUN) -m builder.explorer.poster
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
 	rm -rf _build handbook .mypy_cache .ruff_cache .pytest_cache

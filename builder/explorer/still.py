@@ -16,11 +16,13 @@ from nbformat import NotebookNode
 
 from annotated_transformer.book.explorer import first_frame, kept
 from annotated_transformer.plotting.figures import FACES
+from builder.chapters import ROOT
 from builder.explorer import bundle
 from builder.explorer.pack import join_scripts
 
 STATIC = bundle.HERE.parent / "site" / "static"
 MAP = STATIC.parent / "front" / "map.svg"
+POSTER = MAP.with_name("poster.svg"), ROOT / "_build" / "poster.pdf"
 WIDTHS = {"wide": 672, "narrow": 344}  # of a chapter's column, and of a phone's
 COLORED = re.compile(r"(?<![\w-])(fill|stroke|background|color): ([^;}]+);")
 VARIABLE = re.compile(r"(--at-[\w-]+): (#[0-9a-f]{6});")
@@ -57,7 +59,8 @@ def parts(entry: str) -> tuple[str, str]:
 
     `--fill` and the others are what `fill` has in the style sheet, with the values of variables.
     """
-    sheet = (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8")
+    sheets = [bundle.HERE / "ui" / "explorer.css", (bundle.HERE / "ui" / entry).with_suffix(".css")]
+    sheet = "".join(path.read_text(encoding="utf-8") for path in sheets if path.is_file())
     book = bundle.book_data({}, [])
     data = {name: book[name] for name in ("shape", "full", "least")}
     data["kinds"] = {kind: {"title": entry["title"]} for kind, entry in book["kinds"].items()}
@@ -119,8 +122,13 @@ def refresh_map(*, redraw: bool) -> bool:
     return False
 
 
-def drawn(request: Any, widths: Collection[int], entry: str = "still.js") -> list[str]:
-    """Return a drawing in pages of these widths, or nothing if there is no browser."""
+def drawn(
+    request: Any, widths: Collection[int], entry: str = "still.js", before: Iterable[str] = ()
+) -> list[str]:
+    """Return a drawing in pages of these widths, or nothing if there is no browser.
+
+    Other people's scripts may run `before` ours.
+    """
     try:
         from playwright.sync_api import sync_playwright
 
@@ -139,6 +147,8 @@ def drawn(request: Any, widths: Collection[int], entry: str = "still.js") -> lis
         for width in widths:
             tab = browser.new_page(viewport={"width": width, "height": 900})
             tab.set_content(page)
+            for script in before:
+                tab.add_script_tag(content=script)
             tab.evaluate("Promise.all([...document.fonts].map(face => face.load())).then(() => 0)")
             drawings.append(themed(tab.evaluate("request => drawStill(request)", request)))
         browser.close()

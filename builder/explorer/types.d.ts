@@ -85,3 +85,23 @@ type Attributes = Record<string, unknown> & {
   onpointermove?: (event: PointerEvent) => unknown;
   onsubmit?: (event: SubmitEvent) => unknown;
 };
+
+/** What the poster shows; poster.py writes it. */
+type Poster = Pick<Answer, "source" | "text"> & {
+  direction: string;
+  sentence: string;
+  step: number; // the place of the token that is followed
+  layer: number; // the one that is drawn open
+  head: number; // of which `closer` has the numbers
+  read: Answer["source"];
+  target: Answer["source"];
+  chosen: number[];
+  top: { token: string; logit: number; probability: number }[];
+  closer: Record<string, number[][]>;
+  weights: Record<string, (number | null)[][][]>;
+  shapes: Record<string, number[]>;
+  strips: Record<string, string>;
+  config: { d_model: number };
+  sizes: Record<string, [ours: number, papers: number]>;
+  formulas: Record<string, string>;
+};

@@ -4,6 +4,7 @@ import base64
 import functools
 import html
 import os
+import shutil
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from builder.chapters import read_chapters
+from builder.explorer.still import POSTER
 
 STATIC = Path(__file__).parent / "static"
 
@@ -67,7 +69,9 @@ def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def write_files(app: Sphinx) -> None:
-    """Write the 404 page."""
+    """Write the poster and the 404 page."""
+    for file in filter(Path.is_file, POSTER):
+        shutil.copy(file, Path(app.outdir, "_static"))
     base = app.config.html_baseurl
     page = Template((STATIC / "cover_404.html").read_text(encoding="utf-8"))
     text = page.render(

@@ -51,6 +51,7 @@ DIRECTIVES = {
     "explorer": explorer_page.Explorer,
     "figure-gallery": indexes.Gallery,
     "page-code": folds.PageCode,
+    "poster": directives.Poster,
     "rooms": directives.Rooms,
     "syllabus": statements.Syllabus,
     "symptoms": symptoms.Symptoms,

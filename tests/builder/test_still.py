@@ -2,6 +2,7 @@
 
 import copy
 import re
+from xml.etree import ElementTree
 
 import pytest
 from nbformat import from_dict
@@ -11,7 +12,7 @@ from annotated_transformer.book.explorer import kept
 from annotated_transformer.book.explorer.figure import show_explorer, show_heat, show_way
 from annotated_transformer.book.explorer.frame import model_frame
 from builder.chapters import ROOT, written
-from builder.explorer import still
+from builder.explorer import poster, still
 from tests import browser
 
 FIGURES = {
@@ -86,3 +87,14 @@ def test_law_each_kept_drawing_is_that_of_a_figure():
     sources = "".join(path.read_text("utf-8") for path in written(ROOT))
     shown = re.findall(r'show_(?:explorer|heat|way)\(\s*"([\d.]+)"', sources)
     assert sorted(path.stem for path in kept.DRAWN.glob("*.json")) == sorted(shown)
+
+
+def test_law_the_poster_is_what_its_scripts_draw_of_the_models_numbers(chromium):
+    request = poster.numbers()
+    assert not poster.is_stale(request), "run make poster"
+    committed, drawn = poster.SVG.read_text(encoding="utf-8"), poster.draw(request)
+    assert ElementTree.fromstring(committed).get("width") == "297mm"
+    assert re.findall(">([^<>]+)</text>", drawn) == re.findall(">([^<>]+)</text>", committed)
+    assert min(map(float, re.findall(r"font-size: ([\d.]+)px", drawn))) >= 12  # points of A3
+    request["weights"]["decoder.layers.3.cross_attention"][0][0][0] += 0.1
+    assert poster.is_stale(request)

@@ -12,7 +12,7 @@ from annotated_transformer.book import chapters as rooms
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter
 from builder.explorer.bundle import model_size
-from builder.explorer.still import MAP
+from builder.explorer.still import MAP, POSTER
 from builder.site.front.cards import cards, icon, table
 from builder.site.front.cover_data import FILE, MODEL
 from builder.site.front.model_map import model_map
@@ -36,6 +36,21 @@ class Picture(SphinxDirective):
         self.env.note_dependency(str(FILE))
         self.env.note_dependency(str(pretrained_folder(MODEL) / "model.safetensors"))
         return [nodes.raw("", picture(model_size(MODEL)), format="html")]
+
+
+class Poster(SphinxDirective):
+    """`{poster} TEXT`: links to the whole Transformer on one sheet; the PDF is there once it is made."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the text, linked, and the other form."""
+        here = [file for file in POSTER if file.is_file()]
+        for file in POSTER:
+            self.env.note_dependency(str(file))
+        links = [f'<a href="_static/{file.name}">{file.suffix[1:].upper()}</a>' for file in here]
+        return [nodes.raw("", f"<p>{self.arguments[0]} ({', '.join(links)}).</p>", format="html")]
 
 
 class YouAreHere(SphinxDirective):
