@@ -25,7 +25,7 @@ class BuildOptions:
 
     file: Annotated[Path, Option(flag="")]
     check: bool = False
-    step: int | None = None
+    step: Annotated[int | None, Option(not_with=("start",))] = None
     start: int = 1
     seed: int | None = None
     timeout: float = 120.0
@@ -61,7 +61,7 @@ def _check(options: argparse.Namespace) -> None:
     from annotated_transformer.book.from_scratch.steps import STEPS
 
     if not options.file.is_file():
-        raise ValueError(f"there is no file {options.file}; leave --check out to write it")
+        raise ValueError(f"{options.file} is no file; give the one that this command wrote without --check")
     if not (options.timeout > 0 and math.isfinite(options.timeout)):
         raise ValueError(f"timeout={options.timeout:g} is not a time; give a number of seconds above 0")
     for name, number in {"step": options.step, "start": options.start}.items():
@@ -72,12 +72,16 @@ def _check(options: argparse.Namespace) -> None:
     print_line(f"seed {seed}")
     try:
         with Process(options.file, options.timeout) as code:
+            wrong = 0
             for step, right, said in checked(code, seed, steps):
                 print_line(f"{'✓' if right else '✗'} {step.number:2}  {step.title}: {said}")
-                if not right:
-                    raise Unfinished(f"step {step.number} is not right yet")
+                wrong = 0 if right else step.number
             if printed := code.prints():
-                print_line(f"(Your file prints, such as {printed!r}; that is not shown here.)")
+                print_line("The last lines that your file printed:")
+                for line in printed:
+                    print_line(f"  {line}")
+            if wrong:
+                raise Unfinished(f"step {wrong} is not right yet")
             if steps[-1] is not STEPS[-1] or options.step:
                 return
             for sentence, own, _ in translations(code):

@@ -110,12 +110,12 @@ async def _grade_all(options: argparse.Namespace) -> list[str]:
 
 def _steps(path: Path, seconds: float, seed: int) -> list[tuple[str, str, str]]:
     """Return the rows of a file in which a reader builds a Transformer."""
-    from annotated_transformer.book.exercises.verdict import EMPTY
     from annotated_transformer.book.from_scratch.checking import graded
+    from annotated_transformer.book.from_scratch.code import EMPTY
 
     path.read_bytes()
     return [
-        (number, "empty", "") if said.startswith(EMPTY) else (number, "yes" if right else "no", said)
+        (number, "empty", "") if EMPTY in said else (number, "yes" if right else "no", said)
         for number, right, said in graded(path, seconds, seed)
     ]
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from annotated_transformer.book.exercises.verdict import EMPTY, Unmet
+from annotated_transformer.book.exercises.verdict import Unmet
 from annotated_transformer.book.from_scratch import whole_transformer
 from annotated_transformer.book.from_scratch.checking import Steps, checked, graded, translations
-from annotated_transformer.book.from_scratch.code import Code, Here, Process
+from annotated_transformer.book.from_scratch.code import EMPTY, Code, Here, Process
 from annotated_transformer.book.from_scratch.outline import OUTLINE
 from annotated_transformer.book.from_scratch.steps import STEPS, Draws
 from builder.source import parsed
@@ -153,6 +153,21 @@ MISTAKES = {  # the step, what is replaced, by what, and words of the verdict ("
     "no shift": (12, "model(src, tgt[:, :-1])", "model(src, tgt[:, 1:])", "no shift"),
     "zero_grad": (12, "        adam.zero_grad()\n", "", "zero_grad"),
     "with the start": (13, "return tgt[:, 1:]", "return tgt", "start symbol is a part"),
+    "no dropout": (5, "self.norm(x + self.dropout(sublayer(x)))", "self.norm(x + sublayer(x))", "no dropout"),
+    "dropout of the sum": (
+        5,
+        "self.norm(x + self.dropout(sublayer(x)))",
+        "self.norm(self.dropout(x + sublayer(x)))",
+        "applied to the sum",
+    ),
+    "late rate": (12, "enumerate(batches, start=1)", "enumerate(batches, start=2)", "rate of step 2"),
+    "start chosen": (13, "[PAD, BOS]", "[PAD]", "start symbol may be chosen"),
+    "padding limits": (
+        13,
+        "(src != PAD).sum(dim=1)",
+        "(src != -1).sum(dim=1)",
+        "counts the source's padding",
+    ),
     "no end": (13, "writing & (token != EOS) & (", "writing & (", "goes on after"),
 }
 
@@ -284,7 +299,8 @@ def test_law_a_notebook_judges_its_own_objects():
     exec(OUTLINE.format(name=""), names)
     steps = Steps(names, seed=5)
     for step in STEPS:
-        assert steps.check(step.number).message == f"{EMPTY} Chapter {int(step.chapter[:2])} teaches it."
+        said = f" {EMPTY} Chapter {int(step.chapter[:2])} teaches it."
+        assert steps.check(step.number).message.endswith(said)
     exec(RIGHT, names)
     verdict = steps.check(12)
     assert verdict.passed
@@ -295,6 +311,18 @@ def test_law_a_notebook_judges_its_own_objects():
     assert not steps.check(1)
     assert "line 2 of your answer, in attention" in steps.check(1).message
     assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_law_a_matrix_that_is_tied_to_the_embedding_needs_no_weights_of_its_own():
+    tied = RIGHT.replace("x @ self.embedding.weight.T", "self.output(x)").replace(
+        "        layers = range(num_layers)\n",
+        "        layers = range(num_layers)\n"
+        "        self.output = nn.Linear(d_model, vocab_size, bias=False)\n"
+        "        self.output.weight = self.embedding.weight\n",
+    )
+    assert tied.count("self.output") == 3
+    STEPS[8].check(code_of(tied), Draws(0))
 
 
 @pytest.mark.usefixtures("unchecked")

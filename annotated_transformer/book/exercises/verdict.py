@@ -132,7 +132,7 @@ def expect_close(
     place = tuple(int(index) for index in np.unravel_index(int(gaps.argmax()), gaps.shape))
     where = f" at {list(place)}" if place else ""
     got, right = told_apart(tensor[place].item(), expected[place].item())
-    close = gaps.max() <= 0.01 * expected.abs().max().clamp(min=1.0)
+    close = gaps.max() <= 0.001 * expected.abs().max()
     hint = " That is close: is something rounded, or is a small term in the wrong place?" if close else ""
     raise Unmet(f"{what} should be {right}{where}, not {got}.{hint}")
 
@@ -272,17 +272,19 @@ def _is_ours(filename: str) -> bool:
     return any(str(parent) in _LIBRARIES for parent in Path(filename).resolve().parents)
 
 
-def _agree(result: Tensor, other: Tensor, tolerance: float, *, relative: float = 0.0) -> bool:
-    """Return whether two tensors have the same shape and nearly the same numbers, NaN being none."""
+def _agree(
+    result: Tensor, other: Tensor, tolerance: float, *, relative: float = 0.0, nan: bool = False
+) -> bool:
+    """Return whether two tensors have the same shape and nearly the same numbers; `nan` is one, or none."""
     if result.shape != other.shape:
         return False
-    return allclose(result.double(), other.double(), rtol=relative, atol=tolerance)
+    return allclose(result.double(), other.double(), rtol=relative, atol=tolerance, equal_nan=nan)
 
 
 def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
     """Return whether two results of any kind are the same, up to rounding."""
     if isinstance(result, Tensor) and isinstance(other, Tensor):
-        return _agree(result.detach(), other.detach(), max(tolerance, 1e-9), relative=1e-6)
+        return _agree(result.detach(), other.detach(), max(tolerance, 1e-9), relative=1e-6, nan=True)
     if isinstance(result, int | float) and isinstance(other, int | float):
         return isclose(result, other, rel_tol=1e-7, abs_tol=1e-12)
     return type(result) is type(other) and bool(result == other)

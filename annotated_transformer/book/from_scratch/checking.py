@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.book.exercises.verdict import EMPTY, Unmet, Verdict, judge
-from annotated_transformer.book.from_scratch.code import Code, Here, Process, ReadersModule
+from annotated_transformer.book.exercises.verdict import Unmet, Verdict, judge
+from annotated_transformer.book.from_scratch.code import EMPTY, Code, Here, Process, ReadersModule
 from annotated_transformer.book.from_scratch.steps import STEPS, Draws, Step
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
@@ -49,7 +49,8 @@ def _said(code: Code, seed: int, step: Step) -> str:
     try:
         return step.check(code, Draws(1000 * seed + step.number))
     except Unmet as unmet:
-        raise Unmet(f"{unmet} Chapter {int(step.chapter[:2])} teaches it.") from unmet.__cause__
+        end = "\n" if "\n" in str(unmet) else " "  # behind lines of code
+        raise Unmet(f"{unmet}{end}Chapter {int(step.chapter[:2])} teaches it.") from unmet.__cause__
 
 
 class Steps:

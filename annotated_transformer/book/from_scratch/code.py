@@ -14,8 +14,10 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.exercises.verdict import EMPTY, UNTOUCHED, Unmet
+from annotated_transformer.book.exercises.verdict import Unmet
 from annotated_transformer.book.from_scratch import worker
+
+SHOWN_LINES = 5  # of what a file prints
 
 Tensors = Mapping[str, Tensor]
 
@@ -64,9 +66,8 @@ class Here:
             with _float64():
                 return getattr(self.objects, request[0])(*request[1:])
         except Exception as error:
-            if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
-                raise Unmet(EMPTY) from None
-            raise _stopped(worker.described(error, "")) from error
+            said = worker.described(error, "")
+            raise _stopped(said) from (None if "empty" in said else error)
 
 
 @contextmanager
@@ -96,7 +97,7 @@ class Process:
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-I", worker.__file__, str(self.path), str(theirs_in), str(theirs_out)],
+            [sys.executable, "-I", "-u", worker.__file__, str(self.path), str(theirs_in), str(theirs_out)],
             pass_fds=(theirs_in, theirs_out),
             stdin=subprocess.DEVNULL,
             stdout=self.printed,
@@ -131,10 +132,11 @@ class Process:
             except BrokenPipeError:
                 continue
 
-    def prints(self) -> str:
-        """Return the first line that the file has printed, or nothing."""
-        self.printed.seek(0)
-        return self.printed.read(500).decode(errors="replace").strip().partition("\n")[0]
+    def prints(self) -> list[str]:
+        """Return the last lines that the file has printed."""
+        size = self.printed.seek(0, os.SEEK_END)
+        self.printed.seek(max(0, size - 1000))
+        return self.printed.read().decode(errors="replace").splitlines()[-SHOWN_LINES:]
 
     def request(self, *request: Any) -> Any:
         """Return the result of one of the methods of `worker.Objects`."""
@@ -163,7 +165,12 @@ class Process:
         return {"result": None, **said}
 
 
+EMPTY = "is still empty; put your code where NotImplementedError is raised."
+
+
 def _stopped(said: Mapping[str, Any]) -> Unmet:
     if "empty" in said:
-        return Unmet(EMPTY)
+        return Unmet(f"{said['empty'] or 'the step'} {EMPTY}")
+    if misfit := said["error"].partition("Misfit: ")[2]:
+        return Unmet(f"your {misfit}")
     return Unmet("\n".join([f"your code stopped with {said['error']}", *said["lines"]]))

@@ -9,7 +9,7 @@ The weights that your model loads at the end need it like this:
 - embeddings times the square root of d_model, and one embedding matrix for source, target, and logits;
 - positions computed, not stored among the weights;
 - padding (id 0) and the start symbol (1) never chosen, 2 is the end;
-- at most as many tokens as the source with its end symbol, and 50 more.
+- for each row, at most as many tokens as its source has without padding, and 50 more.
 
 The names of the 121 tensors, with their shapes (N = 0 to 3; d_model 160, d_ff 512):
   embedding.weight (6000, 160)
@@ -128,7 +128,7 @@ def cross_entropy(logits, labels, smoothing):  # (B, n, V), (B, n)
 
 
 # 11. The paper's learning rate, steps counted from 1; and a step of Adam, which
-# returns the new weight, m, and v.
+# returns the new weight, m, and v; all are tensors of one shape.
 def learning_rate(step, d_model, warmup_steps):
     raise NotImplementedError("your turn")
 

@@ -58,6 +58,14 @@ def receive(pipe: BinaryIO) -> Any:
     )
 
 
+class Missing(NotImplementedError):
+    """A name that the file lacks."""
+
+
+class Misfit(ValueError):
+    """Weights that do not fit."""
+
+
 class Objects:
     """The names of a reader's file, and the modules that were made of its classes."""
 
@@ -82,6 +90,10 @@ class Objects:
         """Call a module."""
         return _plain(self.made[number](*map(self._own, args)))
 
+    def train(self, number: int) -> None:
+        """Put a module into training mode."""
+        self.made[number].train()
+
     def gradients(self, name: str, weights: Tensor, *args: Any) -> list[Tensor]:
         """Return the gradients of (output · weights).sum() by each tensor of floating point numbers."""
         own = [arg.requires_grad_() if _is_float(arg) else arg for arg in args]
@@ -90,7 +102,7 @@ class Objects:
 
     def _found(self, name: str) -> Any:
         if name not in self.names:
-            raise NotImplementedError(UNTOUCHED)
+            raise Missing(name)
         return self.names[name]
 
     def _own(self, arg: Any) -> Any:
@@ -102,7 +114,12 @@ class Objects:
 
 
 def _load(module: nn.Module, name: str, tensors: dict[str, Tensor]) -> None:
-    own, given = ({key: tuple(w.shape) for key, w in d.items()} for d in (module.state_dict(), tensors))
+    if not isinstance(tensors, dict):
+        raise Misfit(f"own_names should return a dictionary of tensors, not {type(tensors).__name__}")
+    state = module.state_dict(keep_vars=True)
+    known = {id(state[key]) for key in tensors if key in state}
+    state = {key: w for key, w in state.items() if key in tensors or id(w) not in known}  # not what is tied
+    own, given = ({key: tuple(w.shape) for key, w in d.items()} for d in (state, tensors))
     gaps = [
         f"{key}, {own.get(key, 'missing')} in yours and {given.get(key, 'missing')} in the book's"
         for key in {**given, **own}
@@ -110,8 +127,8 @@ def _load(module: nn.Module, name: str, tensors: dict[str, Tensor]) -> None:
     ]
     if gaps:
         more = f"; and {len(gaps) - SHOWN_LINES} more" if len(gaps) > SHOWN_LINES else ""
-        raise ValueError(f"weights do not fit {name}: {'; '.join(gaps[:SHOWN_LINES])}{more}. {NAMES}")
-    module.load_state_dict(tensors)
+        raise Misfit(f"weights do not fit {name}: {'; '.join(gaps[:SHOWN_LINES])}{more}. {NAMES}")
+    module.load_state_dict(tensors, strict=False)
 
 
 def _is_float(arg: object) -> bool:
@@ -129,10 +146,15 @@ def _plain(result: Any) -> object:
 
 def described(error: BaseException, path: str) -> dict[str, Any]:
     """Return the text of an error, and the lines of the file that led to it."""
+    if isinstance(error, Missing):
+        return {"empty": str(error)}
     if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
-        return {"empty": True}
+        *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+        return {"empty": innermost.f_code.co_qualname.partition(".")[0]}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     lines = [f"  line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames][-SHOWN_LINES:]
+    if type(error).__name__ == "BdbQuit":
+        error = RuntimeError("a debugger has no terminal here; print what you want to see")
     if isinstance(error, SyntaxError) and error.filename == path:
         lines = [f"  line {error.lineno}: {(error.text or '').strip()}"]
     reason = (str(error).splitlines() or [""])[0]
