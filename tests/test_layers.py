@@ -78,7 +78,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "commands.build": (*TOGETHER, "book.from_scratch.*", "book.exercises.verdict"),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
-    "commands.grade": (*TOGETHER, "book.grading"),
+    "commands.grade": (*TOGETHER, "book.grading", "book.from_scratch.*"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }

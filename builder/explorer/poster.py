@@ -84,13 +84,13 @@ def numbers() -> dict[str, Any]:
     return dict(json.loads(json.dumps(request)))
 
 
-def is_stale(request: dict[str, Any]) -> bool:
+def poster_is_stale(request: dict[str, Any]) -> bool:
     """Return whether the poster must be drawn: at first, by other scripts, or from these numbers."""
     kept = json.loads(NUMBERS.read_text(encoding="utf-8")) if SVG.is_file() and NUMBERS.is_file() else {}
     return kept.pop("scripts", "") != still.made_with(ENTRY) or not look_alike(kept, request)
 
 
-def draw(request: dict[str, Any]) -> str:
+def draw_poster(request: dict[str, Any]) -> str:
     """Return the poster as SVG."""
     mathjax = [path.read_text(encoding="utf-8") for path in vendored("mathjax-svg").values()]
     (drawing,) = still.drawn(request, [842], ENTRY, [LOADER, *mathjax])
@@ -98,15 +98,15 @@ def draw(request: dict[str, Any]) -> str:
     return re.sub(r' width="\d+" height="\d+"', SIZE, svg, count=1)
 
 
-def main() -> None:
+def write_poster() -> None:
     """Draw the poster if it is stale, and print it."""
     from playwright.sync_api import sync_playwright
 
     if not find():
         sys.exit("there is no browser to draw the poster with: run make browser")
     request = numbers()
-    if is_stale(request):
-        SVG.write_text(f"{draw(request)}\n", encoding="utf-8")
+    if poster_is_stale(request):
+        SVG.write_text(f"{draw_poster(request)}\n", encoding="utf-8")
         entries = {"scripts": still.made_with(ENTRY), **request}.items()
         lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in entries]
         NUMBERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
@@ -121,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_poster()

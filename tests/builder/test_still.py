@@ -91,10 +91,10 @@ def test_law_each_kept_drawing_is_that_of_a_figure():
 
 def test_law_the_poster_is_what_its_scripts_draw_of_the_models_numbers(chromium):
     request = poster.numbers()
-    assert not poster.is_stale(request), "run make poster"
-    committed, drawn = poster.SVG.read_text(encoding="utf-8"), poster.draw(request)
+    assert not poster.poster_is_stale(request), "run make poster"
+    committed, drawn = poster.SVG.read_text(encoding="utf-8"), poster.draw_poster(request)
     assert ElementTree.fromstring(committed).get("width") == "297mm"
     assert re.findall(">([^<>]+)</text>", drawn) == re.findall(">([^<>]+)</text>", committed)
     assert min(map(float, re.findall(r"font-size: ([\d.]+)px", drawn))) >= 12  # points of A3
     request["weights"]["decoder.layers.3.cross_attention"][0][0][0] += 0.1
-    assert poster.is_stale(request)
+    assert poster.poster_is_stale(request)

@@ -797,7 +797,7 @@ def search_step(code: Code, draw: Draws) -> str:
     sizes: dict[str, Any] = {"vocab_size": 11, "num_layers": 1, "d_model": 12, "num_heads": 2, "d_ff": 9}
     extra, right, wrong = draw.python.randint(4, 9), torch.zeros(0), dict[str, Tensor]()
     while not wrong or any(torch.equal(padded(ids), padded(right)) for ids in wrong.values()):
-        ours, src = transformer(draw, sizes), draw.ids(11, 6, 7)
+        ours, src, wrong = transformer(draw, sizes), draw.ids(11, 6, 7), {}
         ours.embedding.weight.data[:2] *= 2.0  # so that padding and the start symbol are often the likeliest
         write = partial(greedy, partial(ours, src), src, extra)
         right = greedy_search(ours, src, extra_tokens=extra)
