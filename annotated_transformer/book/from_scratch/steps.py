@@ -795,33 +795,36 @@ def padded(ids: object) -> Tensor:
 def search_step(code: Code, draw: Draws) -> str:
     """Greedy search."""
     sizes: dict[str, Any] = {"vocab_size": 11, "num_layers": 1, "d_model": 12, "num_heads": 2, "d_ff": 9}
-    extra, right, wrong = draw.python.randint(4, 9), torch.zeros(0), dict[str, Tensor]()
-    while not wrong or any(torch.equal(padded(ids), padded(right)) for ids in wrong.values()):
-        ours, src, wrong = transformer(draw, sizes), draw.ids(11, 6, 7), {}
-        ours.embedding.weight.data[:2] *= 2.0  # so that padding and the start symbol are often the likeliest
-        write = partial(greedy, partial(ours, src), src, extra)
+    extra, ends = draw.python.randint(4, 9), 0
+    while not 0 < ends < 6:  # some rows end by the end symbol, and others at their limit
+        ours, src = transformer(draw, sizes), draw.ids(11, 6, 7)
         right = greedy_search(ours, src, extra_tokens=extra)
-        if (
-            0 < int((right == 2).any(dim=1).sum()) < 6
-        ):  # some rows end by the end symbol, others at their limit
+        ends = int((right == 2).any(dim=1).sum())
+    write = partial(greedy, partial(ours, src), src, extra)
+    wrong = {
+        "the start symbol is a part of the result": torch.cat([torch.ones_like(right[:, :1]), right], dim=1),
+        "a target goes on after its end symbol": write(end=-1),
+        "the limit counts the source's padding": write(counted=True),
+        "the limit does not count the source's tokens": right[:, :extra],
+        "it writes one token more than the limit": greedy_search(ours, src, extra_tokens=extra + 1),
+        "it writes one token less than the limit": greedy_search(ours, src, extra_tokens=extra - 1),
+    }
+    for barred in (False, True):
+        if barred:  # now padding and the start symbol would be the likeliest
+            vectors = ours.embedding.weight.data
+            vectors[0] = vectors[1] = 3 * vectors[right[0, 0]]
+            right = greedy_search(ours, src, extra_tokens=extra)
             wrong = {
-                "a target goes on after its end symbol": write(end=-1),
                 "the start symbol may be chosen": write(barred=[0]),
                 "padding may be chosen": write(barred=[1]),
-                "the limit counts the source's padding": write(counted=True),
-                "the limit does not count the source's tokens": right[:, :extra],
-                "it writes one token more than the limit": greedy_search(ours, src, extra_tokens=extra + 1),
-                "it writes one token less than the limit": greedy_search(ours, src, extra_tokens=extra - 1),
             }
-    theirs = ReadersModule(code, "Transformer", *sizes.values(), 0.0, tensors=ours.state_dict())
-    found = code.request("call", "greedy_search", theirs.reference, src, extra)
-    wrong["the start symbol is a part of the result"] = torch.cat([torch.ones_like(right[:, :1]), right], 1)
-    expect_close(
-        padded(found),
-        padded(right),
-        what="greedy_search",
-        mistakes={why: padded(ids) for why, ids in wrong.items()},
-    )
+        theirs = ReadersModule(code, "Transformer", *sizes.values(), 0.0, tensors=ours.state_dict())
+        expect_close(
+            padded(code.request("call", "greedy_search", theirs.reference, src, extra)),
+            padded(right),
+            what="greedy_search",
+            mistakes={why: padded(ids) for why, ids in wrong.items()},
+        )
     return "the likeliest token at each step, until the end symbol or the limit"
 
 
