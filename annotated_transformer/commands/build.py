@@ -72,16 +72,14 @@ def _check(options: argparse.Namespace) -> None:
     print_line(f"seed {seed}")
     try:
         with Process(options.file, options.timeout) as code:
-            wrong = 0
             for step, right, said in checked(code, seed, steps):
                 print_line(f"{'✓' if right else '✗'} {step.number:2}  {step.title}: {said}")
-                wrong = 0 if right else step.number
             if printed := code.prints():
                 print_line("The last lines that your file printed:")
                 for line in printed:
                     print_line(f"  {line}")
-            if wrong:
-                raise Unfinished(f"step {wrong} is not right yet")
+            if not right:
+                raise Unfinished(f"step {step.number} is not right yet")
             if steps[-1] is not STEPS[-1] or options.step:
                 return
             for sentence, own, _ in translations(code):

@@ -20,6 +20,7 @@ from annotated_transformer.config import BASE
 from builder.chapters import ROOT
 from builder.explorer import bundle, still
 from builder.figures import faces, plain, with_faces
+from builder.site.rendering.formulas import LOADER
 from builder.site.rendering.vendored import vendored
 from tests.browser import OPTIONS, find
 
@@ -30,9 +31,6 @@ STEP, HEAD = 7, 0  # “kannst”, for which this head of the last cross-attenti
 SIZES = ("num_layers", "d_model", "num_heads", "d_k", "d_ff", "vocab_size")
 STRIPS = re.compile(r"\w+\.(embedding|positions|embedded)|.*(add_norm_\d|feed_forward\.activation)")
 SIZE = ' xmlns:xlink="http://www.w3.org/1999/xlink" width="297mm" height="420mm"'
-LOADER = (
-    'var MathJax = {_: {components: {package: {}, loader: {}, startup: {}}}, config: {}, version: "3.2.2"};'
-)
 PAGE = (
     "<!doctype html><style>@page { size: A3; margin: 0; } body { margin: 0; } svg { display: block; }</style>"
 )
@@ -107,9 +105,7 @@ def write_poster() -> None:
     request = numbers()
     if poster_is_stale(request):
         SVG.write_text(f"{draw_poster(request)}\n", encoding="utf-8")
-        entries = {"scripts": still.made_with(ENTRY), **request}.items()
-        lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in entries]
-        NUMBERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        still.keep_made(NUMBERS, {"scripts": still.made_with(ENTRY), **request})
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find(), args=OPTIONS)
         tab = browser.new_page()

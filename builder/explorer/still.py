@@ -8,8 +8,9 @@ head the map, the explorer's picture in small.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -103,10 +104,15 @@ def draw_still(number: str, request: Any = None) -> bool:
         return False
     made = {"scripts": made_with(), "request": request, **dict(zip(WIDTHS, drawings, strict=True))}
     kept.DRAWN.mkdir(exist_ok=True)
-    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in made.items()]
-    (kept.DRAWN / f"{number}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    keep_made(kept.DRAWN / f"{number}.json", made)
     print(f"drew figure {number}")
     return True
+
+
+def keep_made(file: Path, made: Mapping[str, Any]) -> None:
+    """Write what a drawing was made of as JSON, an entry a line."""
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in made.items()]
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def refresh_map(*, redraw: bool) -> bool:

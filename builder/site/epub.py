@@ -9,7 +9,8 @@ import re
 import shutil
 import unicodedata
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from posixpath import normpath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -134,8 +135,7 @@ class Epub(Epub3Builder):
             image.set("src", self.image(unquote(image.get("src").removeprefix(DATA)), page))
         for link in tree.xpath(".//a[@href]"):
             address = urlsplit(link.get("href"))
-            there = PurePosixPath(page, "..", address.path)
-            if not address.scheme and address.path and self._lacks(str(there)):
+            if not address.scheme and address.path and self._lacks(f"{page}/../{address.path}"):
                 link.drop_tag()
         for part in tree.iter():
             if part.tag in NAMESPACES:
@@ -154,11 +154,8 @@ class Epub(Epub3Builder):
         return "../" * page.count("/") + f"_images/{name}"
 
     def _lacks(self, address: str) -> bool:
-        page = address.partition("#")[0].removesuffix(self.out_suffix)
-        parts = list[str]()
-        for part in page.split("/"):
-            parts = parts[:-1] if part == ".." else [*parts, part]
-        return "/".join(parts) not in self.env.found_docs or bool(LEFT_OUT.fullmatch("/".join(parts)))
+        page = normpath(address.partition("#")[0].removesuffix(self.out_suffix))
+        return page not in self.env.found_docs or bool(LEFT_OUT.fullmatch(page))
 
 
 def lettered(symbol: Any) -> None:

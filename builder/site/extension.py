@@ -1,6 +1,5 @@
 """The Sphinx extension of the book: all that it registers, in the order in which Sphinx calls it."""
 
-import functools
 import gc
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +79,12 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
     "doctree-read": (docstrings.shorten_types, numbers.number_equations, fields.add_fields),
     "doctree-resolved": (formulas.forget_page,),
-    "html-page-context": (
+}
+AFTER = {"autodoc-process-docstring": 600}  # napoleon
+BEFORE_THEME, AFTER_THEME = 100, 900
+ON_PAGES = {  # of the site, not of an EPUB
+    BEFORE_THEME: (cover_page.shorten_tables, handbook.leave_out_download),
+    AFTER_THEME: (
         cover_page.enliven_cover,
         explorer_page.load_explorer,
         head.describe_page,
@@ -88,7 +92,6 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
         cover_page.name_neighbors,
     ),
 }
-AFTER = {"autodoc-process-docstring": 600, "html-page-context": 900}  # napoleon, and the theme
 FIRST = (
     search.replace_search,
     explorer_page.write_explorer,
@@ -105,23 +108,15 @@ STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
 SCRIPTS = ("book.js", "exercises.js", "entries.js")
 
 
-def on_the_site(step: Callable[..., None]) -> Callable[..., None]:
-    """Return a step that an EPUB leaves out."""
-
-    @functools.wraps(step)
-    def taken(app: Sphinx, *args: Any) -> None:
-        if app.builder.name == "html":
-            step(app, *args)
-
-    return taken
-
-
 def start(app: Sphinx) -> None:
-    """Write what does not wait for the pages."""
+    """Write what does not wait for the pages, and change each of the site's when it is written."""
     app.config.numfig = False  # `numbers.py` numbers all; for this, Sphinx would walk every page
     if app.builder.name == "html":
         for write in FIRST:
             write(app)
+        for priority, steps in ON_PAGES.items():
+            for step in steps:
+                app.connect("html-page-context", step, priority=priority)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
@@ -149,10 +144,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
         for step in steps:
-            chosen = on_the_site(step) if event == "html-page-context" else step
-            app.connect(event, chosen, priority=AFTER.get(event, 500))
-    for step in (cover_page.shorten_tables, handbook.leave_out_download):
-        app.connect("html-page-context", on_the_site(step), priority=100)  # before the theme's
+            app.connect(event, step, priority=AFTER.get(event, 500))
     app.connect("builder-inited", start)
     app.connect("build-finished", finish, priority=900)
     for style in STYLES:

@@ -105,18 +105,22 @@ def draw_line(ax: Axes, *points: Point, color: str = INK) -> None:
 def draw_weight(ax: Axes, start: Point, end: Point, weight: float, *, color: str = VALUE) -> None:
     """Draw a line that is wider for a larger weight."""
     across, up = zip(start, end, strict=True)
-    width = max(0.6, 9 * weight)
-    ax.plot(across, up, color=color, lw=width, ls="-", marker="", alpha=0.75, solid_capstyle="butt")
+    ax.plot(across, up, color=color, lw=_width(weight), ls="-", marker="", alpha=0.75, solid_capstyle="butt")
 
 
 def draw_weight_arrow(ax: Axes, start: Point, end: Point, weight: float, *, color: str = VALUE) -> None:
     """Draw an arrow from what is read to what reads it, wider for a larger weight."""
-    width = max(0.6, 9 * weight)
+    width = _width(weight)
     style = f"simple,tail_width={width:.2f},head_width={width + 8:.2f},head_length={width + 5:.2f}"
     look: dict[str, Any] = {"facecolor": to_rgba(color, 0.75), "edgecolor": "none"}
     ax.add_patch(
         FancyArrowPatch(start, end, arrowstyle=style, mutation_scale=1, shrinkA=0, shrinkB=0, **look)
     )
+
+
+def _width(weight: float) -> float:
+    """Return the points of what stands for a weight."""
+    return max(0.6, 9 * weight)
 
 
 def _side(place: Point | Box, other: Point | Box) -> Point:

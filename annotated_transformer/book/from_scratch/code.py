@@ -17,6 +17,7 @@ from torch import Tensor
 from annotated_transformer.book.exercises.verdict import Unmet
 from annotated_transformer.book.from_scratch import worker
 
+EMPTY = "is still empty; put your code where NotImplementedError is raised."
 SHOWN_LINES = 5  # of what a file prints
 
 Tensors = Mapping[str, Tensor]
@@ -165,12 +166,9 @@ class Process:
         return {"result": None, **said}
 
 
-EMPTY = "is still empty; put your code where NotImplementedError is raised."
-
-
 def _stopped(said: Mapping[str, Any]) -> Unmet:
     if "empty" in said:
-        return Unmet(f"{said['empty'] or 'the step'} {EMPTY}")
+        return Unmet(f"{said['empty']} {EMPTY}")
     if misfit := said["error"].partition("Misfit: ")[2]:
         return Unmet(f"your {misfit}")
     return Unmet("\n".join([f"your code stopped with {said['error']}", *said["lines"]]))

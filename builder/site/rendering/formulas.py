@@ -14,11 +14,11 @@ from builder.site.rendering.equations import for_phone, for_wide
 from builder.site.rendering.fonts import style_with_fonts
 from builder.site.rendering.vendored import vendored
 
-# What MathJax's files expect of a loader and a browser.
-PRELUDE = """
+# What MathJax's files expect of a loader, and of a browser.
+LOADER = """
 var MathJax = {_: {components: {package: {}, loader: {}, startup: {}}}, config: {}, version: "3.2.2"};
-var window = this, global = this, console = {log() {}, warn() {}, error() {}};
 """
+PRELUDE = LOADER + "var window = this, global = this, console = {log() {}, warn() {}, error() {}};\n"
 RECORD = "formulas.json"  # beside the doctrees: the formulas of each page, for incremental builds
 
 
